@@ -7,21 +7,21 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Phase is where a job's unit is in its life.
+// Phase is a stage in the life of a job's unit.
 type Phase string
 
 // The phases. An exited unit holds its result until it is stopped.
 const (
-	PhaseAbsent        Phase = "absent"          // systemd does not know it
-	PhaseStarting      Phase = "starting"        // queued, or the launcher is not executed yet
-	PhaseRunning       Phase = "running"         // the main process lives, also while it is being stopped
-	PhaseStopping      Phase = "stopping"        // the main process is gone, the result may still change: look again
-	PhaseExited        Phase = "exited"          // the main process ended and Exit says how
-	PhaseFailedToStart Phase = "failed-to-start" // systemd never got to execute the launcher
+	PhaseAbsent        Phase = "absent"          // systemd does not know the unit
+	PhaseStarting      Phase = "starting"        // queued, or the launcher has not been executed yet
+	PhaseRunning       Phase = "running"         // the main process is alive, even if it is being stopped
+	PhaseStopping      Phase = "stopping"        // the main process is gone, but the result may still change: read again
+	PhaseExited        Phase = "exited"          // the main process has ended, and Exit says how
+	PhaseFailedToStart Phase = "failed-to-start" // systemd could not execute the launcher
 )
 
-// Decode reads what became of a unit. The Exit means something in the phases
-// exited, failed-to-start and, as far as known, stopping.
+// Decode returns the phase of a unit and how its main process ended. The Exit is meaningful in the
+// phases exited, failed-to-start and, as far as known, stopping.
 func Decode(s Status) (Phase, contract.Exit) {
 	phase := phaseOf(s)
 	switch phase {
@@ -33,9 +33,9 @@ func Decode(s Status) (Phase, contract.Exit) {
 	return phase, contract.Exit{}
 }
 
-// phaseOf goes by the main process, not by systemd's word, where a unit is on its
-// way down: the process itself can have it called deactivating (STOPPING=1) and
-// put off the end of that (EXTEND_TIMEOUT_USEC) for as long as it likes.
+// phaseOf relies on the main process rather than on systemd's state while a unit is going down: the
+// process itself can make systemd call it deactivating (STOPPING=1) and extend that as long as it
+// likes (EXTEND_TIMEOUT_USEC).
 func phaseOf(s Status) Phase {
 	ended := s.MainCode != 0
 	switch s.Active {
@@ -57,7 +57,7 @@ func phaseOf(s Status) Phase {
 		}
 		return PhaseFailedToStart
 	}
-	switch { // inactive, or a word of some later systemd
+	switch { // inactive, or a state of some later systemd
 	case s.Load == LoadNotFound || s.Load == "":
 		return PhaseAbsent
 	case s.JobPending:
@@ -68,13 +68,12 @@ func phaseOf(s Status) Phase {
 	return PhaseAbsent
 }
 
-// executed reports whether the launcher of a failed unit was ever executed. A
-// launcher that ends at once can do so before systemd has taken notice that it
-// began, and then the unit never was active. What is left to tell its end from
-// systemd's own failure is that it spoke (it says StatusBegun, or more, before
-// another program takes its place, and nobody else sets the status line), and
-// without that the exit statuses that systemd keeps for itself. One that systemd ended since a program
-// of the site's failed that runs after the start counts as never executed: the site's mistake is no end of the job's.
+// executed reports whether the launcher of a failed unit was executed. A launcher that ends at once
+// may do so before systemd notices its start, and then the unit never was active. Two signs
+// distinguish its end from a failure of systemd: its status line, which it sets to StatusBegun or
+// more before another program takes its place, and which nobody else can set; and, without one, an
+// exit status that systemd does not reserve. If a failed ExecStartPost= program of the site ended
+// the launcher, it counts as never executed: the site's mistake is not the job's end.
 func executed(s Status) bool {
 	switch {
 	case s.WasActive:
@@ -104,9 +103,8 @@ func exitOf(s Status) contract.Exit {
 	return e
 }
 
-// launchOf believes a launch failure only where status line and exit status agree
-// (invariant 6). Whoever has a set-up of their own can make them agree; that is
-// then said of their own job.
+// launchOf returns the step of a launch failure if status line and exit status agree on it
+// (invariant 6). A submitter with a set-up can make them agree; that only misreports their own job.
 func launchOf(s Status) contract.Step {
 	if s.StatusText == contract.StatusSetup && s.MainCode == CLDExited {
 		for _, step := range contract.AfterSetup() {
@@ -123,15 +121,15 @@ func launchOf(s Status) contract.Step {
 	return ""
 }
 
-// Wordless reports whether the main process ended badly within a second and nothing shows that the launcher came as far
-// as the command. It proves nothing: systemd may not have listened.
+// Wordless reports whether the main process failed within a second and nothing shows that the
+// launcher reached the command. That is no proof: systemd may have missed a status line.
 func (s *Status) Wordless() bool {
 	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped || s.MainCode == CLDExited && s.MainStatus != 0) &&
 		s.StatusText == "" && !s.Stopped && s.Ended-s.Started < 1_000_000
 }
 
-// startFailure reads a unit that never became active: the exit status, if any,
-// is systemd's own.
+// startFailure returns the Exit of a unit that never became active: its exit status, if any, is
+// systemd's own.
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
 	e.Launch, e.Errno = contract.StepUnit, 0

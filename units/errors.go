@@ -6,36 +6,34 @@ import (
 )
 
 var (
-	// ErrExists means that a unit of this name is there, running or with its
-	// result still uncollected: it was started before and must be adopted.
+	// ErrExists means that a unit of this name exists, running or with an uncollected result: it
+	// was started before and must be adopted.
 	ErrExists = errors.New("unit exists already")
 
-	// ErrBus means that systemd could not be reached or the answer was lost.
-	// It is temporary, and the outcome of the call is unknown: read the unit's
-	// status before anything else.
+	// ErrBus means that systemd could not be reached or its answer was lost. It is temporary, and
+	// the outcome of the call is unknown: read the unit's status before anything else.
 	ErrBus = errors.New("no answer from systemd")
 
-	// ErrNotNow means that systemd starts no such unit for the moment: the machine
-	// goes down, or a slice of it is being stopped. Nothing was started.
-	ErrNotNow = errors.New("systemd starts nothing of the kind now")
+	// ErrNotNow means that systemd starts no such unit at the moment, because the machine is going
+	// down or a slice is being stopped. Nothing was started.
+	ErrNotNow = errors.New("systemd starts no such unit at the moment")
 
 	// ErrAbsent means that there is no unit of this name.
 	ErrAbsent = errors.New("no such unit")
 
-	// ErrProcesses means that a stop came to its end and processes of the unit
-	// are still there, as when a driver holds them in the kernel. The GPUs of
-	// the unit are not free.
+	// ErrProcesses means that a stop has ended but processes of the unit remain, for example held
+	// in the kernel by a driver. The GPUs of the unit are not free.
 	ErrProcesses = errors.New("processes of the unit could not be killed")
 )
 
-// StartError is a start that systemd took on and that came to nothing: the
-// launcher was not executed. The unit is still there, failed, until it is stopped.
+// StartError is a start that systemd accepted and that failed: the launcher was not executed. The
+// unit stays, failed, until it is stopped.
 type StartError struct {
 	JobResult string // failed, timeout, canceled, dependency, …
-	Status    Status // the unit's, after that
+	Status    Status // the unit's, after the failure
 }
 
-// Error says which step failed, as far as systemd tells.
+// Error names the step that failed, if systemd reports it.
 func (e *StartError) Error() string {
 	_, exit := Decode(e.Status)
 	text := fmt.Sprintf("start job of %q: %s", e.Status.Name, e.JobResult)
@@ -45,18 +43,18 @@ func (e *StartError) Error() string {
 	return text
 }
 
-// The results of a start job that say more than the unit.
+// Results of a start job that tell more than the unit's state.
 const (
 	JobFailed     = "failed"
 	JobTimeout    = "timeout"
 	JobDependency = "dependency" // another unit that it needs did not start
-	JobAssert     = "assert"     // Assert…= of the unit does not hold
-	JobUnknown    = "unknown"    // ours: nothing was heard of its end
-	JobSkipped    = "skipped"    // ours, for done: a condition was not met, and the unit is as it was
+	JobAssert     = "assert"     // an Assert…= of the unit does not hold
+	JobUnknown    = "unknown"    // ours: the end of the job was not reported
+	JobSkipped    = "skipped"    // ours, for done: a condition was not met, and the unit is unchanged
 )
 
-// RefusedError is a unit that systemd would not even queue: its slice is masked, a
-// property that it does not take, no such user, too many units.
+// RefusedError is a start that systemd refused to queue, for example because the slice is masked, a
+// property is invalid, the user does not exist, or there are too many units.
 type RefusedError struct {
 	Name    string // of the unit
 	Code    string // the D-Bus error name

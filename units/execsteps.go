@@ -1,8 +1,7 @@
 package units
 
-// execSteps finish the sentence "systemd could not …" for the exit statuses
-// with which systemd's own child ends before it executes the launcher; see
-// "Process Exit Codes" in systemd.exec(5).
+// execSteps complete the sentence "systemd could not …" for the exit statuses that systemd's child
+// uses before it executes the launcher; see "Process Exit Codes" in systemd.exec(5).
 var execSteps = map[int32]string{
 	200: "enter its working directory",
 	201: "set its niceness",

@@ -1,11 +1,11 @@
 package units
 
-// The steps of a start that whoever asks systemd for it reports.
+// The steps of a start that units/systemd reports.
 const (
-	StepQueued   = "queued"   // systemd has answered: the start of the unit waits for its turn
-	StepExecuted = "executed" // systemd has said that the launcher is executed
+	StepQueued   = "queued"   // systemd has answered: the start waits for its turn
+	StepExecuted = "executed" // systemd has reported that the launcher is executed
 )
 
-// MarkKey is the key of a func(step string) in a context: it is called with each step
-// that a start takes, in the moment in which it is taken.
+// MarkKey is the context key of a func(step string) that is called at each step of a start, at the
+// moment of the step.
 type MarkKey struct{}

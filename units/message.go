@@ -9,20 +9,20 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// MessageSpec is what the unit is made of that sends one message.
+// MessageSpec describes the unit that sends one message.
 type MessageSpec struct {
 	Job     int64
 	Event   string // start or end
-	Number  int    // of the job's messages about that
+	Number  int    // counts the job's messages about that event
 	Program string // absolute path of gpusched-notify
-	File    string // absolute path of what it is given, which root alone can read
+	File    string // absolute path of its input, which only root can read
 	UID     int    // of the job's owner
 	GID     int    // 0: the account's own
-	OfSite  bool   // the site sends it, as nobody's account, and the owner does not
+	OfSite  bool   // the site sends it, under a dynamic account, not the owner
 	Scope   Scope  // of the systemd that has the unit
 }
 
-// Bounds of such a unit.
+// Limits of such a unit.
 const (
 	messageTime   = 2 * time.Minute // from its start to its end
 	messageGrace  = 5 * time.Second
@@ -35,14 +35,14 @@ func MessageName(s MessageSpec) string {
 	return fmt.Sprintf("%s%d-%s-%d%s", contract.MessagePrefix, s.Job, s.Event, s.Number, contract.UnitSuffix)
 }
 
-// IsMessage reports whether a unit is one that sends a message.
+// IsMessage reports whether a unit sends a message.
 func IsMessage(name string) bool {
 	return strings.HasPrefix(name, contract.MessagePrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
-// MessageProperties returns the properties of the unit. It opens no GPU, and otherwise
-// may do what its user may do in a shell: a mail program may be set-uid, and reads its
-// user's settings. What the site sends runs as an account that exists as long as the unit.
+// MessageProperties returns the properties of the unit. It opens no GPU, and may otherwise do what
+// its user may do in a shell: a mail program may be set-uid, and reads its user's settings. A
+// message of the site runs as an account that exists as long as the unit.
 func MessageProperties(s MessageSpec) []Property {
 	p := []Property{
 		{"Description", fmt.Sprintf("gpusched message about job %d", s.Job)},

@@ -12,17 +12,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ErrOrigin says that a unit was not made from a Spec.
+// ErrOrigin means that a unit was not made from a Spec.
 var ErrOrigin = errors.New("the unit was not made by gpusched")
 
-// Origin is the properties of a unit that tell which Spec it was made from, as
-// systemd has them. It is what remains of a running job when the state file is
-// lost.
+// Origin is those properties of a unit, as systemd reports them, that reveal the Spec it was made
+// from. It is what remains of a running job when the state file is lost.
 type Origin struct {
 	Description string
-	User, Group string // as numbers; Group "": the account's own
+	User, Group string // numeric; Group "": the account's own
 	LogFields   [][]byte
-	SpecPath    string // which the launcher is given: its last argument
+	SpecPath    string // last argument of the launcher
 
 	MemoryMax, CPUQuota, TimeoutStop uint64 // Infinity: none
 }
@@ -57,12 +56,12 @@ func OriginOf(props []Property) Origin {
 	return o
 }
 
-// The fields of the journal that tell a job's unit from any other.
+// The journal fields that identify a job's unit.
 const (
 	jobField     = "GPUSCHED_JOB="
 	attemptField = "GPUSCHED_ATTEMPT="
-	// placedField, in microseconds since 1970, tells the attempt from one of the
-	// same numbers on an older state file.
+	// placedField, in microseconds since 1970, distinguishes the attempt from one with the same
+	// numbers on an older state file.
 	placedField = "GPUSCHED_PLACED="
 	gpuField    = "GPUSCHED_GPU="
 	// limitField is the time limit in microseconds.
@@ -81,10 +80,9 @@ func formatHolds(gpus []contract.GPU) string {
 	return strings.Join(list, ",")
 }
 
-// Spec returns what the unit name was made from, without what a running job has
-// no more need of (launcher, spec file, resource limits, further devices, CPUs).
-// The names of job and user are as the description shows them. The error is
-// ErrOrigin for a unit that somebody else made.
+// Spec returns the Spec that the unit name was made from, without what a running job no longer
+// needs: launcher, spec file, resource limits, further devices, CPUs. The names of job and user are
+// as the description shows them. The error is ErrOrigin for a unit that somebody else made.
 func (o Origin) Spec(name string) (Spec, error) {
 	id, ok := ParseName(name)
 	if !ok {
@@ -104,10 +102,10 @@ func (o Origin) Spec(name string) (Spec, error) {
 	return s, nil
 }
 
-// Attempt returns which attempt of its job the unit name was made for, where that job is of
-// this uid; false for any other unit. It needs less than Spec, since a drop-in of the site
-// may set a group or a description: where one has emptied the journal's fields, too, the
-// path of the spec tells it.
+// Attempt returns the attempt that the unit name was made for, if its job belongs to uid, and false
+// for any other unit. It needs less than Spec, since a drop-in of the site may replace a group or a
+// description. If a drop-in has also removed the journal fields, the path of the spec has the
+// attempt.
 func (o Origin) Attempt(name string, uid int) (attempt int, ok bool) {
 	id, ok := ParseName(name)
 	if !ok || o.User != strconv.Itoa(uid) {
@@ -122,7 +120,7 @@ func (o Origin) Attempt(name string, uid int) (attempt int, ok bool) {
 	return attempt, named == strconv.FormatInt(id, 10) && attempt > 0
 }
 
-// field is the value of the last of the journal's fields with that prefix.
+// field returns the value of the last journal field with this prefix.
 func (o Origin) field(prefix string) (value string, there bool) {
 	for _, f := range o.LogFields {
 		if v, ok := strings.CutPrefix(string(f), prefix); ok {
@@ -152,8 +150,8 @@ func (s *Spec) readIdentity(o Origin) (err error) {
 	return nil
 }
 
-// readDescription takes the names out of "gpusched job 7 (name) of alice on GPU
-// 0,1". The name of a job may hold anything, that of a user no space.
+// readDescription extracts the names from "gpusched job 7 (name) of alice on GPU 0,1". A job's name
+// may contain anything, a user's name no space.
 func (s *Spec) readDescription(text string) error {
 	rest, ours := strings.CutPrefix(text, fmt.Sprintf("gpusched job %d (", s.ID))
 	at := strings.LastIndex(rest, ") of ")

@@ -25,35 +25,33 @@ func Properties(s Spec) []Property {
 	return s.Scope.within(append(p, journal(s)...))
 }
 
-// startTimeout is less than the daemon waits for a start, so that it is systemd
-// that gives one up.
+// startTimeout is shorter than the daemon's wait for a start, so that systemd gives up first.
 const startTimeout = time.Minute
 
-// service is what makes the unit a job. ExecStart is the plain form: systemd
-// 252 loses ExecStartEx at the next daemon-reload.
+// service returns the properties that make the unit a job. ExecStart is the plain form: systemd 252
+// loses ExecStartEx at the next daemon-reload.
 //
-// OOMPolicy=kill: when the kernel kills one process of a job for memory, the
-// others go with it at once. The default, stop, would give them the grace time
-// first, at a memory limit that leaves no room to use it, and continue would let
-// a job that lost a worker hang on its GPUs for ever; in both the reason can get
-// lost, because a main process that ends by itself in between is what counts.
+// OOMPolicy=kill: when the kernel kills one process of a job for memory, it kills the others at
+// once. The default, stop, would first give them the grace time, at a memory limit that leaves no
+// room to use it. With continue, a job that lost a worker could hang on its GPUs for ever. With
+// either, the reason can get lost, because a main process that ends by itself in between is what
+// counts.
 //
-// ExecReload prints what the scheduler has to tell the job's user: systemd runs
-// it in the unit, as the user, so that it is in the journal of the unit, where
-// the user can read it. Its failure is no matter to the job.
+// ExecReload prints a note of the scheduler for the job's user. systemd runs it in the unit, as the
+// user, so the note is in the unit's journal, where the user can read it. Its failure does not
+// affect the job.
 //
-// TimeoutStartUSec is what systemd may take until it executes the launcher. It asks
-// for the groups of the account meanwhile, and a directory service can hang.
+// TimeoutStartUSec limits the time until systemd executes the launcher. systemd looks up the
+// account's groups in that time, and a directory service can hang.
 //
-// There is no PAMName (with Type=exec the unit would stay activating on 252, and
-// a session costs two thirds of the rate), no NoNewPrivileges (nvidia-modprobe
-// is setuid) and no PrivateDevices (it hides NVIDIA's nodes).
+// There is no PAMName (with Type=exec the unit would stay activating on 252, and a session costs
+// two thirds of the start rate), no NoNewPrivileges (nvidia-modprobe is setuid) and no
+// PrivateDevices (it hides NVIDIA's nodes).
 //
-// Nor is there any other sandboxing: a job may do what its user may do in a
-// shell, and the kernel keeps users apart. Each filter of system calls implies
-// NoNewPrivileges with User=, a private /tmp or /proc hides from users what they
-// started themselves, and each costs a mount namespace for every job. A site
-// that wants more has the drop-ins of gpujob-.service.d.
+// There is no other sandboxing either: a job may do what its user may do in a shell, and the kernel
+// separates users. Each system call filter implies NoNewPrivileges with User=, a private /tmp or
+// /proc hides what users started themselves, and each costs a mount namespace per job. A site that
+// wants more uses drop-ins in gpujob-.service.d.
 func service(s Spec) []Property {
 	return []Property{
 		{"Description", description(s)},
@@ -71,8 +69,8 @@ func service(s Spec) []Property {
 	}
 }
 
-// killMode says which processes get SIGTERM. SIGKILL is for all of them in either mode, after
-// the grace; in mixed those that are left when the main process has ended get it at once.
+// killMode selects the processes that get SIGTERM. In both modes SIGKILL goes to all of them after
+// the grace; in mixed, the processes left when the main process ends get it at once.
 func killMode(s Spec) string {
 	if s.TermMain {
 		return "mixed"
@@ -80,8 +78,8 @@ func killMode(s Spec) string {
 	return "control-group"
 }
 
-// screen has what is left of a session of GNU screen removed when nothing of the job is
-// there any more: by the job's user, in the job's unit, after every end.
+// screen makes systemd run, after every end of the job, as the job's user and in its unit, a
+// command that removes the leftovers of a GNU screen session.
 func screen(s Spec) []Property {
 	if !s.Screen {
 		return nil
@@ -90,8 +88,8 @@ func screen(s Spec) []Property {
 	return []Property{{"ExecStopPost", []ExecCommand{{s.Launcher, argv, true}}}}
 }
 
-// check has systemd run the launcher in the job's unit before the job's main process. Where that is killed, systemd
-// executes no main process, so no command has run.
+// check makes systemd run the launcher in the job's unit before the main process. If that run
+// fails, systemd does not execute the main process, so no command has run.
 func check(s Spec) []Property {
 	if !s.Check {
 		return nil
@@ -103,19 +101,19 @@ func check(s Spec) []Property {
 // IsCheck reports whether a command is the launcher's check.
 func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.CheckFlag }
 
-// leastGrace is what ExecStopPost needs of the time that it shares with SIGTERM, and what copies the output needs for
-// what was printed last.
+// leastGrace is the time that ExecStopPost, which shares the grace with SIGTERM, or the copier of
+// the output needs.
 const leastGrace = time.Second
 
 func grace(s Spec) time.Duration {
 	if s.Screen || s.Log {
 		return max(s.Grace, leastGrace)
 	}
-	return max(s.Grace, time.Millisecond) // 0 would read as infinity after a reload
+	return max(s.Grace, time.Millisecond) // after a reload 0 would mean infinity
 }
 
-// identity has no SupplementaryGroups: with User systemd gives the account those
-// that the host knows at the start.
+// identity sets no SupplementaryGroups: with User, systemd gives the account the groups that the
+// host knows at the start.
 func identity(s Spec) []Property {
 	p := []Property{
 		{"Slice", s.Scope.Slice(s.UID)},
@@ -149,9 +147,9 @@ func devices(s Spec) []Property {
 	return p
 }
 
-// limits has a weight of the CPU time for each unit: who counts for more CPUs has more of it,
-// however many threads the others have. It is against the user's other jobs, and costs nobody
-// anything while there is time left.
+// limits gives each unit a CPU weight: a job that counts for more CPUs gets more time, however many
+// threads the others have. It works against the user's own jobs, and costs nobody anything while
+// CPUs are idle.
 func limits(s Spec) []Property {
 	p := []Property{
 		{"MemoryAccounting", true},
@@ -174,8 +172,8 @@ func limits(s Spec) []Property {
 	return p
 }
 
-// The weights of a job on one CPU, or on none that counts, and of one on a thousand, the
-// highest that the kernel knows.
+// The CPU weight of a job on one CPU, or without a number of CPUs, and of one on a thousand: the
+// kernel's maximum.
 const (
 	weightOfCPU  = 10
 	maxCPUWeight = 10_000
@@ -185,9 +183,8 @@ func cpuWeight(cpus int) uint64 {
 	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
-// rlimits names the hard limit first: a soft one may not go above it. Those
-// under which the launcher could not live are left to the launcher, which sets
-// them as its last act.
+// rlimits sets the hard limit first, since a soft one may not exceed it. Limits under which the
+// launcher could not run are left to the launcher, which sets them last.
 func rlimits(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {
@@ -201,8 +198,8 @@ func rlimits(s Spec) []Property {
 	return p
 }
 
-// The rate limit of a job's lines is one that no job reaches: 0, as interval or as
-// burst, would be journald's own.
+// The rate limit of a job's lines, which no job reaches. 0, as interval or burst, would select
+// journald's own limit.
 const (
 	LogIntervalUSec = 1_000_000
 	LogBurst        = 1_000_000_000
@@ -233,14 +230,14 @@ func journal(s Spec) []Property {
 		{"StandardOutput", "journal"},
 		{"StandardError", "journal"},
 		{"SyslogIdentifier", s.Scope.Identifier(s.ID)},
-		{"SyslogLevelPrefix", false}, // "<3>" at the start of a job's line is the job's text
+		{"SyslogLevelPrefix", false}, // "<3>" at the start of a line is part of the job's text
 		{"LogRateLimitIntervalUSec", uint64(LogIntervalUSec)},
 		{"LogRateLimitBurst", uint32(LogBurst)},
 		{"LogExtraFields", fields},
 	}
 }
 
-// description reads well in systemctl status: job, user and GPUs.
+// description is what systemctl status shows: job, user and GPUs.
 func description(s Spec) string {
 	where := " without a GPU"
 	switch {
@@ -258,7 +255,7 @@ func description(s Spec) string {
 
 const maxName = 100 // runes of a name in a description
 
-// printable keeps what a terminal or a unit file should not see out of a name.
+// printable replaces the characters of a name that must not reach a terminal or a unit file.
 func printable(name string) string {
 	var b strings.Builder
 	n := 0

@@ -1,9 +1,8 @@
 package units
 
-// Property is one property of a transient unit. Value has exactly the type
-// that systemd expects on the bus: bool, string, uint64 (sizes, times, limits),
-// int32, []byte (a bit for each CPU), [][]byte, or one of the slices below, whose structs go over the bus
-// field by field.
+// Property is one property of a transient unit. Value has exactly the type that systemd expects on
+// the bus: bool, string, uint64 (sizes, times, limits), int32, []byte (a bit per CPU), [][]byte, or
+// one of the slices below, whose structs are marshalled field by field.
 type Property struct {
 	Name  string
 	Value any
@@ -22,5 +21,5 @@ type DeviceAllow struct {
 	Access string // of r, w and m
 }
 
-// Infinity is systemd's word for no limit and no timeout. 0 means zero.
+// Infinity is systemd's value for no limit and no timeout. 0 means zero.
 const Infinity = ^uint64(0)

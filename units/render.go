@@ -8,14 +8,14 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
-// Line is one property as people read it.
+// Line is one property as a unit file has it.
 type Line struct {
 	Name string
 	Text string
 }
 
-// Render returns properties in the words of a unit file, for a dry run. A
-// property with several values has a line for each, as there.
+// Render returns properties as lines of a unit file, for a dry run. A property with several values
+// has several lines.
 func Render(props []Property) []Line {
 	var lines []Line
 	for _, p := range props {

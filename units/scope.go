@@ -7,13 +7,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Scope is the systemd whose units jobs are. The zero Scope is that of the machine.
+// Scope is the systemd that runs the jobs. The zero Scope is the machine's.
 type Scope struct {
-	User bool   // a user's own, which runs as that user
-	Root string // with User: the control group of that systemd, below which all of its units are
+	User bool   // a user's own systemd, which runs as that user
+	Root string // with User: the control group that contains all units of that systemd
 }
 
-// Flag is the option with which systemctl and journalctl are about that systemd, with a space before it.
+// Flag returns the option that makes systemctl and journalctl use that systemd, with a leading
+// space.
 func (s Scope) Flag() string {
 	if s.User {
 		return " --user"
@@ -21,11 +22,11 @@ func (s Scope) Flag() string {
 	return ""
 }
 
-// jobsSlice has all jobs of a scheduler.
+// jobsSlice contains all jobs of a scheduler.
 const jobsSlice = "gpujobs.slice"
 
-// Slice returns the slice of a user's jobs. A user's own systemd has one slice for
-// all of them, as they are of one user.
+// Slice returns the slice of a user's jobs. A user's own systemd has a single slice, as all its
+// jobs belong to that user.
 func (s Scope) Slice(uid int) string {
 	if s.User {
 		return jobsSlice
@@ -33,7 +34,7 @@ func (s Scope) Slice(uid int) string {
 	return Slice(uid)
 }
 
-// ControlGroup is where systemd puts the unit of a user's job.
+// ControlGroup returns the control group in which systemd puts the unit of a user's job.
 func (s Scope) ControlGroup(uid int, unit string) string {
 	group := s.Root + "/" + jobsSlice + "/"
 	if slice := s.Slice(uid); slice != jobsSlice {
@@ -42,9 +43,9 @@ func (s Scope) ControlGroup(uid int, unit string) string {
 	return group + unit
 }
 
-// Identifier is the name under which a job's lines are in the journal. journald takes
-// a unit's name for lines of a user's own systemd from the process alone, which may be
-// gone by then, so these are found by the identifier, and it is no other job's.
+// Identifier returns the journal identifier of a job's lines. For a user's own systemd, journald
+// takes the unit's name from the process, which may be gone by then, so such lines are found by the
+// identifier, which no other job has.
 func (s Scope) Identifier(id int64) string {
 	if s.User {
 		return contract.UserIdentifier(strconv.FormatInt(id, 10))
@@ -52,7 +53,7 @@ func (s Scope) Identifier(id int64) string {
 	return contract.UnitPrefix + strconv.FormatInt(id, 10)
 }
 
-// Terminal names the terminal of a job where its id does not.
+// Terminal returns the name of a job's terminal if that is not the job's id, else "".
 func (s Scope) Terminal(id int64) string {
 	if s.User {
 		return contract.UserTerminal(strconv.FormatInt(id, 10))
@@ -60,12 +61,12 @@ func (s Scope) Terminal(id int64) string {
 	return ""
 }
 
-// forRoot are the properties that need the systemd of the machine: a user's own runs
-// everything as that user, and the kernel takes no device filter from it. It would take
-// some of them, and do nothing, or fail the start.
+// forRoot are the properties that need the machine's systemd. A user's own runs everything as that
+// user, and the kernel accepts no device filter from it: it would ignore some of them, or fail the
+// start.
 var forRoot = []string{"User", "Group", "DynamicUser", "DevicePolicy", "DeviceAllow"}
 
-// within leaves out what the systemd of the scope can't do.
+// within removes the properties that the scope's systemd can't apply.
 func (s Scope) within(props []Property) []Property {
 	if !s.User {
 		return props

@@ -1,11 +1,11 @@
 package units
 
-// System is what systemd says of itself.
+// System is what systemd says about itself.
 type System struct {
-	// Run names this run of PID 1 among those of one boot of the kernel. A soft
-	// reboot and the restart of a container begin another one with no unit of the
-	// last; systemd executed anew (daemon-reexec) goes on with the same.
+	// Run identifies this run of PID 1 within a boot of the kernel. A soft reboot or the restart of
+	// a container begins another run, which has no units of the last; systemd re-executed
+	// (daemon-reexec) continues the same run.
 	Run string
-	// Stopping: a shutdown, reboot or soft reboot is under way, which stops all units.
+	// Stopping means that a shutdown, reboot or soft reboot is under way, which stops all units.
 	Stopping bool
 }

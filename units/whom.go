@@ -1,6 +1,6 @@
 package units
 
-// Whom says which processes of a unit get a signal, in systemd's words.
+// Whom selects the processes of a unit that get a signal, in systemd's words.
 type Whom string
 
 // The processes of a unit.

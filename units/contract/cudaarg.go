@@ -1,8 +1,8 @@
 package contract
 
-// WithCUDA returns the command with --cuda followed by the job's GPUs, where that is asked: each
-// --cuda that is there gets them for its value, and where there is none it is added at the end.
-// What is inside of an argument, such as a line for a shell, is not looked at.
+// WithCUDA returns the command with the job's GPUs as the value of --cuda, if the set-up asks for
+// that. It replaces the value of each --cuda, or appends the option if there is none. It does not
+// look inside arguments, such as a line for a shell.
 func (s Setup) WithCUDA(argv []string, gpus string) []string {
 	if !s.CUDAArg {
 		return argv
@@ -29,7 +29,7 @@ func (s Setup) WithCUDA(argv []string, gpus string) []string {
 	return out
 }
 
-// isValue tells the value of an option from the next option; -1 is a value.
+// isValue reports whether arg is the value of an option rather than the next option; -1 is a value.
 func isValue(arg string) bool {
 	if arg == "" || arg[0] != '-' {
 		return true

@@ -1,7 +1,7 @@
 package contract
 
-// The numbers of NVIDIA's nodes. Only this major number is fixed; those of
-// nvidia-uvm and nvidia-caps are given out by the kernel and taken from stat.
+// The numbers of NVIDIA's device nodes. Only this major number is fixed; the kernel assigns those
+// of nvidia-uvm and nvidia-caps, which are read with stat.
 const (
 	NvidiaMajor  = 195
 	CtlMinor     = 255 // /dev/nvidiactl
@@ -9,6 +9,6 @@ const (
 	ProbeMinor   = 250 // ProbePath
 )
 
-// ProbePath is a device node that no job may ever open: the launcher proves by
-// it that the device filter is active.
+// ProbePath is a device node that no job may open. The launcher tries to, to prove that the device
+// filter is active.
 const ProbePath = "/dev/gpusched-probe"

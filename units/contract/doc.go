@@ -1,7 +1,5 @@
-// Package contract holds what the programs around a job's unit agree on without
-// linking each other: the unit's name, the program and the GPUs of an attempt, what
-// the launcher reports and how it is called, how the unit ended, how a resource
-// limit is written, and the device nodes that the filter is about. It is constants,
-// plain records and what follows from one of them; it imports nothing, so that the
-// launcher, the command line and the pure packages of the daemon can all have it.
+// Package contract has what the programs around a job's unit must agree on without linking each other: the unit's name,
+// the program and the GPUs of an attempt, the launcher's options and reports, how a unit ended, resource limits, and the
+// device nodes of the filter. It consists of constants, plain records and functions of one record. It imports nothing, so
+// that the launcher, the command line and the pure packages of the daemon can all import it.
 package contract

@@ -2,11 +2,11 @@ package contract
 
 // Exit is how a unit's main process ended.
 type Exit struct {
-	Code    int // exit status; 0 where Signal is set
+	Code    int // exit status; 0 if Signal is set
 	Signal  int
 	OOM     bool   // the kernel killed it for memory
-	Stopped bool   // it ended while systemd was stopping its unit, on whoever's order
+	Stopped bool   // it ended while its unit was being stopped, whoever ordered that
 	Launch  Step   // "": the command began
-	Errno   int    // of the launch failure; 0 unknown
-	Detail  string // for people: which step of systemd's failed
+	Errno   int    // of the launch failure; 0: unknown
+	Detail  string // for people: the step of systemd's that failed
 }

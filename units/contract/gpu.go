@@ -1,12 +1,12 @@
 package contract
 
-// GPU is one GPU of a job's attempt and the job's part of it. The UUID is its
-// identity; index and minor are what they were when the attempt was placed.
+// GPU is one GPU of an attempt, with the job's part of it. The UUID identifies it; index and minor
+// are from the time of the placement.
 type GPU struct {
-	UUID  string `json:"uuid"` // as the driver spells it
+	UUID  string `json:"uuid"` // in the driver's spelling
 	Index int    `json:"index"`
 	Minor int    `json:"minor,omitempty"` // of its node /dev/nvidia<Minor>
 
-	Milli        int   `json:"milli,omitempty"`         // thousandths of it that the job holds; 0: all of it
-	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory kept for the job; 0: none
+	Milli        int   `json:"milli,omitempty"`         // thousandths of the GPU that the job holds; 0: all of it
+	PromiseBytes int64 `json:"promise_bytes,omitempty"` // GPU memory reserved for the job; 0: none
 }

@@ -1,15 +1,15 @@
 package contract
 
-// Limit is one resource limit of the submitter, by systemd's name without
-// "Limit" (NOFILE, MEMLOCK, …). Unlimited is math.MaxUint64.
+// Limit is one resource limit of the submitter, named as in systemd without "Limit" (NOFILE,
+// MEMLOCK, …). Unlimited is math.MaxUint64.
 type Limit struct {
 	Name string `json:"name"`
 	Soft uint64 `json:"soft"`
-	Hard uint64 `json:"hard"` // to the launcher, 0 is as the unit has it
+	Hard uint64 `json:"hard"` // for the launcher, 0 keeps the unit's
 }
 
-// LeastLimit is the least soft limit of this name under which the launcher can do its work, and systemd execute it; 0:
-// any.
+// LeastLimit returns the smallest soft limit of this name under which systemd can execute the
+// launcher and the launcher can work; 0: any.
 func LeastLimit(name string) uint64 {
 	switch name {
 	case "NOFILE":

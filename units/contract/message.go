@@ -1,28 +1,28 @@
 package contract
 
-// Message is what gpusched-notify is given to send, as JSON on its standard input. It
-// was checked before: the address and the URL are plain, and there is one of them at most.
+// Message is the JSON input of gpusched-notify. It has been validated: the address and the URL are
+// plain, and there is at most one of them.
 type Message struct {
 	Way     string `json:"way"`     // mail, webhook or terminal
 	To      string `json:"to"`      // the address, or the URL
 	Host    string `json:"host"`    // of the machine
-	ID      string `json:"id"`      // of the message: one that is sent twice has the same
+	ID      string `json:"id"`      // a message that is sent twice has the same id
 	Subject string `json:"subject"` // one line
 	Body    string `json:"body"`    // of a mail its text, of a webhook the JSON
 
-	// OfSite says that To is a webhook of the site's: its user is not told where that is.
+	// OfSite means that To is a webhook of the site, which the user must not learn.
 	OfSite bool `json:"of_site,omitempty"`
 }
 
-// MaxMessageBytes bounds a Message in JSON.
+// MaxMessageBytes is the maximum size of a Message in JSON.
 const MaxMessageBytes = 256 << 10
 
-// MessagePrefix begins the names of the units that messages are sent in.
+// MessagePrefix begins the names of units that send messages.
 const MessagePrefix = "gpusched-notify-"
 
-// The exit statuses of gpusched-notify besides 0. What it could not do is the status
-// that it tells the service manager.
+// The exit statuses of gpusched-notify besides 0. Its status line to the service manager says what
+// failed.
 const (
-	MessageRefused = 1  // no further try does better
-	MessageAgain   = 75 // EX_TEMPFAIL: a further try may
+	MessageRefused = 1  // further tries would fail, too
+	MessageAgain   = 75 // EX_TEMPFAIL: a further try may succeed
 )

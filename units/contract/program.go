@@ -1,21 +1,20 @@
 package contract
 
-// EnvMode is how the environment of the submitter reaches the job.
+// EnvMode selects which parts of the submitter's environment the job gets.
 type EnvMode string
 
 // The modes of --env.
 const (
-	EnvInherit EnvMode = "inherit" // the submitter's environment as it was at submit
+	EnvInherit EnvMode = "inherit" // the submitter's environment at the submission
 	EnvClean   EnvMode = "clean"   // HOME, USER, LOGNAME, SHELL, PATH, LANG only
 	EnvLogin   EnvMode = "login"   // clean, then through the user's login shell
 )
 
-// Program is what a job runs. Strings are bytes as the submitter sent them, not
-// necessarily UTF-8.
+// Program is what a job runs. Strings are bytes as the submitter sent them, not necessarily UTF-8.
 type Program struct {
-	Argv    []string `json:"argv"` // at least the command; not looked at by anybody but execve
+	Argv    []string `json:"argv"` // at least the command; only execve interprets it
 	EnvMode EnvMode  `json:"env_mode"`
-	Env     []string `json:"env"` // K=V, the last of several for one name wins; the whole environment for inherit, additions otherwise
+	Env     []string `json:"env"` // K=V, the last of several for one name counts; the whole environment for inherit, additions otherwise
 	Dir     string   `json:"dir"` // absolute
 	Umask   int      `json:"umask"`
 	Setup   Setup    `json:"setup,omitzero"`

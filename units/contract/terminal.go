@@ -1,67 +1,63 @@
 package contract
 
-// HoldFlag has gpusched-job run a command in a terminal and hold that (package
-// units/terminal/hold). The word after it has the limits that are the command's and not
-// the holder's (LimitFlag), NoLimits where there are none; then comes the command.
+// HoldFlag makes gpusched-job run a command in a terminal and hold that terminal (package
+// units/terminal/hold). The next word has the limits of the command, which are not the holder's
+// (LimitFlag), or NoLimits; then comes the command.
 const HoldFlag = "--hold"
 
-// AimedFlag is before HoldFlag or ScreenFlag where only the unit's main process gets some
-// signals, which the command is to have instead: their numbers are in the word after it,
-// with a comma between them.
+// AimedFlag comes before HoldFlag or ScreenFlag if only the unit's main process gets some signals,
+// which it must pass on to the command. The next word has their numbers, separated by commas.
 const AimedFlag = "--aimed"
 
-// LimitFlag has gpusched-job become a command under limits under which it could not
-// live itself. They are in the word after it, such as NPROC=100:200, those of several
-// resources with a comma between them.
+// LimitFlag makes gpusched-job become a command under limits under which gpusched-job itself could
+// not run. The next word has the limits, such as NPROC=100:200, separated by commas.
 const (
 	LimitFlag = "--limit"
 	NoLimits  = "-"
 )
 
-// ScreenFlag is HoldFlag for a job in a session of GNU screen, the name of which is before
-// the command; ScreenShowFlag what runs in that session, with the job's id; and
-// ScreenEndFlag what runs after the job and leaves nothing of a session behind that had
-// no time to, with the path of the job's instructions.
+// ScreenFlag is HoldFlag for a job in a session of GNU screen, whose name precedes the command.
+// ScreenShowFlag, with the job's id, is what runs in that session. ScreenEndFlag, with the path of
+// the spec, runs after the job and removes what a session left.
 const (
 	ScreenFlag     = "--screen"
 	ScreenShowFlag = "--screen-show"
 	ScreenEndFlag  = "--screen-end"
 )
 
-// ScreenDirVariable is where GNU screen has its sockets, instead of in its usual place.
+// ScreenDirVariable tells GNU screen another directory for its sockets.
 const ScreenDirVariable = "SCREENDIR"
 
-// ScreenPrograms are where GNU screen is looked for.
+// ScreenPrograms lists the paths where GNU screen may be.
 func ScreenPrograms() []string {
 	return []string{"/usr/bin/screen", "/bin/screen", "/usr/local/bin/screen"}
 }
 
-// DoorNote is a note (TellFlag) that is not to be printed: the process that reads it
-// leaves one behind that listens for commands of the job's user, the door of a job that
-// has no terminal. DoorFlag has gpusched-job be that, for the job that follows.
+// DoorNote is a note (TellFlag) that is not printed: the process that reads it leaves another one
+// behind, which listens for commands of the job's user, the door of a job without a terminal.
+// DoorFlag makes gpusched-job be that process, for the job that follows.
 const (
 	DoorNote = "\x00door"
 	DoorFlag = "--door"
 )
 
-// TerminalVariable names the terminal of a job in its environment where that is not the
-// job's id: a user's own scheduler counts its jobs as the machine's does, and the
-// terminals of both are that user's.
+// TerminalVariable names a job's terminal in its environment if that is not the job's id: a user's
+// own scheduler uses the same ids as the machine's, and the terminals of both belong to that user.
 const TerminalVariable = "GPUSCHED_TERMINAL"
 
-// UserTerminal names the terminal of a job of a user's own systemd.
+// UserTerminal returns the name of the terminal of a job under a user's own systemd.
 func UserTerminal(job string) string { return "user-" + job }
 
-// SandboxVariable is in the environment of jobs, as SandboxAllowed, where the site lets
-// processes in a sandbox submit: they may run commands beside such a job, too.
+// SandboxVariable is SandboxAllowed in the environment of jobs if the site lets sandboxed processes
+// submit. They may then run commands beside such a job, too.
 const (
 	SandboxVariable = "GPUSCHED_SANDBOX"
 	SandboxAllowed  = "allowed"
 )
 
-// TasksVariable is in what a job is submitted with where a script for Slurm asks for several tasks: how many. The
-// job finds it in Slurm's variables.
+// TasksVariable is in the environment of a submission by a Slurm script that asks for several
+// tasks: their number. The job gets it in Slurm's variables.
 const TasksVariable = "GPUSCHED_TASKS"
 
-// SandboxHint is for whoever is refused because it is in a sandbox.
+// SandboxHint tells a sandboxed process what to do after a refusal.
 const SandboxHint = "do it from an ordinary session, or let an administrator set jobs.allow_sandboxed (gpusched.toml(5))"

@@ -6,9 +6,8 @@ const (
 	UnitSuffix = ".service"
 )
 
-// UserIdentifier is the name under which the journal has the lines of a job of a user's
-// own systemd.
+// UserIdentifier returns the journal identifier of a job under a user's own systemd.
 func UserIdentifier(job string) string { return "user-" + UnitPrefix + job }
 
-// SocketVariable names the scheduler's socket in the environment of programs that ask it.
+// SocketVariable names the scheduler's socket in the environment of programs that talk to it.
 const SocketVariable = "GPUSCHED_SOCKET"

@@ -1,3 +1,3 @@
-// Package retry says how long to wait before the next try of what failed. It is a formula:
-// whoever tries waits, and counts the failures.
+// Package retry computes the delay before the next try of something that failed. The caller waits, and counts the
+// failures.
 package retry

@@ -2,8 +2,8 @@ package retry
 
 import "time"
 
-// After is the wait after so many failures in a row: none after none, the first after
-// one, and twice as long after each further one, up to the longest.
+// After returns the delay after this many failures in a row: none after none, first after one, and
+// twice as long after each further one, up to longest.
 func After(failures int, first, longest time.Duration) time.Duration {
 	if failures < 1 {
 		return 0
