@@ -15,15 +15,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What should be mounted on this machine, and what is.
+// The file systems that should be mounted on this machine, and those that are.
 const (
 	mountTable = "/etc/fstab"
 	mounted    = "/proc/self/mountinfo"
 )
 
-// blameAway turns a directory or a command that is not there into the failure of the file
-// system that should have it, where that is plain to see: the job is then not at fault, and
-// is tried again.
+// blameAway turns a missing directory or command into the failure of a file system, if it is plain
+// that one is missing. The job is then not at fault, and is tried again.
 func (r *run) blameAway(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
@@ -40,7 +39,7 @@ func (r *run) blameAway(f *Failure) {
 	list := missing(f, s, r.base)
 	for _, path := range list {
 		why := away(path, valueOf(r.base, "HOME"), mountTable)
-		if why == "" && len(list) == 1 { // what PATH names may never have been there
+		if why == "" && len(list) == 1 { // a directory in PATH may never have existed
 			why = maybeAway(path)
 		}
 		if why != "" {
@@ -53,8 +52,9 @@ func (r *run) blameAway(f *Failure) {
 
 const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
 
-// neededAway finds the conda or virtual environment of a set-up, or the script of the command, on a file system that is
-// away: the command would be another one of the same name, or fail at once.
+// neededAway reports whether the conda or virtual environment of the set-up, or the script of the
+// command, is on a missing file system. Otherwise another command of the same name would run, or
+// the command would fail at once.
 func neededAway(s *Spec, home, table string) *Failure {
 	for _, path := range []string{s.Setup.Conda, s.Setup.Venv, script(s)} {
 		err := unix.Access(path, unix.F_OK)
@@ -62,19 +62,20 @@ func neededAway(s *Spec, home, table string) *Failure {
 			continue
 		}
 		why := away(path, home, table)
-		if why == "" && path != script(s) { // which may be a file that the command makes
+		if why == "" && path != script(s) { // the command may create this file itself
 			why = maybeAway(path)
 		}
 		if why != "" {
-			what := "it needs " + strconv.Quote(shorten(path)) + ", which is not there (" + why + ")"
+			what := "it needs " + strconv.Quote(shorten(path)) + ", which is missing (" + why + ")"
 			return &Failure{Step: contract.StepAway, What: what, Err: err, Next: triedAgain}
 		}
 	}
 	return nil
 }
 
-// script is the first path among the arguments of the command, "" where there is none: what an interpreter runs is. A
-// set-up may mount what it is on, or have the command begin in another directory.
+// script returns the first path among the arguments of the command, which is what an interpreter
+// runs, or "". It is "" also for a job with a set-up command, which may mount the path or change
+// the directory.
 func script(s *Spec) string {
 	if s.Setup.Command != "" {
 		return ""
@@ -91,30 +92,31 @@ func script(s *Spec) string {
 	return ""
 }
 
-// away says why a path, or what it leads to, may not be there for no fault of the job's, "" if nothing is seen of that.
+// away says why a path, or the target of its links, may be missing through no fault of the job, ""
+// if nothing suggests that.
 func away(path, home, table string) string {
-	for _, path := range leadsTo(path) {
+	for _, path := range pathAndTargets(path) {
 		if at := unmounted(path, table, mounted); at != "" {
 			return "nothing is mounted at " + at
 		}
 	}
-	if within(path, home) && homeless(home) {
-		return "the home directory " + home + " is not there either"
+	if within(path, home) && homeMissing(home) {
+		return "the home directory " + home + " is missing, too"
 	}
 	return ""
 }
 
-// maybeAway is away for what no table names.
+// maybeAway is away for file systems that no table lists.
 func maybeAway(path string) string {
-	for _, path := range leadsTo(path) {
-		if at := bare(path); at != "" {
-			return "there is nothing in " + at + ", where a file system may not be mounted"
+	for _, path := range pathAndTargets(path) {
+		if at := emptyMountPoint(path); at != "" {
+			return at + " is empty: its file system may not be mounted"
 		}
 	}
 	return ""
 }
 
-// missing are the paths at which what was missing should be.
+// missing returns the paths at which the missing file should be.
 func missing(f *Failure, s *Spec, base []string) []string {
 	switch {
 	case f.path != "":
@@ -133,26 +135,27 @@ func missing(f *Failure, s *Spec, base []string) []string {
 	return list
 }
 
-// leadsTo are a path and what its links lead to, and the same of the interpreter if it is a script.
-func leadsTo(path string) []string {
-	list := linked(path)
+// pathAndTargets returns a path and the targets of its links. For a script it adds those of the
+// interpreter.
+func pathAndTargets(path string) []string {
+	list := linkChain(path)
 	if line, ok := strings.CutPrefix(firstLine(path), "#!"); ok && strings.TrimSpace(line) != "" {
-		list = append(list, linked(strings.Fields(line)[0])...)
+		list = append(list, linkChain(strings.Fields(line)[0])...)
 	}
 	return list
 }
 
-// linked are a path and what each of its links makes of it, the first one first.
-func linked(path string) (list []string) {
-	const most = 40 // as the kernel follows
-	for ; path != "" && len(list) < most; path = followed(path) {
+// linkChain returns a path and what each of its links, in turn, resolves to.
+func linkChain(path string) (list []string) {
+	const most = 40 // the kernel's limit
+	for ; path != "" && len(list) < most; path = resolveFirstLink(path) {
 		list = append(list, path)
 	}
 	return list
 }
 
-// followed is what the first link in a path makes of it, "" where none is in it.
-func followed(path string) string {
+// resolveFirstLink resolves the first link in a path; "" if the path has none.
+func resolveFirstLink(path string) string {
 	for end := 1; end <= len(path); end++ {
 		if end < len(path) && path[end] != '/' {
 			continue
@@ -167,9 +170,10 @@ func followed(path string) string {
 	return ""
 }
 
-// bare returns the directory in which a path ends that is not there, where a file system may be missing: one that
-// mounts what is looked for, or an empty one in which this account can have removed nothing.
-func bare(path string) string {
+// emptyMountPoint returns the last existing directory on the way to a missing path if a file system may be
+// missing there: it is an automount point, or an empty directory from which this account can't have
+// removed anything.
+func emptyMountPoint(path string) string {
 	if !errors.Is(unix.Access(path, unix.F_OK), unix.ENOENT) {
 		return ""
 	}
@@ -187,20 +191,20 @@ func bare(path string) string {
 	return ""
 }
 
-// homeless reports whether a home directory is not there, of an account that has one.
-func homeless(home string) bool {
+// homeMissing reports whether an account has a home directory that does not exist.
+func homeMissing(home string) bool {
 	var st unix.Stat_t
 	return home != "" && !strings.HasPrefix(home, "/nonexistent") && unix.Stat(home, &st) != nil
 }
 
-// within reports whether a path is a directory's or in it.
+// within reports whether path is dir or below it.
 func within(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// byHand reports whether a line of the table is mounted only when somebody says so.
-func byHand(f []string) bool {
+// mountedByHand reports whether a line of the table is only mounted on request.
+func mountedByHand(f []string) bool {
 	if len(f) < 4 {
 		return false
 	}
@@ -208,8 +212,8 @@ func byHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns the mount point above the path that the table lists and that is not mounted, and has
-// nothing in it, "" if there is none. Both files write a path in the same way.
+// unmounted returns the mount point above the path that the table lists but where nothing is
+// mounted and no file is, or "". Both files write a path in the same way.
 func unmounted(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)
@@ -218,7 +222,7 @@ func unmounted(path, table, mounted string) string {
 	}
 	for line := range strings.Lines(string(should)) {
 		f := strings.Fields(line)
-		if len(f) < 2 || f[0][0] == '#' || f[1][0] != '/' || f[1] == "/" || byHand(f) {
+		if len(f) < 2 || f[0][0] == '#' || f[1][0] != '/' || f[1] == "/" || mountedByHand(f) {
 			continue
 		}
 		at := strings.TrimSuffix(f[1], "/")
@@ -236,7 +240,7 @@ func unmounted(path, table, mounted string) string {
 	return ""
 }
 
-// isEmpty reports whether there is nothing in a directory, as far as that can be seen.
+// isEmpty reports whether a directory is empty or unreadable.
 func isEmpty(path string) bool {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestAway(t *testing.T) {
 		t.Error("without a table")
 	}
 	for home, want := range map[string]bool{"": false, "/": false, "/nonexistent": false, dir: false, filepath.Join(dir, "none"): true} {
-		if homeless(home) != want {
+		if homeMissing(home) != want {
 			t.Errorf("home %q", home)
 		}
 	}
@@ -106,7 +106,7 @@ func TestAway(t *testing.T) {
 	s := command(t, "/bin/true")
 	s.Dir = filepath.Join(dir, "none", "work")
 	l := launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
-	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is not there either"})
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is missing, too"})
 	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // where another true would be found
 	s.Argv = []string{"true"}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })

@@ -7,29 +7,29 @@ import (
 	"fmt"
 )
 
-// magic is the first line of a spec file. Its number changes with the meaning of Spec: to leave
-// out what a job asks for is not to start it. A launcher of another release than the daemon's
-// refuses the file, and the job is started again once both are of one release.
+// magic is the first line of a spec file. Its number changes with the meaning of Spec: a launcher
+// must not ignore what a job asks for. A launcher of another release than the daemon refuses the
+// file, and the job is started again once both are of the same release.
 const magic = "gpusched-spec 1\n"
 
-// ErrSpec says that bytes are not a spec of this version.
+// ErrSpec means that the bytes are not a spec of this version.
 var ErrSpec = errors.New("not a job spec of this version")
 
-// Encode returns the content of the spec file: gob, since JSON mangles bytes that are not UTF-8.
+// Encode returns the content of a spec file, as gob: JSON mangles bytes that are not UTF-8.
 func Encode(s *Spec) []byte {
 	b := bytes.NewBufferString(magic)
 	if err := gob.NewEncoder(b).Encode(s); err != nil {
-		panic(err) // a field is of a type that gob does not write
+		panic(err) // gob can't encode the type of some field
 	}
 	return b.Bytes()
 }
 
-// Decode reads the content of a spec file, which zeros may follow. Its errors wrap ErrSpec and
-// never quote the content.
+// Decode reads the content of a spec file, which may be padded with zeros. Its errors wrap ErrSpec
+// and never quote the content.
 func Decode(b []byte) (*Spec, error) {
 	body, ok := bytes.CutPrefix(b, []byte(magic))
 	if !ok {
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrSpec)
+		return nil, fmt.Errorf("%w: its first line is another", ErrSpec)
 	}
 	s, in := new(Spec), bytes.NewReader(body)
 	if err := gob.NewDecoder(in).Decode(s); err != nil {

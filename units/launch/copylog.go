@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyLog copies in to out and to the log until in ends. No signal ends it before: those
-// are for the job, of which the last words are to arrive. From then on it is ready. What
-// becomes of the log is no matter to the job, which goes on printing to out.
+// copyLog copies in to out and to the log until in ends. No signal ends it before: signals are for
+// the job, whose last output must arrive. It writes to ready once that holds. A failure of the log
+// does not affect the job, which keeps printing to out.
 func copyLog(in, out, file, ready int) int {
-	signal.Ignore()                   // all that Go can, with SIGXFSZ and SIGPIPE
-	for sig := 32; sig <= 34; sig++ { // and those that C libraries keep for their threads
+	signal.Ignore()                   // all signals that Go can ignore, with SIGXFSZ and SIGPIPE
+	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads
 		setAction(uintptr(sig), sigIgnore)
 	}
 	_, _ = unix.Write(ready, []byte{'\n'})
@@ -22,31 +22,31 @@ func copyLog(in, out, file, ready int) int {
 	return 0
 }
 
-// A file system that hangs answers no write, and perhaps never will. So the log has a
-// writer of its own, and logPieces pieces of logPiece bytes at most are on their way to it.
-// Who reads the job's output waits for that writer as for any slow disk, but only so long:
-// then it goes on without the log, in which the pieces are missing that found no room.
+// A hanging file system does not answer a write, and perhaps never will. So the log has a writer of
+// its own, with at most logPieces pieces of logPiece bytes on their way to it. The reader of the
+// job's output waits for the writer as for any slow disk, but only for logPatience. Then it
+// continues without the log, which lacks the pieces that found no room.
 const (
 	logPieces = 16
 	logPiece  = 64 << 10
 )
 
-// logCopy is what reads a job's output.
+// logCopy reads a job's output.
 type logCopy struct {
 	out      int
 	patience time.Duration
 	work     chan piece  // to the writer
-	free     chan []byte // buffers that it does not need any more, nil for one to be made
-	trouble  chan error  // the first that the writer met
+	free     chan []byte // buffers that the writer has returned; nil for one to be allocated
+	trouble  chan error  // the first error of the writer
 	finished chan struct{}
 
-	lost  int64 // bytes since the last piece for which there was room
-	hangs bool  // the writer has been waited for in vain
-	why   error // that has not been told
+	lost  int64 // bytes since the last piece that found room
+	hangs bool  // waiting for the writer has timed out
+	why   error // an error that has not been reported yet
 	told  bool
 }
 
-// piece is something for the log, before which so many bytes are missing.
+// piece is content for the log, preceded by a number of lost bytes.
 type piece struct {
 	content []byte
 	lost    int64
@@ -97,7 +97,7 @@ func (c *logCopy) run(in int) {
 		}
 		_, _ = writeAll(c.out, b[:n])
 		if room {
-			c.work <- piece{b[:n], c.lost} // there is room for as many pieces as buffers
+			c.work <- piece{b[:n], c.lost} // work has room for as many pieces as there are buffers
 			c.lost = 0
 		} else {
 			c.lost += int64(n)
@@ -109,8 +109,8 @@ func (c *logCopy) run(in int) {
 	c.finish()
 }
 
-// buffer returns one for the next piece, nil where the log has none. Once the writer was
-// waited for in vain, it is not waited for again before it has gone on.
+// buffer returns a buffer for the next piece, or nil if the log has no room. After a timeout it
+// does not wait again until the writer has made progress.
 func (c *logCopy) buffer() []byte {
 	select {
 	case b := <-c.free:
@@ -138,8 +138,8 @@ func (c *logCopy) begin(b []byte) []byte {
 	return b[:logPiece]
 }
 
-// finish has the last pieces written, unless the writer hangs: one that is slow has the
-// patience for each of them.
+// finish lets the writer write the last pieces, unless it hangs. A slow writer has the patience for
+// each of them.
 func (c *logCopy) finish() {
 	if c.lost > 0 && len(c.work) < logPieces {
 		c.work <- piece{lost: c.lost}
@@ -151,12 +151,12 @@ func (c *logCopy) finish() {
 	c.tell("\n")
 }
 
-// awaitWriter waits until the writer has finished, as long as it goes on, and reports
-// whether it has.
+// awaitWriter waits for the end of the writer as long as it makes progress, and reports whether it
+// has ended.
 func (c *logCopy) awaitWriter() bool {
 	late := time.NewTimer(c.patience)
 	defer late.Stop()
-	if c.hangs && len(c.free) == 0 { // it has been waited for, and has not gone on since
+	if c.hangs && len(c.free) == 0 { // waiting has timed out, and there was no progress since
 		late.Reset(0)
 	}
 	for {
@@ -171,8 +171,8 @@ func (c *logCopy) awaitWriter() bool {
 	}
 }
 
-// tell says what became of the log, once, between lines of the job's; before is what ends
-// one.
+// tell reports the failure of the log, once, between lines of the job's output. before ends an
+// unfinished line.
 func (c *logCopy) tell(before string) {
 	select {
 	case c.why = <-c.trouble:
@@ -183,18 +183,18 @@ func (c *logCopy) tell(before string) {
 	}
 	c.told = true
 	_, _ = writeAll(c.out, []byte(before+"gpusched: the log can't be written to: "+c.why.Error()+
-		"; the job goes on, and all it prints is in the journal\n"))
+		"; the job continues, and the journal has all of its output\n"))
 }
 
-// logWriter writes to a log, also to one whose disk is full for a while.
+// logWriter writes to a log, and survives a disk that is full for a while.
 type logWriter struct {
 	file    int
-	missing int64     // bytes that could not be written since the last that could
-	failed  time.Time // the last time
-	trouble error     // the last one
+	missing int64     // bytes that failed since the last success
+	failed  time.Time // time of the last failure
+	trouble error     // the last error
 }
 
-// logRetry is how long a log that could not be written to is left alone.
+// logRetry is the delay after a failed write to the log.
 const logRetry = time.Second
 
 func (l *logWriter) write(b []byte) {
@@ -209,8 +209,8 @@ func (l *logWriter) write(b []byte) {
 	l.missing, l.failed, l.trouble = int64(len(b)-n), time.Now(), err
 }
 
-// fill puts a line where something is missing, and reports whether what follows can be
-// written. It does not try again at once, but at the last time.
+// fill writes a line about missing bytes, and reports whether more can be written. After a failure
+// it waits for logRetry before it tries again, except at the end.
 func (l *logWriter) fill(last bool) bool {
 	if l.missing == 0 {
 		return true
@@ -227,7 +227,7 @@ func (l *logWriter) fill(last bool) bool {
 	return true
 }
 
-// writeAll writes all of b, or returns how much of it was written.
+// writeAll writes all of b. After an error it returns how much it has written.
 func writeAll(fd int, b []byte) (n int, err error) {
 	for n < len(b) {
 		k, err := unix.Write(fd, b[n:])

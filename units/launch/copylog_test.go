@@ -79,7 +79,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 	c.prints(t, strings.Repeat("lost\n", 1<<18))
 	c.ends()
 	got := content(t, out.Name())
-	said := "gpusched: the log can't be written to: no space left on device; the job goes on, and all it prints is in the journal\n"
+	said := "gpusched: the log can't be written to: no space left on device; the job continues, and the journal has all of its output\n"
 	if strings.Count(got, said) != 1 || strings.Count(got, "lost\n") != 1<<18+1 {
 		t.Errorf("%d bytes, it was said %d times", len(got), strings.Count(got, said))
 	}
@@ -143,7 +143,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	<-done
 
 	printed := content(t, out.Name())
-	said := "gpusched: the log can't be written to: " + unanswered{}.Error() + "; the job goes on, and all it prints is in the journal\n"
+	said := "gpusched: the log can't be written to: " + unanswered{}.Error() + "; the job continues, and the journal has all of its output\n"
 	if strings.Count(printed, said) != 1 {
 		t.Errorf("it was said %d times", strings.Count(printed, said))
 	}

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// withCUDA returns the command with the job's GPUs behind --cuda, if it has any.
+// withCUDA returns the command, with the job's GPUs as the value of --cuda if the job has any and
+// asks for that.
 func withCUDA(s *Spec, filterActive bool) []string {
 	if len(s.GPUs) == 0 {
 		return s.Argv
@@ -13,8 +14,8 @@ func withCUDA(s *Spec, filterActive bool) []string {
 	return s.Setup.WithCUDA(s.Argv, strings.Join(gpuNumbers(s, filterActive), ","))
 }
 
-// gpuNumbers are the job's GPUs as CUDA counts them: behind an active filter it sees
-// them alone and counts from 0; without one the numbers are those of the machine.
+// gpuNumbers returns the job's GPUs as CUDA numbers them: behind an active filter it sees only them
+// and counts from 0; without one it uses the machine's numbers.
 func gpuNumbers(s *Spec, filterActive bool) []string {
 	numbers := make([]string, len(s.GPUs))
 	for i, g := range s.GPUs {

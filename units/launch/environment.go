@@ -10,29 +10,29 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// defaultPath is systemd's for system services.
+// defaultPath is systemd's default for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// unbuffered has Python print at once also where that is not a terminal. A submitter or a
-// site who sets it, were it to nothing, has decided otherwise.
+// unbuffered makes Python print at once even without a terminal. A submitter or site that sets it,
+// even to nothing, keeps its own value.
 const unbuffered = "PYTHONUNBUFFERED"
 
-// Environment returns the job's environment, for both truths about the device
-// filter. The base is the environment of the unit (or, in the mode contract.EnvLogin,
-// what the login shell made of it). Entries without a name are left out, the
-// last of several for one name wins, and otherwise bytes are not touched.
+// Environment returns the job's environment, with or without an active device filter. The base is
+// the environment of the unit (or, in mode contract.EnvLogin, what the login shell made of it).
+// Entries without a name are left out, the last of several for one name counts, and bytes are
+// otherwise unchanged.
 //
-//	inherit  what the submitter had; of the base what is about the unit, what a
-//	         site sets for every job (not PATH and locale), and home and user
-//	         where the submitter had none
-//	clean    the base, home and user, PATH and LANG; then what was asked for
-//	login    as clean
+//	inherit  the submitter's variables; from the base those about the unit, those
+//	         that a site sets for every job (not PATH and locale), and home and user
+//	         if the submitter had none
+//	clean    the base, home and user, PATH and LANG; then the requested variables
+//	login    like clean
 func Environment(s *Spec, filterActive bool, base []string) []string {
 	return environmentOf(s, filterActive, base).kept()
 }
 
-// commandEnvironment is Environment in the conda and the virtual environment of the
-// job's set-up. Front is what they put in front of PATH, which waits for modules.
+// commandEnvironment is Environment within the conda and virtual environment of the job's set-up.
+// front is what they put in front of PATH, which must wait for modules.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
@@ -46,7 +46,7 @@ func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string
 	return e.kept(), front
 }
 
-// kept are the variables that were not unset.
+// kept returns the variables that are set.
 func (e *environment) kept() []string {
 	return slices.DeleteFunc(e.entries, func(kv string) bool { return kv == "" })
 }
@@ -58,7 +58,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	for _, kv := range base {
 		switch kindOf(nameOf(kv)) {
 		case ours, notPassedOn:
-		case taste:
+		case preference:
 			if !inherit {
 				e.put(kv)
 			}
@@ -71,7 +71,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		name := nameOf(kv)
 		switch kind := kindOf(name); {
 		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
-		case inner && strings.HasPrefix(name, "SLURM_"): // of the job in which the submitter was
+		case inner && strings.HasPrefix(name, "SLURM_"): // of the job that submitted this one
 		case name == "PWD" && inherit:
 			e.set(name, s.Dir)
 		default:
@@ -100,7 +100,7 @@ func afterShell(environ []string) []string {
 	return base
 }
 
-// nameOf returns the part before "=", or "" where there is none.
+// nameOf returns the part before "=", or "" if there is none.
 func nameOf(kv string) string {
 	if i := strings.IndexByte(kv, '='); i > 0 {
 		return kv[:i]
@@ -112,7 +112,7 @@ func nameOf(kv string) string {
 type environment struct {
 	entries []string
 	index   map[string]int
-	say     []string // what the job's output is to say of it
+	say     []string // lines for the job's output
 }
 
 func (e *environment) put(kv string) {
@@ -130,7 +130,7 @@ func (e *environment) put(kv string) {
 
 func (e *environment) set(name, value string) { e.put(name + "=" + value) }
 
-// unset leaves an empty entry.
+// unset leaves an empty entry behind.
 func (e *environment) unset(name string) {
 	if i, ok := e.index[name]; ok {
 		e.entries[i] = ""
@@ -146,7 +146,7 @@ func (e *environment) get(name string) string {
 	return e.entries[i][len(name)+1:]
 }
 
-// orSet sets a variable that is missing or empty, if there is a value.
+// orSet sets a variable that is missing or empty, unless value is empty.
 func (e *environment) orSet(name, value string) {
 	if value != "" && e.get(name) == "" {
 		e.set(name, value)
@@ -164,7 +164,7 @@ func (e *environment) fallbacks(s *Spec, inherit bool) {
 	}
 }
 
-// job says which job this is, and of a task, of which array.
+// job sets the job's id and, for a task, its array.
 func (e *environment) job(s *Spec) {
 	e.set("GPUSCHED_JOB_ID", strconv.FormatInt(s.JobID, 10))
 	e.set("GPUSCHED_ATTEMPT", strconv.Itoa(s.Attempt))
@@ -175,10 +175,9 @@ func (e *environment) job(s *Spec) {
 	}
 }
 
-// gpus says which GPUs the job has. Behind an active filter CUDA sees the
-// job's GPUs alone and counts them from 0; without one the numbers are those
-// of the machine. A job without GPUs gets the empty list: no list would mean
-// all of them.
+// gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and counts them
+// from 0; without one the machine's numbers apply. A job without GPUs gets the empty list, since a
+// missing list would mean all GPUs.
 func (e *environment) gpus(s *Spec, filterActive bool) {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {

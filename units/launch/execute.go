@@ -10,12 +10,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// shell runs files that the kernel does not know how to run, as execvp does.
+// shell runs files that the kernel can't run, as execvp does.
 const shell = "/bin/sh"
 
-// execute replaces the process by the command, looked up as execvp would: in
-// the PATH of the given environment and from the current directory. It returns
-// only when that failed, with the error and the path that it is about, if any.
+// execute replaces the process by the command, which it looks up like execvp: in the PATH of the
+// given environment and from the current directory. It returns only after a failure, with the error
+// and the path that it concerns, if any.
 func execute(argv, env []string, exec func(path string, argv, env []string) error) (path string, err error) {
 	file := argv[0]
 	if strings.Contains(file, "/") {
@@ -27,7 +27,7 @@ func execute(argv, env []string, exec func(path string, argv, env []string) erro
 		if dir == "" {
 			candidate = file
 		}
-		// Asking first saves a copy of all arguments for every miss.
+		// Checking first saves a copy of all arguments for each miss.
 		e := unix.Faccessat(unix.AT_FDCWD, candidate, unix.X_OK, 0)
 		if e == nil {
 			e = tryExec(candidate, argv, env, exec)
@@ -46,8 +46,8 @@ func execute(argv, env []string, exec func(path string, argv, env []string) erro
 	return path, err
 }
 
-// searchPath splits the PATH of env; an empty element is the current
-// directory. Without a PATH it is what the C library takes.
+// searchPath splits the PATH of env; an empty element is the current directory. Without a PATH it
+// returns the C library's default.
 func searchPath(env []string) []string {
 	path := "/bin:/usr/bin"
 	for _, kv := range env {
@@ -66,11 +66,11 @@ func tryExec(path string, argv, env []string, exec func(string, []string, []stri
 	return exec(shell, append([]string{shell, path}, argv[1:]...), env)
 }
 
-// maxArgument is the kernel's bound of one argument or variable, with its final NUL.
+// maxArgument is the kernel's limit for one argument or variable, with its final NUL.
 const maxArgument = 32 * 4096
 
-// foreseen is why the kernel would not run a program, as far as that can be told
-// without trying.
+// foreseen returns the error with which the kernel would refuse a program, as far as that can be
+// known without trying.
 func foreseen(path string, argv, env []string) error {
 	for _, list := range [][]string{argv, env} {
 		for _, s := range list {
@@ -98,16 +98,15 @@ func foreseen(path string, argv, env []string) error {
 	return nil
 }
 
-// isScript reports whether a file that the kernel refused can be meant for a
-// shell. Like the shells themselves it takes a NUL in the first line for a
-// program of another machine.
+// isScript reports whether a file that the kernel refused may be meant for a shell. Like the shells
+// themselves it takes a NUL in the first line as the sign of another machine's program.
 func isScript(path string) bool {
 	line := firstLine(path)
 	return line != "" && strings.IndexByte(line, 0) < 0
 }
 
-// firstLine reads at most so much of a file's first line, with its end, as the
-// kernel looks at; "" where it can't be read.
+// firstLine returns a file's first line, with its end, as far as the kernel reads it; "" if it
+// can't be read.
 func firstLine(path string) string {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -123,8 +122,8 @@ func firstLine(path string) string {
 	return line + "\n"
 }
 
-// missingInterpreter reports whether it was not the file that was missing but
-// what its first line, or its loader entry, names.
+// missingInterpreter reports whether the file exists and its interpreter or loader is what is
+// missing.
 func missingInterpreter(path string, err error) bool {
 	return err == unix.ENOENT && unix.Faccessat(unix.AT_FDCWD, path, unix.F_OK, 0) == nil
 }
@@ -152,7 +151,7 @@ func execFailure(argv []string, path string, err error) *Failure {
 	return f
 }
 
-// shorten keeps a message readable where a name is very long.
+// shorten limits a very long name, to keep a message readable.
 func shorten(s string) string {
 	const most = 200
 	if len(s) > most {

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Failure is why the command was not begun.
+// Failure is the reason why the command did not begin.
 type Failure struct {
 	Step contract.Step
-	What string // could not be done, in words that finish "the job could not start: "
-	Err  error  // why, or nil
+	What string // completes "the job could not start: "
+	Err  error  // the cause, or nil
 	Next string // what to do about it
-	path string // what could not be run, where that is not the command
+	path string // what could not be run, if not the command
 }
 
 // Error returns what, why and what next.
@@ -33,7 +33,7 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Errno returns the error number behind the failure, or 0.
+// Errno returns the failure's error number, or 0.
 func (f *Failure) Errno() int {
 	var e unix.Errno
 	if errors.As(f.Err, &e) {
@@ -42,7 +42,7 @@ func (f *Failure) Errno() int {
 	return 0
 }
 
-// status is the message to the service manager.
+// status returns the message to the service manager.
 func (f *Failure) status() string {
 	s := "STATUS=" + contract.StatusPrefix + string(f.Step)
 	if n := f.Errno(); n != 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// devDir holds the device nodes.
+// devDir contains the device nodes.
 const devDir = "/dev"
 
-// nodes is the launcher's view of the device nodes; tests put their own.
+// nodes gives access to the device nodes; tests replace it.
 type nodes struct {
 	// open opens a node for reading and writing and closes it again.
 	open func(path string) error
-	// access asks the kernel whether the node could be opened so. The device
-	// filter answers this too (EPERM), and no driver is bothered: opening a
-	// GPU's node can take seconds, or hang where the GPU is sick.
+	// access asks the kernel whether the node could be opened that way. The device filter also
+	// answers this question (EPERM), without involving the driver: opening a GPU's node can take
+	// seconds, or hang if the GPU is faulted.
 	access func(path string) error
 	// list returns the names in a directory.
 	list func(dir string) ([]string, error)
@@ -48,7 +48,7 @@ func systemNodes() nodes {
 
 func node(minor int) string { return devDir + "/nvidia" + strconv.Itoa(minor) }
 
-// minorOf is the number by which nvidia-modprobe knows a node of a GPU or nvidiactl.
+// minorOf returns the number by which nvidia-modprobe knows the node of a GPU, or nvidiactl.
 func minorOf(node string) string {
 	if number := strings.TrimPrefix(node, devDir+"/nvidia"); number != "ctl" {
 		return number
@@ -56,8 +56,8 @@ func minorOf(node string) string {
 	return "255"
 }
 
-// prove reports whether the device filter keeps the job to its own GPUs, or why
-// the command must not begin.
+// prove reports whether the device filter limits the job to its own GPUs, or why the command must
+// not begin.
 //
 //	probe node   another GPU   own GPUs    | filter      with RequireFilter
 //	EPERM        closed        open        | active      goes on
@@ -75,7 +75,7 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 	if proof == unix.EPERM || s.RequireFilter {
 		var err error
 		if foreign, err = n.foreign(s); err != nil {
-			return false, &Failure{Step: contract.StepFilter, What: "the device filter cannot be proven: " +
+			return false, &Failure{Step: contract.StepFilter, What: "the device filter can't be proven: " +
 				devDir + " is unreadable", Err: err}
 		}
 	}
@@ -84,13 +84,13 @@ func (n nodes) prove(s *Spec) (active bool, f *Failure) {
 		return false, notProven(s.ProbePath, proof)
 	case foreign != "" && s.RequireFilter:
 		return false, &Failure{Step: contract.StepFilter, What: "GPU node " +
-			foreign + " is not the job's and yet open to it",
+			foreign + " is not the job's, and yet the job can open it",
 			Next: "the device filter is not complete: an administrator should see 'gpusched health'"}
 	}
 	return proof == unix.EPERM && foreign == "", nil
 }
 
-// notProven explains what the probe node answered.
+// notProven explains the answer of the probe node.
 func notProven(probe string, proof error) *Failure {
 	f := &Failure{Step: contract.StepFilter,
 		What: "the kernel's device filter is not active, so GPUs would be open to jobs that do not have them",
@@ -99,17 +99,17 @@ func notProven(probe string, proof error) *Failure {
 	case nil, unix.ENXIO, unix.ENODEV:
 		return f
 	case unix.ENOENT:
-		f.What = "the device filter cannot be proven: the node " + strconv.Quote(probe) + " is missing"
+		f.What = "the device filter can't be proven: the node " + strconv.Quote(probe) + " is missing"
 		f.Next = "an administrator can make it: systemd-tmpfiles --create gpusched.conf"
 	default:
-		f.What = "the device filter cannot be proven by the node " + strconv.Quote(probe)
+		f.What = "the device filter can't be proven by the node " + strconv.Quote(probe)
 		f.Next = "an administrator should see 'gpusched health'"
 	}
 	f.Err = proof
 	return f
 }
 
-// ownReachable reports which of its own nodes the job can't use.
+// ownReachable returns a failure if the job can't use one of its own nodes.
 func (n nodes) ownReachable(s *Spec) *Failure {
 	if len(s.GPUs) == 0 {
 		return nil
@@ -123,22 +123,22 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 		if err == nil {
 			continue
 		}
-		f := &Failure{Step: contract.StepFilter, What: "the job cannot use its GPU node " + path, Err: err,
+		f := &Failure{Step: contract.StepFilter, What: "the job can't use its GPU node " + path, Err: err,
 			Next: "an administrator should see 'gpusched health'"}
 		switch err {
 		case unix.EPERM:
-			f.What = "the device filter keeps the job from its own GPU node " + path
+			f.What = "the device filter refuses the job its own GPU node " + path
 		case unix.ENOENT:
 			f.Next = "an administrator can make it: nvidia-modprobe -c " + minorOf(path)
 		case unix.EACCES:
-			f.Next = "the node's owner and mode keep the user out: see 'ls -l " + path + "'"
+			f.Next = "the node's owner and mode exclude the user: see 'ls -l " + path + "'"
 		}
 		return f
 	}
 	return nil
 }
 
-// foreign returns the first GPU node that is not the job's and open to it.
+// foreign returns the first GPU node that is not the job's but open to it.
 func (n nodes) foreign(s *Spec) (string, error) {
 	names, err := n.list(devDir)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestProve(t *testing.T) {
 		{name: "no filter: ENODEV", gpus: true, world: own(unix.ENODEV, nil), fails: "filter is not active"},
 		{name: "no filter: opens", gpus: true, world: own(nil, nil), fails: "filter is not active"},
 		{name: "probe node missing", gpus: true, world: own(unix.ENOENT, nil), fails: "systemd-tmpfiles --create", errno: unix.ENOENT},
-		{name: "probe node closed by its mode", gpus: true, world: own(unix.EACCES, nil), fails: "cannot be proven", errno: unix.EACCES},
+		{name: "probe node closed by its mode", gpus: true, world: own(unix.EACCES, nil), fails: "can't be proven", errno: unix.EACCES},
 		{name: "no filter, job without GPUs", world: none(unix.ENXIO, nil), fails: "filter is not active"},
 		{name: "no filter, another GPU is open", gpus: true, world: own(unix.ENXIO, world{"/dev/nvidia1": nil}), fails: "filter is not active"},
 		{name: "no filter, nothing to protect", world: world{probe: unix.ENXIO}},
@@ -74,7 +74,7 @@ func TestProve(t *testing.T) {
 		{name: "not required, active, another is open", gpus: true, optional: true, world: own(unix.EPERM, world{"/dev/nvidia1": nil})},
 		{name: "not required, job without GPUs", optional: true, world: none(unix.ENXIO, nil)},
 
-		{name: "own GPU filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "keeps the job from its own GPU node /dev/nvidia0", errno: unix.EPERM},
+		{name: "own GPU filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "refuses the job its own GPU node /dev/nvidia0", errno: unix.EPERM},
 		{name: "own GPU filtered, not required", gpus: true, optional: true, world: own(unix.EPERM, world{"/dev/nvidia0": closed}), fails: "own GPU node", errno: unix.EPERM},
 		{name: "control node filtered", gpus: true, world: own(unix.EPERM, world{"/dev/nvidiactl": closed}), fails: "/dev/nvidiactl", errno: unix.EPERM},
 		{name: "own GPU closed by its mode", gpus: true, world: own(unix.EPERM, world{"/dev/nvidia0": unix.EACCES}), fails: "ls -l /dev/nvidia0", errno: unix.EACCES},

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// aclName and aclVersion are those of linux/posix_acl_xattr.h; an entry is a
-// tag, its permissions and the id that it is about.
+// aclName and aclVersion are from linux/posix_acl_xattr.h. An entry consists of a tag, permissions
+// and the id that it applies to.
 const (
 	aclName    = "system.posix_acl_access"
 	aclVersion = 2
 	aclEntry   = 8
 )
 
-// The tags of linux/posix_acl.h, in the order in which a list has them.
+// The tags of linux/posix_acl.h, in the order of a list.
 const (
 	aclOwner = 0x01
 	aclUser  = 0x02
@@ -28,12 +28,11 @@ const (
 const (
 	aclRead   = 4
 	aclWrite  = 2
-	aclNobody = ^uint32(0) // the id of entries that are about nobody in particular
+	aclNobody = ^uint32(0) // the id of entries that apply to no particular user
 )
 
-// grant lets uid read a file of ours and nobody but us do more, by an access
-// control list: whoever owned the file could change its mode, write to it, and
-// so fill the memory that it lies in.
+// grant lets uid read a file of ours, and nobody but us do more, by an access control list. An
+// owner could change the mode of the file, write to it, and so fill the memory that holds it.
 func grant(fd, uid int) error {
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range []struct {
@@ -54,7 +53,7 @@ func grant(fd, uid int) error {
 	return err
 }
 
-// granted returns the user who may read a file by its access control list.
+// granted returns the user whom a file's access control list lets read it.
 func granted(path string) (uid int, ok bool) {
 	var list [256]byte
 	n, err := unix.Lgetxattr(path, aclName, list[:])

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Beside the spec of an attempt lies what was decided of it after its unit was made, which
-// the unit therefore does not tell. It is for us alone, and read when nothing else is
-// known of the job any more.
+// Beside the spec of an attempt there may be a file with the decisions made since its unit was
+// made, which the unit does not have. Only the daemon reads it, once nothing else is known about
+// the job.
 
 const keptSuffix = ".kept"
 
-// maxKept bounds what is read of such a file.
+// maxKept limits the bytes read from such a file.
 const maxKept = 4 << 10
 
-// Keep puts what is to be known of an attempt of job id into dir, in the place of what
-// was there.
+// Keep stores what must be known about an attempt of job id in dir, and replaces what was stored
+// before.
 func Keep(dir string, id int64, attempt int, data []byte) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func Keep(dir string, id int64, attempt int, data []byte) error {
 	return nil
 }
 
-// Kept returns what Keep put there last; nil where it did not.
+// Kept returns what Keep stored last; nil for nothing.
 func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	path := Path(dir, id, attempt) + keptSuffix
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -57,7 +57,7 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep put there of all attempts that are not wanted any more.
+// SweepKept removes what Keep stored about all attempts that are not wanted any more.
 func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -73,7 +73,7 @@ func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	return errors.Join(errs...)
 }
 
-// isKept reports whether a file of that name is one of Keep's.
+// isKept reports whether a file has a name that Keep uses.
 func isKept(file string) bool {
 	name, kept := strings.CutSuffix(file, keptSuffix)
 	_, _, ok := parseFileName(name)

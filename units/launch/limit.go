@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// limitsWord writes limits for Limited, those that this process does not have already.
+// limitsWord encodes limits for Limited, without those that this process has already.
 func limitsWord(limits []contract.Limit) string {
 	var words []string
 	for _, l := range limits {
@@ -30,7 +30,7 @@ func limitsWord(limits []contract.Limit) string {
 	return strings.Join(words, ",")
 }
 
-// LimitsOf writes the limits of a process for Limited.
+// LimitsOf encodes the limits of a process for Limited.
 func LimitsOf(pid int) string {
 	var words []string
 	for name, resource := range resources() {
@@ -65,15 +65,15 @@ func parseLimits(word string) (limits []contract.Limit, ok bool) {
 	return limits, true
 }
 
-// statusNotRun is what a shell gives for a command that it can't run.
+// statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Limited becomes the command argv under the limits of a word, which holders of
-// terminals put before the commands that they run. It returns only when that failed.
+// Limited becomes the command argv under the limits that word encodes. Holders of terminals put it
+// before the commands that they run. It returns only after a failure.
 func Limited(word string, argv, environ []string) int {
 	limits, ok := parseLimits(word)
 	if !ok {
-		os.Stderr.WriteString("gpusched: these are no limits: " + strconv.Quote(shorten(word)) + "\n")
+		os.Stderr.WriteString("gpusched: invalid limits: " + strconv.Quote(shorten(word)) + "\n")
 		return statusNotRun
 	}
 	s := &Spec{Program: contract.Program{Argv: argv}, SoftLimits: limits}

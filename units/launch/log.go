@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// keepLog has what the job prints also go to its log. Where that is not possible, it is
-// said and the job starts all the same: its output is in the journal.
+// keepLog copies the job's output to its log, too. If that fails, it says so, and the job starts
+// anyway: the journal has its output.
 func (r *run) keepLog(s *Spec) {
 	path := logPath(s, r.base)
 	file, err := inTime(logPatience, func() (int, error) {
@@ -31,11 +31,11 @@ func (r *run) keepLog(s *Spec) {
 	}
 	if err != nil {
 		os.Stderr.WriteString("gpusched: the job's log " + strconv.Quote(shorten(path)) + " could not be opened: " + err.Error() +
-			"; its output is in the journal alone\n")
+			"; its output is only in the journal\n")
 	}
 }
 
-// logPath is the path of the log as the kernel takes it.
+// logPath returns the path of the log for the kernel.
 func logPath(s *Spec, base []string) string {
 	rest, ofHome := strings.CutPrefix(s.Log.Path, "~/")
 	if !ofHome {
@@ -50,8 +50,8 @@ func logPath(s *Spec, base []string) string {
 	return filepath.Join("/", home, rest)
 }
 
-// logPatience is how long the start of a job waits for its log: a network file system that
-// hangs answers nobody, perhaps for ever.
+// logPatience is how long the start of a job waits for its log: a network file system that hangs
+// may never answer.
 const logPatience = 10 * time.Second
 
 type unanswered struct{}
@@ -60,10 +60,9 @@ func (unanswered) Error() string {
 	return "its file system has not answered for " + strconv.Itoa(int(logPatience/time.Second)) + " s"
 }
 
-// inTime opens a file, unless that takes longer. What it comes to then is closed with this
-// process, or by whoever waits for it: the descriptor is not passed on. A wait that no
-// signal ends, as for a frozen file system, outlives the limit: the command can't take this
-// process over before.
+// inTime opens a file within a time limit. A file that is opened later is closed at the end of this
+// process, since the descriptor is not passed on. A wait that no signal can end, for example for a
+// frozen file system, exceeds the limit: the command can't replace this process before it ends.
 func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	type opened struct {
 		fd  int
@@ -84,7 +83,7 @@ func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	}
 }
 
-// beginLog tells the attempt from what is in the log already.
+// beginLog separates the attempt from what is already in the log.
 func beginLog(fd int, id string, s *Spec) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) == nil && st.Size > 0 {
@@ -96,10 +95,10 @@ func beginLog(fd int, id string, s *Spec) {
 	}
 }
 
-// startCopy puts a process between the job's output and the journal that writes to the
-// log as well. It is a child of the service manager, not of the command, which would
-// otherwise meet the end of a child that it knows nothing of; it has no voice in the
-// unit, and ends when nothing of the job is left that could print.
+// startCopy puts a process that also writes to the log between the job's output and the journal.
+// Its parent is the service manager, not the command, which would otherwise get the end of an
+// unknown child. It sends no messages about the unit, and ends when no process of the job is left
+// that could print.
 func startCopy(self string, file int) error {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -118,9 +117,9 @@ func startCopy(self string, file int) error {
 	return nil
 }
 
-// forkCopy returns once the copier is deaf to signals. A job of milliseconds is over and its
-// unit told to end before a Go program has come so far, and what is in the pipe would be
-// lost; neither an ignored nor a blocked SIGTERM outlives the beginning of Go's runtime.
+// forkCopy returns once signals can't end the copier any more. A job of milliseconds is over, and
+// its unit being stopped, before a Go program has started, and the contents of the pipe would be
+// lost; Go's runtime undoes an ignored or blocked SIGTERM at its start.
 func forkCopy(self string, in, out, file int) (pid int, err error) {
 	var ready [2]int
 	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {
@@ -141,7 +140,7 @@ func forkCopy(self string, in, out, file int) (pid int, err error) {
 		n, err = unix.Read(ready[0], make([]byte, 1))
 	}
 	if n == 0 && err == nil {
-		err = errors.New("what writes it has ended at once")
+		err = errors.New("the program that writes it ended at once")
 	}
 	return pid, err
 }

@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openLog opens a file to append to, and makes it and its directories where they are
-// missing. This process is the job's user, so that the kernel judges every path. What is
-// not a file is not opened, nor waited for.
+// openLog opens a file for appending, and creates it and its directories if they are missing. This
+// process runs as the job's user, so the kernel checks every path. It does not open, or wait for,
+// anything but a file.
 //
-// In a directory in which others may write they can put a symbolic link where a log is to
-// be, and have the job write into a file of its user's. With fs.protected_symlinks the
-// kernel follows none of others' in sticky directories; here none of theirs is followed
-// anywhere, and on the way there only that of whose directory it is in.
+// Where others may write to a directory, they could put a symbolic link in place of a log, and make
+// the job write to some file of its user. With fs.protected_symlinks the kernel follows no links of
+// others in sticky directories. Here none is followed as the last element, in any directory; on the
+// way, only a link of the owner of its directory is.
 func openLog(path string, truncate bool) (fd int, err error) {
 	fd, err = openFile(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func openLog(path string, truncate bool) (fd int, err error) {
 		unix.Close(fd)
 		return -1, notRegular{}
 	}
-	if int(st.Uid) != unix.Geteuid() { // job ids are easily foretold, and so are the names of logs
+	if int(st.Uid) != unix.Geteuid() { // job ids, and so the names of logs, are easy to guess
 		unix.Close(fd)
 		return -1, notOwn{}
 	}
@@ -48,14 +48,14 @@ func (othersLink) Error() string {
 	return "there is a symbolic link of another user in its place, who could point it at any of your files"
 }
 
-// mostLinks is how many links a path may go through; the kernel allows as many.
+// mostLinks is the maximum of links in a path, as in the kernel.
 const mostLinks = 40
 
-// walk is a way along a path, name by name.
+// walk follows a path, name by name.
 type walk struct {
-	dir   int      // how far it has come
-	names []string // what is left of it
-	links int      // that were followed
+	dir   int      // the directory reached so far
+	names []string // the names that remain
+	links int      // links followed so far
 }
 
 func openFile(path string) (fd int, err error) {
@@ -78,7 +78,7 @@ func openFile(path string) (fd int, err error) {
 	return fd, err
 }
 
-// move makes a directory the one that the walk is in.
+// move enters a directory.
 func (w *walk) move(dir int) {
 	if w.dir >= 0 {
 		unix.Close(w.dir)
@@ -86,7 +86,7 @@ func (w *walk) move(dir int) {
 	w.dir = dir
 }
 
-// prepend has the names of a path come before those that are left.
+// prepend puts the names of a path before those that remain.
 func (w *walk) prepend(path string) error {
 	if strings.HasPrefix(path, "/") {
 		root, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -102,14 +102,13 @@ func (w *walk) prepend(path string) error {
 		}
 	}
 	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || len(names) == 0 {
-		names = append(names, ".") // a directory, whatever it is
+		names = append(names, ".") // names a directory, whatever it is
 	}
 	w.names = append(names, w.names...)
 	return nil
 }
 
-// enter goes into a directory, or to where a link in its place leads. O_DIRECTORY has what
-// is mounted on demand mounted.
+// enter goes into a directory, or follows a link in its place. O_DIRECTORY triggers automounts.
 func (w *walk) enter(name string) error {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	dir, err := unix.Openat(w.dir, name, flags, 0)
@@ -131,7 +130,7 @@ func (w *walk) enter(name string) error {
 	return err
 }
 
-// file opens the log, or returns -1 without an error where a link leads on.
+// file opens the log, or returns -1 without an error after following a link.
 func (w *walk) file(name string) (fd int, err error) {
 	if followed, err := w.follow(name); followed || err != nil && err != unix.ENOENT {
 		return -1, err
@@ -140,8 +139,8 @@ func (w *walk) file(name string) (fd int, err error) {
 		unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 }
 
-// follow goes where a link leads, unless it is one that others may have put there. At the
-// end of the way, what is neither a link nor a file is an error.
+// follow follows a link, unless others may have put it there. At the end of the path, anything but
+// a link or a file is an error.
 func (w *walk) follow(name string) (followed bool, err error) {
 	fd, err := unix.Openat(w.dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -172,7 +171,7 @@ func (w *walk) follow(name string) (followed bool, err error) {
 	return true, w.prepend(string(target[:n]))
 }
 
-// trusts reports whether a link here of this user's is followed.
+// trusts reports whether a link of this owner, in this place, is followed.
 func (w *walk) trusts(owner uint32) bool {
 	if owner == 0 || int(owner) == unix.Geteuid() {
 		return true

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Main is the launcher: args are those of the process, environ its
-// environment. On success it does not return, because the process has become
-// the job's command; otherwise it has said why, and returns the exit status.
+// Main is the launcher, with the arguments and the environment of its process. After a success it
+// does not return, because the process has become the job's command. Otherwise it has said why, and
+// returns the exit status.
 func Main(args, environ []string) int { return start(args, environ, systemNodes()) }
 
 func start(args, environ []string, n nodes) int {
@@ -51,8 +51,8 @@ func start(args, environ []string, n nodes) int {
 	return code
 }
 
-// check makes the system calls of a launch, except those on the user's own files, which may hang. It only matters
-// whether it survives them: the launch itself reports errors.
+// check makes the system calls of a launch, except on the user's own files, which may hang. It only
+// matters whether the launcher survives them: the launch itself reports errors.
 func (r *run) check(path string) int {
 	s, err := Read(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *run) check(path string) int {
 	return 0
 }
 
-// tellFailure prints a failure and returns the exit status for it.
+// tellFailure prints a failure and returns its exit status.
 func tellFailure(f *Failure, path string) int {
 	os.Stderr.WriteString("gpusched: job " + jobOf(path) + " could not start: " + f.Error() + "\n")
 	return f.Step.ExitStatus()

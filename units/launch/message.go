@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MessageSuffix ends the name of a file that gpusched-notify is given.
+// MessageSuffix ends the name of a file with input for gpusched-notify.
 const MessageSuffix = ".message"
 
-// WriteMessage puts what gpusched-notify is to send into dir, for nobody but root:
-// systemd opens it as the standard input of the unit.
+// WriteMessage writes the input of gpusched-notify into dir, readable only by root: systemd opens
+// it as the standard input of the unit.
 func WriteMessage(dir, name string, data []byte) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -25,7 +25,7 @@ func WriteMessage(dir, name string, data []byte) error {
 	return nil
 }
 
-// RemoveMessage takes it away. One that is not there is not an error.
+// RemoveMessage removes it. A missing file is not an error.
 func RemoveMessage(dir, name string) error {
 	if err := discard(filepath.Join(dir, name)); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)

@@ -17,14 +17,13 @@ import (
 
 const noteSuffix = ".note"
 
-// notePath returns where the note for a job lies, whatever attempt it is in.
+// notePath returns the path of the note for a job, whatever its attempt.
 func notePath(dir, id string) string { return filepath.Join(dir, id+noteSuffix) }
 
-// maxNoteBytes bounds what is printed of a note.
+// maxNoteBytes limits what is printed of a note.
 const maxNoteBytes = 64 << 10
 
-// WriteNote puts a note for job id beside its specs in dir, for uid to read and
-// nobody else.
+// WriteNote writes a note for job id beside its specs in dir, readable only by uid.
 func WriteNote(dir string, id int64, uid int, text string) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -37,7 +36,7 @@ func WriteNote(dir string, id int64, uid int, text string) error {
 	return nil
 }
 
-// RemoveNote takes a job's note away. One that is not there is not an error.
+// RemoveNote removes a job's note. A missing note is not an error.
 func RemoveNote(dir string, id int64) error {
 	if err := discard(notePath(dir, strconv.FormatInt(id, 10))); err != nil {
 		return fmt.Errorf("remove the note for job %d: %w", id, err)
@@ -45,8 +44,8 @@ func RemoveNote(dir string, id int64) error {
 	return nil
 }
 
-// WantsDoor reports whether the note that lies beside a spec asks for a door to its job,
-// and the name that its terminal would have.
+// WantsDoor reports whether the note beside a spec asks for a door to its job, and returns the name
+// that its terminal would have.
 func WantsDoor(spec string) (terminal string, wanted bool) {
 	id := jobOf(spec)
 	text, err := os.ReadFile(notePath(filepath.Dir(spec), id))
@@ -54,14 +53,14 @@ func WantsDoor(spec string) (terminal string, wanted bool) {
 	return cmp.Or(name, id), err == nil && wanted
 }
 
-// HasTerminal reports whether the command of a job runs in a terminal that is held for it.
+// HasTerminal reports whether the command of a job runs in a held terminal.
 func HasTerminal(spec string) bool {
 	s, err := Read(spec)
 	return err == nil && s.held()
 }
 
-// DoorEnviron is the environment of a door to a job: environ, and whether the site takes
-// jobs from processes in sandboxes, as it did when the job began.
+// DoorEnviron returns the environment of a door to a job: environ, and whether the site let
+// sandboxed processes submit when the job began.
 func DoorEnviron(spec string, environ []string) []string {
 	const allowed = contract.SandboxVariable + "=" + contract.SandboxAllowed
 	if s, err := Read(spec); err == nil && slices.Contains(s.Variables, allowed) {
@@ -70,8 +69,8 @@ func DoorEnviron(spec string, environ []string) []string {
 	return environ
 }
 
-// tell prints the note that lies beside the spec, each line with a word on who
-// says it. Where there is none, there is nothing to say.
+// tell prints the note beside the spec, with the sender in front of each line. A missing note is
+// not an error.
 func tell(spec string, w io.Writer) int {
 	f, err := os.Open(notePath(filepath.Dir(spec), jobOf(spec)))
 	if os.IsNotExist(err) {

@@ -8,26 +8,25 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// notifier speaks to the service manager by its datagram socket. Without one,
-// or when it does not listen, nothing is said: the exit status remains.
+// notifier sends messages to the service manager over its datagram socket. Without a socket, or a
+// listener, it sends nothing, and only the exit status remains.
 type notifier struct {
 	fd   int
 	addr unix.SockaddrUnix
-	said bool // something, by which the unit's status line is ours
+	said bool // a message was sent, so the unit's status line is ours
 }
 
 const notifySocket = "NOTIFY_SOCKET"
 
-// silence is the last word before the command begins: a service manager from 254
-// on believes nothing any more that the process says. With a voice of its own a
-// command could put off its end (EXTEND_TIMEOUT_USEC), and with that a shutdown.
-// Messages are read in the order in which they were sent.
+// silence is the last message before the command begins: a service manager from 254 on ignores all
+// later messages of the process. Otherwise a command could extend its stop (EXTEND_TIMEOUT_USEC),
+// and so a shutdown. Messages are read in the order in which they were sent.
 const silence = "NOTIFYACCESS=none"
 
-// begun says that the launcher was there, where nothing has said so yet: what comes in
-// its place may end with any status, also with those that systemd keeps for itself. It
-// is put before what else there is to say, as each message is work for the service
-// manager and wakes all who watch the unit.
+// begun reports that the launcher ran, unless a message has done so already: the program that
+// replaces it may exit with any status, even one that systemd reserves. It goes into the same
+// message as more, since each message costs the service manager work and wakes everybody who
+// watches the unit.
 func (r *run) begun(more string) {
 	if r.stage == first && !r.notify.said {
 		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")
@@ -37,7 +36,7 @@ func (r *run) begun(more string) {
 	}
 }
 
-// newNotifier looks for the socket's address in the unit's environment.
+// newNotifier finds the socket's address in the unit's environment.
 func newNotifier(environ []string) notifier {
 	n := notifier{fd: -1}
 	for _, kv := range environ {

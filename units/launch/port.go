@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ports for jobs are below those that the kernel gives to whoever asks for any
-// (32768 on, unless the site says otherwise). Each job has one in each part; jobs
-// whose numbers are less than portsInPart apart have different ones.
+// The ports for jobs are below those that the kernel assigns automatically (from 32768, unless the
+// site changes that). Each job has one in each part; jobs whose ids differ by less than portsInPart
+// have different ones.
 const (
 	firstPort   = 20000
 	portsInPart = 2500
@@ -27,10 +27,10 @@ func portsOf(id int64) []int {
 	return list
 }
 
-// rendezvous gives the processes of the job a place to meet that no other job on the
-// machine has: frameworks take MASTER_ADDR and MASTER_PORT, and torchrun, whose own
-// default is one port for all, PET_MASTER_PORT. What the submitter set stays, unless
-// that is the port of the job in which the submitter was.
+// rendezvous gives the processes of the job an address to meet that no other job on the machine
+// has: frameworks use MASTER_ADDR and MASTER_PORT, and torchrun, whose own default is one port for
+// everybody, PET_MASTER_PORT. It keeps what the submitter set, unless that is the port of the job
+// that submitted this one.
 func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	const port, torchrun = "MASTER_PORT", "PET_MASTER_PORT"
 	if outer, err := strconv.ParseInt(valueOf(s.Env, "GPUSCHED_JOB_ID"), 10, 64); err == nil && outer > 0 {
@@ -50,12 +50,12 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	e.orSet(torchrun, strconv.Itoa(chosen))
 }
 
-// otherPort tells a job in a job that its MASTER_PORT is the outer one's, although it is
-// not one of portsOf.
+// otherPort tells a job inside a job that its MASTER_PORT belongs to the outer one, even though it
+// is not one of portsOf.
 const otherPort = "GPUSCHED_MASTER_PORT"
 
-// choosePort takes the first free port of the job's own, or else, as anybody can take
-// those, the first after them that is free. That is said in the job's output.
+// choosePort returns the first free port of the job's own, or else, since anybody can take those,
+// the first free port after them, and says so in the job's output.
 func (e *environment) choosePort(id int64, free func(port int) bool) int {
 	list := portsOf(id)
 	if i := slices.IndexFunc(list, free); i >= 0 {
@@ -67,15 +67,15 @@ func (e *environment) choosePort(id int64, free func(port int) bool) int {
 			continue
 		}
 		e.set(otherPort, strconv.Itoa(port))
-		e.say = append(e.say, fmt.Sprintf("the ports that are this job's, %v, are taken by others: MASTER_PORT is %d", list, port))
+		e.say = append(e.say, fmt.Sprintf("this job's own ports, %v, are in use: MASTER_PORT is %d", list, port))
 		return port
 	}
-	e.say = append(e.say, fmt.Sprintf("all ports from %d to %d are taken: MASTER_PORT is %d, where nobody can listen",
+	e.say = append(e.say, fmt.Sprintf("all ports from %d to %d are in use: MASTER_PORT is %d, where nobody can listen",
 		firstPort, firstPort+parts*portsInPart-1, list[0]))
 	return list[0]
 }
 
-// valueOf is what the last entry for a name says, or "".
+// valueOf returns the value of the last entry for a name, or "".
 func valueOf(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -85,14 +85,14 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-// portFree reports whether nobody has a TCP port of this machine, on any address.
+// portFree reports whether a TCP port of this machine is free on every address.
 func portFree(port int) bool {
 	return bindable(unix.AF_INET, &unix.SockaddrInet4{Port: port}) &&
 		bindable(unix.AF_INET6, &unix.SockaddrInet6{Port: port})
 }
 
-// bindable takes the port for a moment. What stands in the way of asking, such as no
-// IPv6, is not in the way of the port.
+// bindable takes the port for a moment. Errors that prevent the test, such as a missing IPv6, do
+// not count against the port.
 func bindable(family int, addr unix.Sockaddr) bool {
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

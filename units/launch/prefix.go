@@ -11,10 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// enter makes the environment that of the conda and the virtual environment of
-// the set-up, as their own activate scripts would, but for the scripts that
-// packages add (activateScripts). What the submitter had activated is left first.
-// It returns what has to be in front of PATH, with a colon at its end, or "".
+// enter activates the conda and virtual environment of the set-up as their own scripts would,
+// except for the scripts that packages add (activateScripts). It first leaves what the submitter
+// had activated. It returns what goes in front of PATH, ending with a colon, or "".
 func (e *environment) enter(s *contract.Setup) (front string) {
 	if s.Conda == "" && s.Venv == "" {
 		return ""
@@ -46,9 +45,9 @@ func (e *environment) enterConda(prefix string) {
 	}
 }
 
-// condaName is what conda calls the environment, and the installation it belongs
-// to, or "": an environment in the directory "envs" of its installation goes by
-// its name, the installation itself is base, and any other goes by its path.
+// condaName returns conda's name of an environment and the installation that it belongs to, or "".
+// An environment in the directory "envs" of its installation has its own name, the installation
+// itself is base, and any other is named by its path.
 func condaName(prefix string) (name, root string) {
 	if parent, dir := filepath.Dir(prefix), filepath.Base(prefix); filepath.Base(parent) == "envs" {
 		return dir, filepath.Dir(parent)
@@ -59,8 +58,8 @@ func condaName(prefix string) (name, root string) {
 	return prefix, ""
 }
 
-// leave takes the programs of an environment that is active out of PATH, and the
-// variables that speak of it, the first of which is its directory.
+// leave removes an active environment: its programs from PATH, and the named variables, the first
+// of which is its directory.
 func (e *environment) leave(names ...string) {
 	if old := e.get(names[0]); old != "" {
 		path := strings.Split(e.get("PATH"), ":")
@@ -71,8 +70,7 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// activateScripts reports whether packages of a conda environment have scripts
-// that belong to its activation.
+// activateScripts reports whether packages of a conda environment have scripts for its activation.
 func activateScripts(prefix string, list func(dir string) ([]string, error)) bool {
 	names, err := list(prefix + activateDir)
 	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sh") })

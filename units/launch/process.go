@@ -11,8 +11,7 @@ import (
 
 // What a new program inherits from its process, besides the environment.
 
-// closeOnExec marks every descriptor above 2, so that the command has its
-// standard three and nothing of ours or of whoever started us.
+// closeOnExec marks every descriptor above 2, so that the command gets only its standard three.
 func closeOnExec() error {
 	err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if err != unix.ENOSYS && err != unix.EINVAL { // Linux before 5.11
@@ -30,9 +29,8 @@ func closeOnExec() error {
 	return nil
 }
 
-// defaultSignals gives every ignored signal its default action again; handlers
-// end with execve by themselves. It goes past the runtime, which would not let
-// go of its own.
+// defaultSignals restores the default action of every ignored signal; execve resets handlers by
+// itself. It bypasses Go's runtime, which would keep its own.
 func defaultSignals() {
 	for sig := uintptr(1); sig <= contract.MaxSignal; sig++ {
 		var action sigaction
@@ -44,8 +42,8 @@ func defaultSignals() {
 	}
 }
 
-// sigaction is the kernel's struct of that name: it begins with the handler and has four
-// words on all 64-bit machines, of which SIG_DFL and SIG_IGN need no other.
+// sigaction is the kernel's struct of that name: it begins with the handler and has four words on
+// all 64-bit machines. SIG_DFL and SIG_IGN need only the handler.
 type sigaction [8]uintptr
 
 func setAction(sig, handler uintptr) {
@@ -58,7 +56,7 @@ const (
 	sigIgnore  = 1 // SIG_IGN
 )
 
-// setLimits applies the limits of the spec, never above the unit's own.
+// setLimits applies the limits of the spec, but never exceeds the unit's own.
 func setLimits(limits []contract.Limit) error {
 	resources := resources()
 	for _, l := range limits {
@@ -93,7 +91,7 @@ type limitError struct {
 func (e *limitError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *limitError) Unwrap() error { return e.err }
 
-// resources are those that a limit can be about, by systemd's names.
+// resources returns the resources that can be limited, by systemd's names.
 func resources() map[string]int {
 	return map[string]int{
 		"CPU":        unix.RLIMIT_CPU,

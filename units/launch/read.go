@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read returns the spec in the file at path. The file must be a regular one,
-// not larger than MaxSpecBytes, and root's, or the caller's own: that is how a
-// scheduler of the user's own writes it.
+// Read returns the spec in the file at path. The file must be a regular file, at most MaxSpecBytes
+// long, and belong to root or the caller, whose own scheduler then wrote it.
 func Read(path string) (*Spec, error) {
 	b, err := readPrivate(path)
 	if err != nil {

@@ -15,18 +15,17 @@ import (
 
 // run is one launch under way.
 type run struct {
-	self   string   // the launcher's own path, for the way through a login shell
+	self   string   // the launcher's own path, for a login shell
 	path   string   // of the spec
-	stage  stage    // where this process is on the way
-	base   []string // environment it was started with
+	stage  stage    // the stage of this process
+	base   []string // the environment of this process
 	nodes  nodes
 	notify notifier
 	exec   func(path string, argv, env []string) error
 }
 
-// stage tells the launcher's start by the unit from the one by the login
-// shell and the one by the shell of the set-up, which come with the answer about
-// the filter.
+// stage distinguishes the launcher's start by the unit from those by the login shell and by the
+// shell of the set-up, which carry the answer about the filter.
 type stage string
 
 const (
@@ -37,7 +36,7 @@ const (
 	afterSetupExposed stage = "--after-setup=exposed"
 )
 
-// run goes through all steps. It returns only when one of them failed.
+// run goes through all steps. It returns only if one of them failed.
 func (r *run) run() *Failure {
 	s, err := Read(r.path)
 	if err != nil {
@@ -72,7 +71,7 @@ func (r *run) run() *Failure {
 	return r.command(s, filtered)
 }
 
-// valid finds what no daemon would write.
+// valid rejects what no daemon would write.
 func valid(s *Spec) *Failure {
 	what := ""
 	switch {
@@ -118,8 +117,8 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	return r.become(s, env, filtered)
 }
 
-// execSilent becomes the command, which has no voice. Of a failure after that the
-// service manager learns only the exit status, so what can be foreseen is.
+// execSilent becomes the command, which can't send messages. The service manager learns only the
+// exit status of a later failure, so execSilent first checks what it can.
 func (r *run) execSilent(path string, argv, env []string) error {
 	if err := foreseen(path, argv, env); err != nil {
 		return err
@@ -128,8 +127,8 @@ func (r *run) execSilent(path string, argv, env []string) error {
 	return r.exec(path, argv, env)
 }
 
-// inherit sets up what the command takes over from this process. The limits
-// come last: under a small one the launcher itself could not go on.
+// inherit sets up what the command inherits from this process. The limits come last: under a small
+// one the launcher itself could not continue.
 func (r *run) inherit(s *Spec, env []string) *Failure {
 	if err := closeOnExec(); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}
@@ -138,7 +137,7 @@ func (r *run) inherit(s *Spec, env []string) *Failure {
 	if s.Ignored > 0 {
 		setAction(uintptr(s.Ignored), sigIgnore)
 	}
-	runtime.LockOSThread() // execve hands on the signal mask of the calling thread
+	runtime.LockOSThread() // execve passes on the signal mask of the calling thread
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its signals could not be unblocked", Err: err}
 	}
@@ -154,8 +153,8 @@ func limitsFailure(err error) *Failure {
 		Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 }
 
-// reserve sees to memory for the last copy of arguments and environment where
-// a limit is about to forbid to ask for more.
+// reserve allocates memory for the last copy of arguments and environment if a limit is about to
+// prevent that.
 func reserve(s *Spec, env []string) {
 	tight := false
 	for _, l := range s.SoftLimits {
@@ -174,10 +173,9 @@ func reserve(s *Spec, env []string) {
 	runtime.GC()
 }
 
-// loginShell becomes the user's login shell, with the order to become this
-// launcher again. No byte of the job passes through the shell, so that no
-// shell needs to be trusted with quoting, and the shell's PATH serves to look
-// the command up.
+// loginShell becomes the user's login shell, which is told to become this launcher again. No byte
+// of the job passes through the shell, so no shell must be trusted with quoting, and the shell's
+// PATH serves to find the command.
 func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	next := afterLogin
 	if !filtered {
@@ -214,8 +212,8 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		Next: "use --env inherit or --env clean, or have an administrator set another shell for the account"}
 }
 
-// takesLoginFlag reports which shells want -l to read their login files when
-// they also get -c; the others go by the dash before their name.
+// takesLoginFlag reports whether a shell needs -l to read its login files when it also gets -c;
+// others recognize the dash before their name.
 func takesLoginFlag(name string) bool {
 	switch name {
 	case "bash", "zsh", "ksh", "mksh", "fish", "dash", "ash", "sh":
@@ -224,7 +222,7 @@ func takesLoginFlag(name string) bool {
 	return false
 }
 
-// plainWord reports whether every shell takes s for itself.
+// plainWord reports whether no shell interprets any character of s.
 func plainWord(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
@@ -237,9 +235,8 @@ func plainWord(s string) bool {
 	return s != ""
 }
 
-// replace becomes another program. The runtime's own way is needed: it keeps
-// threads from being born meanwhile, and takes back what it did to the limit
-// of open files.
+// replace becomes another program. It must use the runtime's own function, which prevents new
+// threads meanwhile and restores the limit of open files.
 func replace(path string, argv, env []string) error {
 	err := syscall.Exec(path, argv, env)
 	var errno syscall.Errno

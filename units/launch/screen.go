@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// held reports whether the command is to run in a terminal that is held for it.
+// held reports whether the command runs in a terminal that is held for it.
 func (s *Spec) held() bool { return s.TTY || s.Screen != "" }
 
-// become has the process be the command, or the holder of its terminal.
+// become turns the process into the command, or into the holder of its terminal.
 func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	argv := withCUDA(s, filtered)
 	if s.held() {
@@ -25,7 +25,7 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	return execFailure(argv, path, err)
 }
 
-// holder is what holds a terminal, with what the command alone is to have.
+// holder returns the command of a terminal's holder, with what applies only to the job's command.
 func (r *run) holder(s *Spec) []string {
 	_, tight := splitLimits(s.SoftLimits)
 	words := []string{r.self}
@@ -38,7 +38,7 @@ func (r *run) holder(s *Spec) []string {
 	return append(words, contract.ScreenFlag, limitsWord(tight), s.Screen)
 }
 
-// signalsWord is a list of signals, such as 10,15.
+// signalsWord encodes signals, for example as 10,15.
 func signalsWord(list []int) string {
 	words := make([]string, len(list))
 	for i, signal := range list {
@@ -47,8 +47,8 @@ func signalsWord(list []int) string {
 	return strings.Join(words, ",")
 }
 
-// screen has the session where its user's own screen looks for it: what a set-up or a
-// login shell makes of the variable is nothing that the end of the job could know.
+// screen puts the session where its user's own screen looks for it, even if a set-up or a login
+// shell changes the variable: the end of the job could not know that.
 func (e *environment) screen(s *Spec) {
 	if s.Screen == "" {
 		return
@@ -60,15 +60,15 @@ func (e *environment) screen(s *Spec) {
 	}
 }
 
-// screenDir is where the submitter's screen has its sockets; "" where it usually has.
+// screenDir returns the directory of the sockets of the submitter's screen; "" for the default.
 func screenDir(s *Spec) string { return valueOf(s.Env, contract.ScreenDirVariable) }
 
-// endScreen removes the sockets of the session that nobody listens at any more. It runs
-// as the job's user after the job's last process.
+// endScreen removes the dead sockets of the session. It runs as the job's user after the job's last
+// process.
 func endScreen(path string) int {
 	s, err := Read(path)
 	if err != nil || s.Screen == "" {
-		return 0 // there is nobody to tell
+		return 0 // nobody would read an error
 	}
 	for _, dir := range screenDirs(s) {
 		removeDead(dir, s.Screen)
@@ -76,7 +76,7 @@ func endScreen(path string) int {
 	return 0
 }
 
-// screenDirs are the directories in which a user's sockets can be.
+// screenDirs returns the directories that may contain a user's sockets.
 func screenDirs(s *Spec) []string {
 	if dir := screenDir(s); dir != "" {
 		return []string{dir}
@@ -88,8 +88,8 @@ func screenDirs(s *Spec) []string {
 	return dirs
 }
 
-// removeDead removes what a session of this name has left in a directory. Nothing is
-// touched in one of another user's, nor what is not a socket, nor one that answers.
+// removeDead removes what a session of this name has left in a directory. It touches nothing in
+// another user's directory, nothing but sockets, and none that answers.
 func removeDead(dir, name string) {
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != unix.Geteuid() {
@@ -106,7 +106,7 @@ func removeDead(dir, name string) {
 	}
 }
 
-// isSocketOf reports whether a file is named as the socket of a session: 4711.name.
+// isSocketOf reports whether a file has the name of a session's socket: 4711.name.
 func isSocketOf(file, name string) bool {
 	i := 0
 	for i < len(file) && file[i] >= '0' && file[i] <= '9' {
@@ -115,8 +115,8 @@ func isSocketOf(file, name string) bool {
 	return i > 0 && file[i:] == "."+name
 }
 
-// deadSocket reports whether a file is the socket, or the pipe that some builds of screen
-// have instead, of a process that is gone.
+// deadSocket reports whether a file is the socket of a process that is gone, or the pipe that some
+// builds of screen use.
 func deadSocket(path string) bool {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {

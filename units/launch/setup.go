@@ -10,12 +10,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// setupScript is what the shell of a set-up runs. All that is not constant comes as
-// an argument or a variable, so that nothing needs quoting; the user's own command
-// is in the environment, which others can't read. It gets all files and the
-// directory, umask and limits that it makes are the command's. The end of the shell
-// before the last command is a failure, whichever way it came about. It is one line, so that shells count the lines
-// of the user's command from 1 in what they complain of.
+// setupScript is what the shell of a set-up runs. Whatever is not constant is an argument or a
+// variable, so that nothing needs quoting. The user's own command is in the environment, which
+// others can't read. The command inherits all open files, and the directory, umask and limits that
+// it sets. If the shell ends before the last command, for any reason, the set-up has failed. The
+// script is one line, so that shells count the lines of the user's command from 1 in their errors.
 var setupScript = strings.NewReplacer(
 	"then\n\t", "then ", "do\n\t\t", "do ", "\n\t\t", "; ", "\n\t", "; ", "\n", "; ",
 ).Replace(`_gpusched_self=$1 _gpusched_spec=$2 _gpusched_next=$3
@@ -42,14 +41,14 @@ if [ "$_gpusched_status" != 0 ]; then exit "$_gpusched_status"; fi
 trap - EXIT
 exec "$_gpusched_self" "$_gpusched_next" "$_gpusched_spec"`)
 
-// setupVariable holds the user's command until the shell has begun it.
+// setupVariable holds the user's command until the shell runs it.
 const setupVariable = "GPUSCHED_SETUP"
 
-// setupFailed is the flag, with the part that failed and the exit status, with which
-// the shell becomes the launcher again where its work has failed.
+// setupFailed is the flag with which the shell becomes the launcher again after a failure, followed
+// by the failed part and the exit status.
 const setupFailed = "--setup-failed="
 
-// isTight reports whether the launcher can't live under a limit.
+// isTight reports whether the launcher can't run under a limit.
 func isTight(l contract.Limit) bool {
 	switch l.Name {
 	case "AS", "DATA", "NPROC":
@@ -58,8 +57,8 @@ func isTight(l contract.Limit) bool {
 	return l.Soft < contract.LeastLimit(l.Name)
 }
 
-// setup becomes a shell that does the set-up and then becomes this launcher again.
-// From here on the job has no voice: what runs now is the user's choice.
+// setup becomes a shell that runs the set-up and then becomes this launcher again. From here on the
+// job can't send messages: the user chooses what runs.
 func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure {
 	next := afterSetup
 	if !filtered {
@@ -90,8 +89,7 @@ func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure
 	return &Failure{Step: contract.StepSetup, What: "the shell for its set-up could not be run", Err: err}
 }
 
-// withoutTight returns a spec with the limits that can be set before the launcher
-// is done.
+// withoutTight returns a spec with only the limits under which the launcher can run.
 func withoutTight(s *Spec) *Spec {
 	early := *s
 	early.SoftLimits, _ = splitLimits(s.SoftLimits)
@@ -109,7 +107,7 @@ func splitLimits(limits []contract.Limit) (early, tight []contract.Limit) {
 	return early, tight
 }
 
-// moduleInit returns the file that defines "module" in the shell that will be used.
+// moduleInit returns the file that defines "module" for the shell that setup will use.
 func moduleInit(env []string) string {
 	kind, home := "sh", ""
 	for _, shell := range contract.SetupShells() {
@@ -131,8 +129,8 @@ func moduleInit(env []string) string {
 	return ""
 }
 
-// afterSetup becomes the job's command in the environment, the directory, with the
-// umask and the open files that the set-up left.
+// afterSetup becomes the job's command with the environment, directory, umask and open files that
+// the set-up left.
 func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	e := &environment{index: map[string]int{}}
 	for _, kv := range r.base {
@@ -140,7 +138,7 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 			e.put(kv)
 		}
 	}
-	e.job(s) // a set-up is not to say which GPUs the job has
+	e.job(s) // a set-up must not change the job's GPUs
 	e.gpus(s, filtered)
 	env := e.kept()
 	tight := *s
@@ -150,15 +148,15 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 		reserve(&tight, env)
 		if err := setLimits(tight.SoftLimits); err != nil {
 			f := limitsFailure(err)
-			f.Step = contract.StepSetup // the exit status of any other step may be the command's
+			f.Step = contract.StepSetup // the command may exit with the status of any other step
 			return f
 		}
 	}
 	return r.become(s, env, filtered)
 }
 
-// setupFailure is what the shell reports by becoming the launcher with how: the
-// part of the set-up and its exit status.
+// setupFailure returns the failure that the shell reports with how: the part of the set-up and its
+// exit status.
 func setupFailure(how string) *Failure {
 	part, status, _ := strings.Cut(how, ":")
 	f := &Failure{Step: contract.StepSetup, Next: "see what it printed above; 'gpusched show' has the command of --setup"}
@@ -172,7 +170,7 @@ func setupFailure(how string) *Failure {
 	}
 	f.Err = errors.New("exit status " + status)
 	if status == "0" {
-		f.Err = errors.New("it ended the shell, which was to become the job's command")
+		f.Err = errors.New("it ended the shell that was to become the job's command")
 	}
 	return f
 }

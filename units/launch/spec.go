@@ -2,45 +2,43 @@ package launch
 
 import "github.com/gpusched/gpusched/units/contract"
 
-// MaxSpecBytes bounds a spec file. It leaves room above the largest payload
-// that a submission may have.
+// MaxSpecBytes is the maximum size of a spec file. It exceeds the largest payload of a submission.
 const MaxSpecBytes = 4 << 20
 
-// VisibleUUID makes CUDA_VISIBLE_DEVICES name GPUs by UUID. Any other value
-// of Spec.Visible stands for integers.
+// VisibleUUID makes CUDA_VISIBLE_DEVICES name GPUs by UUID. Any other value of Spec.Visible means
+// integers.
 const VisibleUUID = "uuid"
 
-// Spec is what the launcher needs to know of one attempt of one job. Strings
-// are bytes as the submitter sent them, not necessarily UTF-8.
+// Spec is what the launcher must know about one attempt of one job. Strings are bytes as the
+// submitter sent them, not necessarily UTF-8.
 type Spec struct {
 	JobID   int64
 	Attempt int
 
 	ArrayJob  int64 // the array that the job is a task of; 0: none
-	ArrayTask int   // its number there
+	ArrayTask int   // its index there
 
 	contract.Program
 
-	Home, User, Shell string // used where the unit's environment lacks them
+	Home, User, Shell string // used if the unit's environment lacks them
 
-	GPUs       []contract.GPU // in the order of their indexes, and only which they are; empty: a job without GPUs
-	ShareMilli int            // what the job asked for, in thousandths of a GPU
-	GPUMemMiB  int64          // asked for per GPU; 0: nothing was said
+	GPUs       []contract.GPU // in the order of their indexes, without the job's parts of them; empty: a job without GPUs
+	ShareMilli int            // requested, in thousandths of a GPU
+	GPUMemMiB  int64          // requested per GPU; 0: not requested
 	Visible    string         // "index" (or empty) or VisibleUUID
 
-	Screen string // name of the session of GNU screen in which it runs; "": in none
+	Screen string // name of the job's GNU screen session; "": none
 
-	Aimed []int // signals that only the unit's main process gets: whoever holds a terminal passes them on
+	Aimed []int // signals that only the unit's main process gets: a holder of a terminal passes them on
 
-	Ignored int // a signal that the command ignores until it sets a handler; 0: none
+	Ignored int // signal that the command ignores until it sets a handler; 0: none
 
-	Variables []string // K=V, of the scheduler's, after the submitter's
+	Variables []string // K=V, set by the scheduler after the submitter's
 
 	RequireFilter bool   // do not start without the device filter
-	ProbePath     string // a device node that no job is ever allowed
+	ProbePath     string // a device node that no job may open
 
-	// SoftLimits are set as the launcher's last act. A limit is never raised above
-	// the hard limit that the unit has. AS, DATA and NPROC belong here and not
-	// into the unit: the launcher itself can't live under a small one.
+	// SoftLimits are set last. None exceeds the hard limit of the unit. AS, DATA and NPROC belong
+	// here and not in the unit: the launcher itself can't run under a small one.
 	SoftLimits []contract.Limit
 }

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// tempPatience is how long a file system may take to say whether it has a directory.
+// tempPatience is how long a file system may take to answer whether it has a directory.
 const tempPatience = time.Second
 
-// temporary makes the directories for temporary files that the submitter's variables name, where a session or a shell
-// that has ended since took them away. A variable whose directory can't be made is left out.
+// temporary creates the directories for temporary files that the submitter's variables name, if a
+// session or shell has removed them at its end. It unsets a variable whose directory can't be
+// created.
 func (e *environment) temporary() {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		dir := e.get(name)
@@ -23,10 +24,10 @@ func (e *environment) temporary() {
 			}
 			return 0, os.Mkdir(dir, 0o700)
 		})
-		if err == nil || err == (unanswered{}) { // where the file system hangs the command sees for itself
+		if err == nil || err == (unanswered{}) { // if the file system hangs, the command will notice
 			continue
 		}
 		e.unset(name)
-		e.say = append(e.say, fmt.Sprintf("%s=%s is left out: there is no such directory here, and it can't be made", name, dir))
+		e.say = append(e.say, fmt.Sprintf("%s=%s is left out: the directory does not exist here and can't be created", name, dir))
 	}
 }

@@ -26,7 +26,7 @@ func TestTemporary(t *testing.T) {
 	if info, err := os.Stat(gone); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)
 	}
-	if said := strings.Join(e.say, "|"); len(e.say) != 2 || !strings.Contains(said, "TMP="+lost+" is left out: there is no such directory") {
+	if said := strings.Join(e.say, "|"); len(e.say) != 2 || !strings.Contains(said, "TMP="+lost+" is left out: the directory does not exist") {
 		t.Errorf("%s", said)
 	}
 }

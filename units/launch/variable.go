@@ -6,33 +6,33 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// kind is what a variable is about, as far as the launcher cares.
+// kind classifies variables for the launcher.
 type kind int
 
 const (
 	plain kind = iota
 
-	// ours are set by the launcher, or left out on purpose. What anybody else
-	// says in them about the job is not true.
+	// ours are set by the launcher, or left out on purpose. The values of anybody else would be
+	// wrong.
 	ours
 
-	// ofUnit is what a service manager says about one unit. That of the
-	// submitter's unit is not the job's.
+	// ofUnit are a service manager's statements about one unit. Those about the submitter's unit do
+	// not apply to the job.
 	ofUnit
 
-	// notPassedOn are descriptors and sockets that the job does not have.
+	// notPassedOn name descriptors and sockets that the job does not have.
 	notPassedOn
 
-	// ofSession belongs to a login session. The job outlives it, and what it
-	// names is gone after the logout, or is a terminal: programs fail on it
-	// where they would do without. SSH_AUTH_SOCK is not of this kind: ssh goes
-	// on without a dead agent, and a lasting one is what people want.
+	// ofSession belongs to a login session. The job outlives it, and what the variable names is
+	// gone after the logout, or is a terminal: programs fail where they would work without the
+	// variable. SSH_AUTH_SOCK is not of this kind: ssh ignores a dead agent, and a lasting one is
+	// what people want.
 	ofSession
 
-	// taste is what a submitter also chooses by not having it.
-	taste
+	// preference is a variable that a submitter may choose not to have.
+	preference
 
-	// ofShell is what a shell leaves for its child.
+	// ofShell is what a shell leaves for its children.
 	ofShell
 )
 
@@ -52,12 +52,12 @@ func kindOf(name string) kind {
 		"XDG_SEAT", "XDG_VTNR", "SSH_TTY", "GPG_TTY":
 		return ofSession
 	case "PATH", "LANG", "LANGUAGE":
-		return taste
+		return preference
 	case "_", "SHLVL", "OLDPWD":
 		return ofShell
 	}
 	if strings.HasPrefix(name, "LC_") {
-		return taste
+		return preference
 	}
 	return plain
 }

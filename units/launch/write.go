@@ -11,38 +11,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tempPrefix begins the name of a file that is not complete yet.
+// tempPrefix begins the name of an incomplete file.
 const tempPrefix = ".new-"
 
 const (
-	// blockBytes is what the size of a file is a multiple of. Everybody may ask
-	// for the size; with this one it is the same for nearly all jobs.
+	// blockBytes divides the size of each file. Everybody may see the size; this makes it the same
+	// for nearly all jobs.
 	blockBytes = 16 << 10
-	// smallBytes is the size up to which a spec always has room. As many of them
-	// as jobs can run take little memory.
+	// smallBytes is the size up to which a spec always has room: as many of them as jobs can run
+	// take little memory.
 	smallBytes = 64 << 10
-	// userShare is the part of the file system that one user's larger specs may
-	// have together.
+	// userShare is the divisor of the file system's size that gives the limit for one user's larger
+	// specs.
 	userShare = 16
 )
 
-// RoomError says that a user's larger specs have all the room that one user has.
+// RoomError means that a user's larger specs have reached the limit.
 type RoomError struct{ Bytes, Held, Most int64 }
 
-// Error says what next, too.
+// Error also says what to do.
 func (e *RoomError) Error() string {
 	return fmt.Sprintf("its command and environment of %d bytes, beside the %d of the user's other jobs, are more than the %d that one user may have "+
 		"in memory: use --env clean, or put data in a file", e.Bytes, e.Held, e.Most)
 }
 
-// Path returns where the spec of an attempt of a job lies in dir.
+// Path returns the path of the spec of a job's attempt in dir.
 func Path(dir string, id int64, attempt int) string { return filepath.Join(dir, fileName(id, attempt)) }
 
 func fileName(id int64, attempt int) string {
 	return strconv.FormatInt(id, 10) + "." + strconv.Itoa(attempt)
 }
 
-// parseFileName undoes fileName; false for any other name.
+// parseFileName reverses fileName; false for any other name.
 func parseFileName(name string) (id int64, attempt int, ok bool) {
 	job, rest, _ := strings.Cut(name, ".")
 	id, err := strconv.ParseInt(job, 10, 64)
@@ -50,16 +50,15 @@ func parseFileName(name string) (id int64, attempt int, ok bool) {
 	return id, attempt, err == nil && attempt > 0 && name == fileName(id, attempt)
 }
 
-// jobOf is the id in the name of the file at path.
+// jobOf returns the id in the name of the file at path.
 func jobOf(path string) string {
 	id, _, _ := strings.Cut(filepath.Base(path), ".")
 	return id
 }
 
-// Write puts the spec of an attempt of job id into dir, for uid to read and nobody
-// else, and returns its path. An older spec of the attempt is replaced in one step.
-// The directory must be ours and writable by nobody else; it lies in memory
-// (/run), so nothing is synced.
+// Write writes the spec of an attempt of job id into dir, readable only by uid, and returns its
+// path. It replaces an older spec of the attempt in one step. The directory must be ours, and
+// nobody else may write to it. It is in memory (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	data := padded(Encode(s))
 	if len(data) > MaxSpecBytes {
@@ -89,12 +88,12 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	return Path(dir, id, s.Attempt), nil
 }
 
-// padded makes the size of what is written one that says little.
+// padded pads the data, so that its size reveals little.
 func padded(data []byte) []byte {
 	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
 }
 
-// share returns how much memory the larger specs of one user may have.
+// share returns the memory that the larger specs of one user may take.
 func share(d int) (int64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(d, &fs); err != nil {
@@ -103,9 +102,8 @@ func share(d int) (int64, error) {
 	return int64(fs.Blocks) * fs.Bsize / userShare, nil
 }
 
-// room looks whether a user's larger specs may take size bytes more. Nothing
-// else bounds them together: the tasks of an array have a spec each, of one
-// command that counts once in the state file.
+// room checks whether a user's larger specs may take size more bytes. Nothing else limits their
+// sum: each task of an array has a spec, with a command that counts only once in the state file.
 func room(dir string, uid int, size, most int64) error {
 	held, err := heldBy(dir, uid)
 	if err == nil && held+size > most {
@@ -114,7 +112,7 @@ func room(dir string, uid int, size, most int64) error {
 	return err
 }
 
-// heldBy adds up the larger specs of a user.
+// heldBy returns the sum of the sizes of a user's larger specs.
 func heldBy(dir string, uid int) (held int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -132,8 +130,8 @@ func heldBy(dir string, uid int) (held int64, err error) {
 	return held, nil
 }
 
-// openDir opens the directory of specs and refuses one in which somebody else
-// could put or replace a name.
+// openDir opens the directory of specs, and refuses one in which somebody else could create or
+// replace a name.
 func openDir(dir string) (int, error) {
 	d, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -151,8 +149,8 @@ func openDir(dir string) (int, error) {
 	return d, nil
 }
 
-// writeAt creates name in the directory d with data for uid. What an
-// interrupted Write left under the name goes first.
+// writeAt creates name in the directory d with data for uid. It first removes what an interrupted
+// Write left under the name.
 func writeAt(d int, name string, uid int, data []byte) (err error) {
 	if err := discardAt(d, name); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)
@@ -176,7 +174,7 @@ func writeAt(d int, name string, uid int, data []byte) (err error) {
 	return grant(int(f.Fd()), uid)
 }
 
-// replaceAt gives a complete file its name, in the place of an older one.
+// replaceAt gives a complete file its name, and replaces an older file.
 func replaceAt(d int, from, to string) error {
 	old, err := unix.Openat(d, to, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -192,9 +190,8 @@ func replaceAt(d int, from, to string) error {
 	return nil
 }
 
-// discard removes a file and gives back its memory at once: its user may keep it
-// open, and would keep the memory, which no limit of a job's counts. One that is
-// not there is not an error.
+// discard removes a file and frees its memory at once: its user may keep it open, and so the
+// memory, which no limit of a job covers. A missing file is not an error.
 func discard(path string) error {
 	d, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -210,8 +207,8 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard in an open directory. What is not a file of ours (a link, say) can
-// only be removed.
+// discardAt is discard in an open directory. What is not a file of ours (such as a link) is only
+// removed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -227,8 +224,8 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove takes the spec of an attempt away, and what was kept of it. One that is not
-// there is not an error.
+// Remove removes the spec of an attempt and what Keep stored about it. A missing file is not an
+// error.
 func Remove(dir string, id int64, attempt int) error {
 	d, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -251,8 +248,8 @@ func Remove(dir string, id int64, attempt int) error {
 	return nil
 }
 
-// Sweep removes every spec in dir that keep does not want, and what an interrupted
-// Write left. A missing directory holds nothing.
+// Sweep removes every spec in dir that keep rejects, and what an interrupted Write left. A missing
+// directory is empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -263,7 +260,7 @@ func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if isKept(e.Name()) { // SweepKept's
+		if isKept(e.Name()) { // SweepKept removes these
 			continue
 		}
 		if id, attempt, ok := parseFileName(e.Name()); ok && keep(id, attempt) {

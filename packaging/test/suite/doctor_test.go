@@ -82,7 +82,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 	t.Cleanup(func() { sh(t, "", "rm -r "+dropIn+"; systemctl daemon-reload") })
 	code, found = trials(t, "alice", "--gpu-ids 0,3")
 	start := found[0]["start"]
-	if code != 1 || start.Health != job.Failing || !strings.Contains(start.Detail, "/dev/nvidia3 is not the job's and yet open to it") {
+	if code != 1 || start.Health != job.Failing || !strings.Contains(start.Detail, "/dev/nvidia3 is not the job's, and yet the job can open it") {
 		t.Errorf("a GPU that is open to all: %d, %+v", code, start)
 	}
 	if filter := found[3]["filter"]; filter.Health != job.Healthy {
