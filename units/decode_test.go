@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Each row is a state that systemd 252 was seen in, or, where it says so, one
-// that a later or sicker one might show.
+// Each row is a state in which systemd 252 was seen or, if it says so, one that a later or sicker
+// systemd might show.
 func TestDecode(t *testing.T) {
 	loaded := func(active, sub, result string, change func(*Status)) Status {
 		s := Status{Name: Name(1), Load: LoadLoaded, Active: active, Sub: sub, Result: result, InvocationID: "a", WasActive: true}
@@ -113,8 +113,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Whatever systemd says, the answer keeps what the daemon counts on
-// (invariants 5 and 6).
+// Whatever systemd reports, the answer keeps invariants 5 and 6, on which the daemon relies.
 func FuzzDecode(f *testing.F) {
 	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, uint32(0), int32(1), int32(203), contract.StatusPrefix+"exec", int32(2), true, false)
 	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, uint32(0), int32(0), int32(0), "", int32(0), false, true)
@@ -154,7 +153,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// The errors say what to make of them.
+// Each error says what it means for the caller.
 func TestErrors(t *testing.T) {
 	err := &StartError{JobResult: "failed", Status: Status{Name: Name(3), Load: LoadLoaded, Active: ActiveFailed, Result: ResultExitCode, MainCode: CLDExited, MainStatus: 217}}
 	if got := err.Error(); !strings.Contains(got, "gpujob-3.service") || !strings.Contains(got, "user") {

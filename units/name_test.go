@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// One job has one unit name (invariant 1).
+// A job has one unit name (invariant 1).
 func TestParseName(t *testing.T) {
 	for name, want := range map[string]int64{
 		"gpujob-1.service":                   1,

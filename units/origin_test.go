@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What a unit was made from can be read back from its properties.
+// Spec recovers what a unit was made from.
 func TestOriginGivesTheSpecBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{
@@ -43,7 +43,7 @@ func TestOriginGivesTheSpecBack(t *testing.T) {
 	})
 }
 
-// A unit whose field names no valid task of an array is an ordinary job's.
+// A unit whose field names no valid task of an array belongs to an ordinary job.
 func TestOriginOfATask(t *testing.T) {
 	for text, want := range map[string][2]int64{"40_3": {40, 3}, "40": {}, "40_": {}, "40_x": {}, "_3": {}, "": {}} {
 		o := OriginOf(Properties(fullSpec()))
@@ -54,7 +54,7 @@ func TestOriginOfATask(t *testing.T) {
 	}
 }
 
-// Root's group is one like others.
+// Root's group is a group like any other.
 func TestOriginOfRootsGroup(t *testing.T) {
 	for group, good := range map[string]bool{"0": true, "-1": false, "lab": false} {
 		o := OriginOf(Properties(fullSpec()))
@@ -65,7 +65,7 @@ func TestOriginOfRootsGroup(t *testing.T) {
 	}
 }
 
-// A unit that somebody else gave the name of a job's is no job.
+// A unit that somebody else gave the name of a job's unit is not a job.
 func TestOriginOfAStranger(t *testing.T) {
 	for name, change := range map[string]func(*Origin){
 		"another description": func(o *Origin) { o.Description = "/usr/bin/sleep 1000" },
@@ -89,8 +89,7 @@ func TestOriginOfAStranger(t *testing.T) {
 	}
 }
 
-// Which attempt of a job a unit was made for is told also where a drop-in of the site has
-// changed what Spec reads.
+// Attempt finds the attempt even if a drop-in of the site has changed what Spec reads.
 func TestAttemptOfAUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Origin)

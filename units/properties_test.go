@@ -30,8 +30,8 @@ func fullSpec() Spec {
 	}
 }
 
-// The golden files show every property of a unit. A change of one is a change
-// for every job: look at it twice.
+// The golden files show every property of a unit. A change there is a change for every job, so look
+// at it twice.
 func TestPropertiesGolden(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"full": fullSpec(),
@@ -81,7 +81,7 @@ func TestPropertyTypes(t *testing.T) {
 	}
 }
 
-// The launcher lives under the unit's limits, whatever the submitter's are, which it sets as its last act.
+// The unit's limits let the launcher run, whatever the submitter's are; it sets those last.
 func TestLimitsForTheLauncher(t *testing.T) {
 	s := fullSpec()
 	s.Rlimits = []contract.Limit{
@@ -102,9 +102,8 @@ func TestLimitsForTheLauncher(t *testing.T) {
 	}
 }
 
-// public are the properties that may be there at all. One that is not here may
-// carry what nobody else should read (invariant 2), such as Environment,
-// WorkingDirectory or RootDirectory.
+// public reports whether a unit may have this property. Any other, such as Environment,
+// WorkingDirectory or RootDirectory, may carry what nobody else should read (invariant 2).
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
@@ -112,8 +111,8 @@ func public(name string) bool {
 		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
-// Whatever a spec holds: nothing private is in a property, only the job's own
-// GPUs are opened, and what people read is printable (invariants 2 and 4).
+// For any spec, no property is private, only the job's own GPUs are open, and text for people is
+// printable (invariants 2 and 4).
 func TestPropertiesOfAnySpec(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySpec(t)
@@ -176,7 +175,7 @@ func anySpec(t *rapid.T) Spec {
 	}
 }
 
-// The times and limits that mean something special.
+// Times and limits with a special meaning are correct.
 func TestPropertyEdges(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The unit of a user's own systemd has all that such a one can do, and nothing else.
+// The unit of a user's own systemd has only the properties that such a systemd can apply.
 func TestPropertiesOfAUsersOwn(t *testing.T) {
 	spec := fullSpec()
 	ofMachine := Properties(spec)
@@ -34,7 +34,7 @@ func TestPropertiesOfAUsersOwn(t *testing.T) {
 	}
 }
 
-// A job is looked for where its systemd puts it.
+// ControlGroup is where systemd puts the job's unit.
 func TestControlGroup(t *testing.T) {
 	own := Scope{User: true, Root: "/user.slice/user-1001.slice/user@1001.service"}
 	if got := own.ControlGroup(1001, Name(3)); got != "/user.slice/user-1001.slice/user@1001.service/gpujobs.slice/gpujob-3.service" {

@@ -31,7 +31,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("home %q", home)
 		}
 	}
-	own, at := filepath.Join(dir, "fstab-of-dir"), filepath.Join(dir, "mnt") // as if a file system were to be mounted there
+	own, at := filepath.Join(dir, "fstab-of-dir"), filepath.Join(dir, "mnt") // as if a file system belonged there
 	write(t, own, 0o644, "nas:/d "+at+" nfs defaults 0 0\n")
 	if err := os.Mkdir(at, 0o755); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestAway(t *testing.T) {
 		{[]string{"python", "./none.py"}, at, true},
 		{[]string{"torchrun", "--nproc-per-node", "4", ofDir, "/none/too"}, "/", true},
 		{[]string{"python", "/none/train.py", ofDir}, "/", false}, // the job's own mistake comes first
-		{[]string{"python", own}, "/", false},                     // it is there
+		{[]string{"python", own}, "/", false},                     // it exists
 		{[]string{"sleep", "10"}, at, false},
 		{[]string{"sh", "-c", "./none.py | tee x"}, at, false},
 		{[]string{"prog", "--out=" + ofDir}, "/", false},
@@ -70,7 +70,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("after a set-up: %q in %s: %v", c.argv, c.dir, f)
 		}
 	}
-	link := filepath.Join(dir, "link") // which the table names, and the kernel what it leads to
+	link := filepath.Join(dir, "link") // the table has the link, and the kernel its target
 	if err := os.Symlink(at, link); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAway(t *testing.T) {
 	s.Dir = filepath.Join(dir, "none", "work")
 	l := launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is missing, too"})
-	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // where another true would be found
+	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // PATH would have another true
 	s.Argv = []string{"true"}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "/none/venv", "is not there", "the home directory"})
@@ -123,7 +123,7 @@ func TestAway(t *testing.T) {
 	checkFailure(t, l, 200, "chdir\nERRNO=2", []string{"could not be entered", "must exist"}) // a directory elsewhere
 }
 
-// The missing file may be the target of a link, or the interpreter of a script that is there.
+// The missing file may be the target of a link, or the interpreter of an existing script.
 func TestAwayThroughLinks(t *testing.T) {
 	dir := t.TempDir()
 	gone, table := filepath.Join(dir, "gone"), filepath.Join(dir, "fstab")

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// nasty are arguments that get lost where anybody expands, decodes or quotes.
-func nasty() []string {
+// hardArguments returns arguments that change wherever somebody expands, decodes or quotes them.
+func hardArguments() []string {
 	all := make([]byte, 255)
 	for i := range all {
 		all[i] = byte(i + 1)
@@ -27,7 +27,7 @@ func nasty() []string {
 func fullSpec() *Spec {
 	return &Spec{
 		JobID: 42, Attempt: 3, Program: contract.Program{
-			Argv: append([]string{"prog"}, nasty()...), EnvMode: contract.EnvLogin, Env: []string{"A=1", "B=\xff", "C="},
+			Argv: append([]string{"prog"}, hardArguments()...), EnvMode: contract.EnvLogin, Env: []string{"A=1", "B=\xff", "C="},
 			Dir: "/tmp/\xe4", Umask: 0o27,
 		}, Home: "/home/alice", User: "alice", Shell: "/bin/bash",
 		GPUs:       []contract.GPU{{Index: 1, Minor: 7, UUID: "GPU-aa"}, {Index: 3, Minor: 0, UUID: "GPU-bb"}},
@@ -36,21 +36,21 @@ func fullSpec() *Spec {
 	}
 }
 
-// taskSpec is that of a task of an array.
+// taskSpec returns the spec of a task of an array.
 func taskSpec() *Spec {
 	s := fullSpec()
 	s.ArrayJob, s.ArrayTask = 7, 300
 	return s
 }
 
-// setupSpec is that of a job with a set-up.
+// setupSpec returns the spec of a job with a set-up.
 func setupSpec() *Spec {
 	s := fullSpec()
 	s.Setup = contract.Setup{Modules: []string{"cuda/12", "a b"}, Conda: "/opt/\xff", Venv: "/v", Command: "source x\n"}
 	return s
 }
 
-// What is written is read again byte for byte (invariants 1 and 7).
+// Decode returns byte for byte what Encode got (invariants 1 and 7).
 func TestCodecRoundTrip(t *testing.T) {
 	for _, s := range []*Spec{{}, fullSpec(), taskSpec(), setupSpec()} {
 		got, err := Decode(Encode(s))
@@ -80,8 +80,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	})
 }
 
-// Every way to cut a file short is noticed, and the error tells nothing of
-// what is in it.
+// Decode notices every truncation, and its error reveals nothing of the content.
 func TestDamagedSpec(t *testing.T) {
 	damaged(t, Encode(taskSpec()))
 	damaged(t, Encode(setupSpec()))
@@ -121,7 +120,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := Decode(Encode(s))
-		if err != nil || string(Encode(again)) != string(Encode(s)) { // a list of no elements is as good as none
+		if err != nil || string(Encode(again)) != string(Encode(s)) { // an empty list equals a missing one
 			t.Fatalf("%+v became %+v, %v", s, again, err)
 		}
 	})
@@ -152,7 +151,8 @@ func shape(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// A field that an older launcher does not know is left out by it, so the version changes with the fields.
+// The version changes with the fields, since an older launcher would ignore a field that it does
+// not know.
 func TestTheVersionIsOfTheseFields(t *testing.T) {
 	const want = magic + "{JobID int64, Attempt int, ArrayJob int64, ArrayTask int, Program {Argv []string, " +
 		"EnvMode string, Env []string, Dir string, Umask int, Setup {Modules []string, Conda string, " +

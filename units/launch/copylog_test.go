@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// copied is one logCopy whose input, journal and log are pipes or files of the test's.
+// copied is a logCopy whose input, journal and log belong to the test.
 type copied struct {
 	in       *os.File
 	finished chan struct{}
 }
 
-// startLogCopy begins one; answers is the other end of a log that hangs, without which it
-// would go on with its descriptor when the test is over.
+// startLogCopy starts a logCopy. answers is the other end of a log that hangs; it is closed at the
+// end, so that the writer does not outlive the test with its descriptor.
 func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answers ...*os.File) *copied {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -66,7 +66,7 @@ func create(t *testing.T, name string) *os.File {
 	return f
 }
 
-// A full disk neither holds nor ends the job, and is reported once.
+// A full disk neither delays nor ends the job, and is reported once.
 func TestLogOnAFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What is missing in a log is said in it when there is room again.
+// Once there is room again, the log says how much is missing.
 func TestLogAfterAFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -103,21 +103,21 @@ func TestLogAfterAFullDisk(t *testing.T) {
 	}
 }
 
-// hangingLog is a log that takes nothing from the moment on in which its pipe is full.
+// hangingLog returns a log that accepts nothing once its pipe is full.
 func hangingLog(t *testing.T) (answers, file *os.File) {
 	t.Helper()
 	answers, file, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file.Fd() // blocking, as a file is
+	file.Fd() // makes it blocking, like a file
 	t.Cleanup(func() { file.Close() })
 	return answers, file
 }
 
-// A file system that hangs in the middle of a job holds the job's output up for the patience
-// of its log and no longer; the journal has all. When it answers again the log goes on, and
-// says how much is missing in it.
+// A file system that hangs in the middle of a job delays the job's output by the log's patience and
+// no longer, and the journal has all of it. When the file system answers again, the log continues
+// and says how much is missing.
 func TestLogThatHangsLater(t *testing.T) {
 	answers, file := hangingLog(t)
 	out := create(t, "out")
@@ -127,7 +127,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	for i := range lines {
 		fmt.Fprintf(&want, "%0*d\n", width-1, i)
 	}
-	c.prints(t, want.String()) // 4 MiB, of which a quarter finds room
+	c.prints(t, want.String()) // 4 MiB, a quarter of which finds room
 	c.prints(t, "before it answers\n")
 	untilFile(t, out, "before it answers\n")
 
@@ -170,7 +170,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	}
 }
 
-// answered is what has come into a log.
+// answered is the content that arrived in a log.
 type answered struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -188,7 +188,7 @@ func (l *answered) String() string {
 	return l.text.String()
 }
 
-// A log that is slow but goes on is written to the end, however long all of that takes.
+// A slow log that makes progress is written to the end, however long that takes.
 func TestSlowLogAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &logCopy{
@@ -218,7 +218,7 @@ func TestSlowLogAtTheEnd(t *testing.T) {
 	})
 }
 
-// A log that does not answer at the end of the job either is left behind.
+// A log that still hangs at the end of the job is abandoned.
 func TestLogThatHangsForEver(t *testing.T) {
 	answers, file := hangingLog(t)
 	out := create(t, "out")
@@ -240,7 +240,7 @@ func untilFile(t *testing.T, f *os.File, end string) {
 	}
 }
 
-// tail is the end of a file.
+// tail returns the end of a file.
 func tail(t *testing.T, f *os.File) string {
 	t.Helper()
 	info, err := f.Stat()

@@ -38,7 +38,7 @@ func expect(t *testing.T, env []string, want map[string]string) {
 	}
 }
 
-// CUDA_VISIBLE_DEVICES and its relatives in every case.
+// CUDA_VISIBLE_DEVICES and the other GPU variables are right in every case.
 func TestGPUVariables(t *testing.T) {
 	two := []contract.GPU{{Index: 2, Minor: 5, UUID: "GPU-c"}, {Index: 3, Minor: 1, UUID: "GPU-d"}}
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestGPUVariables(t *testing.T) {
 	}
 }
 
-// A task knows its array, also the task 0, whatever the submitter was a task of.
+// A task, even task 0, knows its own array, not that of its submitter.
 func TestArrayVariables(t *testing.T) {
 	for task, want := range map[int]string{0: "0", 300: "300"} {
 		env := Environment(&Spec{JobID: 12, ArrayJob: 7, ArrayTask: task, Program: contract.Program{Env: []string{"GPUSCHED_ARRAY_JOB=2", "GPUSCHED_ARRAY_TASK=9"}}}, true, nil)
@@ -83,7 +83,7 @@ func TestArrayVariables(t *testing.T) {
 	}
 }
 
-// Python's output is not held back, unless the submitter or the site wants it.
+// Python's output is not buffered, unless the submitter or the site wants that.
 func TestPythonPrintsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		mode          contract.EnvMode
@@ -115,7 +115,7 @@ func TestShareAndMemory(t *testing.T) {
 	}
 }
 
-// Inherit is what the submitter had, less what is not true for the job
+// Mode inherit passes on the submitter's variables, except those that do not apply to the job
 // (invariant 4).
 func TestInherit(t *testing.T) {
 	s := &Spec{Program: contract.Program{
@@ -141,14 +141,13 @@ func TestInherit(t *testing.T) {
 	}
 }
 
-// Without a PATH of the submitter's there is none: the C library's default
-// rules, not the unit's.
-func TestInheritTakesNoTaste(t *testing.T) {
+// If the submitter had no PATH, the job has none: the C library's default applies, not the unit's.
+func TestInheritAddsNoPath(t *testing.T) {
 	env := Environment(&Spec{Program: contract.Program{EnvMode: contract.EnvInherit}}, true, append([]string{"LC_ALL=C"}, unitBase...))
 	expect(t, env, map[string]string{"PATH": "(unset)", "LANG": "(unset)", "LC_ALL": "(unset)"})
 }
 
-// Clean is the few variables of every login, and what was asked for.
+// Mode clean passes on the few variables of every login, and those that were requested.
 func TestClean(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean, Env: []string{"FOO=1", "XDG_RUNTIME_DIR=/asked/for", "PATH=/asked/bin"}}}
 	got := Environment(s, true, unitBase)
@@ -163,7 +162,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A unit that says nothing is filled in from the spec.
+// What the unit's environment lacks comes from the spec.
 func TestFallbacks(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean}, Home: "/home/bob", User: "bob", Shell: "/bin/bash"}
 	expect(t, Environment(s, true, nil), map[string]string{
@@ -172,8 +171,8 @@ func TestFallbacks(t *testing.T) {
 	expect(t, Environment(&Spec{Program: contract.Program{EnvMode: contract.EnvInherit}}, true, nil), map[string]string{"HOME": "(unset)", "PATH": "(unset)"})
 }
 
-// Whatever both sides say, each name comes once, the GPUs are ours, and the
-// launch's own plumbing is gone.
+// Whatever both sides contain, each name occurs once, the GPU variables are ours, and the
+// launcher's own variables are gone.
 func TestEnvironmentAlways(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) string {
 		name := rapid.SampledFrom([]string{"A", "B", "PATH", "CUDA_VISIBLE_DEVICES", "NOTIFY_SOCKET", "INVOCATION_ID", "PWD", "LC_ALL", "GPUSCHED_GPU_IDS", "", "\xff"}).Draw(t, "name")

@@ -17,11 +17,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// roleEnv makes the test binary a launcher, in the world of device nodes that
-// it names.
+// roleEnv makes the test binary a launcher, with the device nodes of the world that it names.
 const roleEnv = "GPUSCHED_LAUNCH_ROLE"
 
-// reportArg as the first argument makes it a command that reports what it got.
+// reportArg as the first argument makes the test binary a command that reports what it got.
 const reportArg = "report-what-arrived"
 
 func TestMain(m *testing.M) {
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// worlds are the device nodes among which a launcher can find itself.
+// worlds are the sets of device nodes that a launcher may find.
 func worlds() map[string]nodes {
 	return map[string]nodes{
 		"real":     systemNodes(),
@@ -50,7 +49,7 @@ func worlds() map[string]nodes {
 	}
 }
 
-// received is what a command found.
+// received is what a command got.
 type received struct {
 	Argv [][]byte
 	Env  [][]byte
@@ -74,12 +73,12 @@ func report() {
 	}
 }
 
-// launched is what came of one launch.
+// launched is the outcome of one launch.
 type launched struct {
 	pid            int
 	status         int
 	stdout, stderr string
-	notes          []string // what the service manager heard
+	notes          []string // messages to the service manager
 }
 
 func (l launched) received(t *testing.T) received {
@@ -91,8 +90,8 @@ func (l launched) received(t *testing.T) received {
 	return r
 }
 
-// launch runs the launcher as a unit would: by its absolute path, with the
-// path of the spec, the unit's environment and a socket to notify.
+// launch runs the launcher like a unit does: by its absolute path, with the path of the spec, the
+// unit's environment and a notification socket.
 func launch(t *testing.T, world string, s *Spec, before ...func(*exec.Cmd)) launched {
 	t.Helper()
 	return launchPath(t, world, mustWrite(t, specDir(t), 42, s), before...)
@@ -123,7 +122,7 @@ func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) lau
 	return l
 }
 
-// drain reads what lies in the socket. The sender is gone.
+// drain reads what is in the socket. The sender has ended.
 func drain(t *testing.T, conn *net.UnixConn) (notes []string) {
 	t.Helper()
 	raw, err := conn.SyscallConn()
@@ -155,7 +154,7 @@ func testBinary(t *testing.T) string {
 	return path
 }
 
-// reporter is a spec whose command reports what arrived.
+// reporter returns a spec whose command reports what it got.
 func reporter(t *testing.T, args ...string) *Spec {
 	return command(t, append([]string{testBinary(t), reportArg}, args...)...)
 }
@@ -172,12 +171,12 @@ func texts(list [][]byte) []string {
 	return l
 }
 
-// Arguments, environment and directory arrive byte for byte, in the same
-// process (invariant 1), whatever the way.
+// Arguments, environment and directory arrive byte for byte, in the same process (invariant 1), in
+// every mode.
 func TestEverythingArrives(t *testing.T) {
 	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
 		t.Run(string(mode), func(t *testing.T) {
-			s := reporter(t, nasty()...)
+			s := reporter(t, hardArguments()...)
 			s.EnvMode = mode
 			s.Dir = filepath.Join(s.Dir, "d\xff $HOME\n")
 			if err := os.Mkdir(s.Dir, 0o700); err != nil {
@@ -200,17 +199,17 @@ func TestEverythingArrives(t *testing.T) {
 	}
 }
 
-// Without the filter the command runs only where the spec allows it, and the
-// service manager hears of it (invariants 3 and 6).
-// lastWord is all that the launcher says where nothing is in the way.
+// lastWord is the only message of a launcher that meets no obstacle.
 const lastWord = "STATUS=" + contract.StatusBegun + "\n" + silence
 
+// Without the filter the command runs only if the spec allows that, and the service manager learns
+// it (invariants 3 and 6).
 func TestFilterDecidesNaming(t *testing.T) {
 	for _, c := range []struct {
 		world    string
 		mode     contract.EnvMode
 		required bool
-		visible  string // "": does not run
+		visible  string // "": the command does not run
 		notes    []string
 	}{
 		{"filtered", contract.EnvClean, true, "0", []string{lastWord}},
@@ -239,7 +238,7 @@ func TestFilterDecidesNaming(t *testing.T) {
 	}
 }
 
-// A check begins no command and complains of nothing, whatever there would be to complain of.
+// A check starts no command and reports no error, whatever is wrong.
 func TestCheck(t *testing.T) {
 	s := reporter(t)
 	s.Dir = filepath.Join(s.Dir, "missing")

@@ -13,8 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Commands are found as execvp finds them: in the job's PATH, from the job's
-// directory.
+// Commands are found as execvp finds them: in the job's PATH, from the job's directory.
 func TestLookup(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -57,8 +56,7 @@ func TestLookup(t *testing.T) {
 	launch(t, "real", s).ok(t)
 }
 
-// A failure says what, why and what next, to people and to the service
-// manager (invariant 6).
+// A failure tells people and the service manager what failed, why, and what to do (invariant 6).
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "text"), 0o644, "x")
@@ -104,23 +102,23 @@ func TestFailures(t *testing.T) {
 		said := []string(nil)
 		switch {
 		case c.note == unforeseen:
-			said = []string{lastWord} // a service manager that knows it learns the status only
+			said = []string{lastWord} // a service manager that honours it gets only the exit status
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
 			said = []string{"STATUS=" + contract.StatusBegun}
 		}
 		checkFailure(t, launch(t, world, c.spec), c.status, c.note, c.stderr, said...)
 	}
-	// After the login shell the launcher still speaks for itself.
+	// After the login shell the launcher still reports its own failures.
 	s := argv("no-such-program")
 	s.EnvMode = contract.EnvLogin
 	checkFailure(t, launch(t, "closed", s), 203, "exec\nERRNO=2", []string{"no-such-program"}, "STATUS="+contract.StatusBegun)
-	// A spec that is not there.
+	// A missing spec.
 	for _, name := range []string{"77", "77.2"} {
 		checkFailure(t, launchPath(t, "closed", filepath.Join(dir, name)), 225, "spec\nERRNO=2", []string{"job 77 ", "submit the job again"})
 	}
 }
 
-// unforeseen is the note of what nobody can tell before the kernel tried.
+// unforeseen is the note about an error that only the kernel's attempt shows.
 const unforeseen = "exec\nERRNO=8"
 
 func checkFailure(t *testing.T, l launched, status int, note string, stderr []string, said ...string) {
@@ -142,7 +140,7 @@ func checkFailure(t *testing.T, l launched, status int, note string, stderr []st
 	}
 }
 
-// Exit statuses are what the daemon expects of each code.
+// The exit status of each step is what the daemon expects.
 func TestExitStatuses(t *testing.T) {
 	for code, want := range map[contract.Step]int{contract.StepSpec: 225, contract.StepChdir: 200, contract.StepExec: 203, contract.StepFilter: 226, contract.StepLimits: 227, contract.StepSetup: 223, contract.StepAway: 200, contract.StepShell: 203} {
 		if got := code.ExitStatus(); got != want {
@@ -162,7 +160,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// An own error number is found through every wrapping.
+// Errno finds an error number through any wrapping.
 func TestFailureErrno(t *testing.T) {
 	f := &Failure{Step: contract.StepLimits, Err: &limitError{"NOFILE", unix.EPERM}}
 	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS="+contract.StatusPrefix+"limits\nERRNO=1" {

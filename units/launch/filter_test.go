@@ -12,7 +12,7 @@ import (
 
 const probe = "/dev/gpusched-probe"
 
-// fakeNodes answers for device nodes from a table; what is not in it is absent.
+// fakeNodes answers for device nodes from a table; nodes outside it do not exist.
 func fakeNodes(answers map[string]error) nodes {
 	answer := func(path string) error {
 		if err, ok := answers[path]; ok {
@@ -49,7 +49,7 @@ func TestProve(t *testing.T) {
 		optional bool
 		world    world
 		active   bool
-		fails    string // part of the message; "": goes on
+		fails    string // part of the message; "": the launch continues
 		errno    unix.Errno
 	}{
 		{name: "filter active", gpus: true, world: own(unix.EPERM, nil), active: true},
@@ -100,7 +100,7 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// Where nothing can be seen, nothing is proven.
+// An unreadable /dev proves nothing.
 func TestUnreadableDevIsNoProof(t *testing.T) {
 	n := fakeNodes(map[string]error{probe: unix.EPERM})
 	n.list = func(string) ([]string, error) { return nil, unix.EACCES }
@@ -109,7 +109,7 @@ func TestUnreadableDevIsNoProof(t *testing.T) {
 	}
 }
 
-// The real functions tell the answers apart that do not need a filter.
+// The real functions distinguish the answers that need no filter.
 func TestSystemNodes(t *testing.T) {
 	n := systemNodes()
 	for path, want := range map[string]error{"/dev/null": nil, "/dev/none-such": unix.ENOENT} {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// wrap has the launcher started by a shell that does something first.
+// wrap makes a shell run a script before the launcher.
 func wrap(script string) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"/bin/sh", "-c", script + `; exec "$0" "$@"`}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
@@ -42,7 +42,7 @@ func TestSignalsAreDefault(t *testing.T) {
 	}
 }
 
-// A warning that is not for the command itself is ignored in it, and in no other way changed.
+// A warning signal that is not meant for the command is ignored by it, and otherwise unchanged.
 func TestIgnoredSignal(t *testing.T) {
 	s := command(t, "/bin/sh", "-c", "kill -s USR2 $$; echo survived; /bin/grep SigIgn /proc/self/status; kill -s USR1 $$")
 	s.Ignored = int(unix.SIGUSR2)
@@ -57,7 +57,7 @@ func TestSignalsAreUnblocked(t *testing.T) {
 	all := unix.Sigset_t{}
 	all.Val[0] = 1<<(unix.SIGTERM-1) | 1<<(unix.SIGINT-1) | 1<<(unix.SIGUSR1-1) | 1<<(unix.SIGCHLD-1)
 	l := launch(t, "real", command(t, "/bin/grep", "SigBlk", "/proc/self/status"), func(cmd *exec.Cmd) {
-		// The child inherits the mask of the thread that forks.
+		// The child inherits the mask of the forking thread.
 		lockThread(t)
 		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, &old); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestSignalsAreUnblocked(t *testing.T) {
 	}
 }
 
-// Descriptors that leaked into the launcher end with it (invariant 5).
+// Descriptors that leaked into the launcher are not passed on (invariant 5).
 func TestDescriptorsAreClosed(t *testing.T) {
 	f, err := os.Open("/dev/zero")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestDescriptorsAreClosed(t *testing.T) {
 	got := launch(t, "real", command(t, "/bin/ls", "/proc/self/fd"), func(cmd *exec.Cmd) {
 		cmd.ExtraFiles = []*os.File{f, f, nil, f}
 	}).ok(t)
-	if got != "0\n1\n2\n3\n" { // 3 is ls reading the directory
+	if got != "0\n1\n2\n3\n" { // 3 is the directory that ls reads
 		t.Errorf("descriptors %q", got)
 	}
 }
@@ -96,13 +96,13 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// Limits are the spec's, as far as the unit's allow; without a word they stay
-// as the unit has them, also the one that Go's runtime raises for itself.
+// Limits are the spec's, within the unit's. Those that the spec does not name stay as in the unit,
+// even the one that Go's runtime raises for itself.
 func TestLimits(t *testing.T) {
 	pad := strings.Repeat("x", 120<<10)
 	tight := []contract.Limit{{Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}
 	held := []string{"processes 1 1", "file size 0 unlimited"}
-	if !raced { // the detector's own memory goes on growing
+	if !raced { // the race detector's own memory grows
 		tight = append(tight, contract.Limit{Name: "AS", Soft: 64 << 20, Hard: 64 << 20}, contract.Limit{Name: "DATA", Soft: 4 << 20})
 		held = append(held, "address space 67108864 67108864", "data size 4194304 unlimited")
 	}
@@ -134,11 +134,11 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The holder of a terminal has the limits under which it can live, and passes on the
-// others to the command, which is said what it is when it can't be run.
+// The holder of a terminal has the limits under which it can run, and gives the command the others.
+// If the command can't be run, its output says so.
 func TestLimitsOfTerminals(t *testing.T) {
 	space := uint64(64 << 20)
-	if raced { // the detector reserves addresses by the terabyte
+	if raced { // the race detector reserves terabytes of addresses
 		space = 1 << 47
 	}
 	for _, setup := range []string{"", "true"} {
@@ -173,8 +173,8 @@ func TestLimitsOfTerminals(t *testing.T) {
 	}
 }
 
-// Login reads what the user's login shell reads, takes its PATH to look the
-// command up, and still nothing of it wins over the job's own.
+// Mode login reads what the user's login shell reads and looks the command up in its PATH, but
+// never overrides the job's own variables.
 func TestLoginShell(t *testing.T) {
 	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
 		t.Run(filepath.Base(shell), func(t *testing.T) {
@@ -210,8 +210,7 @@ func write(t *testing.T, path string, mode os.FileMode, content string) {
 	}
 }
 
-// lockThread keeps the test on its thread until it ends; the thread ends with
-// it.
+// lockThread keeps the test on its thread, which ends with the test.
 func lockThread(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is kept of an attempt is what was kept last, goes with its spec, stays when specs
-// are swept, and is swept by itself. It is for us alone.
+// Kept returns what Keep stored last. It is removed with its spec, survives Sweep, and is swept by
+// SweepKept. Only we can read it.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"a longer one", "short"} {

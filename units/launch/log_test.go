@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// logged runs a command of a shell with a log and returns what came of it.
+// logged runs a shell command with a log and returns the outcome.
 func logged(t *testing.T, dir string, l contract.Log, attempt int, script string) launched {
 	t.Helper()
 	s := &Spec{JobID: 42, Attempt: attempt, Program: contract.Program{
@@ -33,9 +33,8 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// What a job prints is in its log and where it went before, byte for byte, also a line
-// without an end, what its children print and what it prints when it is ended; the
-// exit status and the process are the command's.
+// The log and the journal get all output byte for byte, including a line without an end, the output
+// of children, and that of a signal handler. Exit status and process are the command's.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	l := logged(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
@@ -50,7 +49,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A further attempt is appended behind a line of its own; only the first one empties.
+// A later attempt is appended after a line of its own; only the first one truncates.
 func TestLogOfAttempts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
@@ -75,8 +74,8 @@ func TestLogOfAttempts(t *testing.T) {
 	}
 }
 
-// A path that is no file of the user's is not waited for nor written to, and the job runs.
-func TestLogThatCannotBe(t *testing.T) {
+// A path that is not a file of the user's is neither waited for nor written to, and the job runs.
+func TestLogThatCannotBeOpened(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o666); err != nil {
 		t.Fatal(err)
@@ -99,7 +98,7 @@ func TestLogThatCannotBe(t *testing.T) {
 	}
 }
 
-// A link to a file that the user may write to is followed, as a shell would.
+// A link to a file that the user may write to is followed, as in a shell.
 func TestLogThroughALink(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink("there", filepath.Join(dir, "link")); err != nil {
@@ -111,7 +110,7 @@ func TestLogThroughALink(t *testing.T) {
 	}
 }
 
-// A limit on the size of files is one of the log, not the end of the job's output.
+// A limit on the size of files limits the log, and not the job's output.
 func TestLogAboveTheLimitOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := &Spec{JobID: 42, Attempt: 1, Program: contract.Program{
@@ -142,7 +141,8 @@ func limited(cmd *exec.Cmd) {
 	cmd.Path = "/usr/bin/prlimit"
 }
 
-// Whoever foretells a job's log and makes it, for all to write to, does not come to read it.
+// A user who guesses the name of a job's log and creates it, writable by all, can't read the
+// output.
 func TestLogOfAnotherUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "1235.out")
 	if err := os.WriteFile(path, []byte("before"), 0o666); err != nil {
@@ -159,7 +159,7 @@ func TestLogOfAnotherUser(t *testing.T) {
 	}
 }
 
-// A log that does not open is not waited for for ever.
+// A log that does not open is not waited for indefinitely.
 func TestLogThatHangs(t *testing.T) {
 	answer := make(chan int)
 	defer close(answer)
@@ -174,9 +174,8 @@ func TestLogThatHangs(t *testing.T) {
 	}
 }
 
-// Whatever signals a job that is over at once brings upon the copier, what is in the pipe
-// arrives.
-func TestLogCopyIsDeafFromBirth(t *testing.T) {
+// Whatever signals the copier of a short job gets, the contents of the pipe arrive.
+func TestLogCopySurvivesSignals(t *testing.T) {
 	in, words, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +191,7 @@ func TestLogCopyIsDeafFromBirth(t *testing.T) {
 	}
 	for sig := unix.Signal(1); sig <= contract.MaxSignal; sig++ {
 		switch sig {
-		case unix.SIGKILL, unix.SIGSTOP: // nothing can be done about these
+		case unix.SIGKILL, unix.SIGSTOP: // can't be ignored
 		case unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS: // faults
 		default:
 			_ = unix.Kill(pid, sig)
@@ -208,7 +207,7 @@ func TestLogCopyIsDeafFromBirth(t *testing.T) {
 	}
 }
 
-// A copier that never comes up leaves the job its output as it was.
+// If the copier does not start, the job keeps its output as it was.
 func TestLogCopyThatEndsAtOnce(t *testing.T) {
 	if _, err := forkCopy("/bin/true", 0, 1, 2); err == nil {
 		t.Error("it is taken for ready")

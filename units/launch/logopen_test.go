@@ -16,8 +16,8 @@ const (
 	prof    = 4712
 )
 
-// place makes what is at a path under a directory: a link where it leads somewhere, a
-// directory where the name ends in a slash, an empty file otherwise.
+// place creates a path under a directory: a link if it has a target, a directory if the name ends
+// in a slash, and otherwise an empty file.
 func place(t *testing.T, dir, name, to string, owner int) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -40,7 +40,8 @@ func place(t *testing.T, dir, name, to string, owner int) {
 	}
 }
 
-// opened is where a log came to be, as a path under dir, or why it is not opened.
+// opened returns the path, under dir, at which a log was created, or the reason why it was not
+// opened.
 func opened(t *testing.T, dir, path string) string {
 	t.Helper()
 	fd, err := openLog(path, true)
@@ -56,9 +57,9 @@ func opened(t *testing.T, dir, path string) string {
 	return strings.TrimPrefix(string(at[:n]), dir+"/")
 }
 
-// A link that another user may have put there leads nobody's output into a file of theirs,
-// in a directory with the sticky bit and without; those of the user, of root and, on the way,
-// of whose directory it is are followed.
+// A link that another user may have created never leads output into the user's own files, with or
+// without the sticky bit. Links of the user, of root and, on the way, of the directory's owner are
+// followed.
 func TestLogThroughLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

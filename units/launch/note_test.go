@@ -40,8 +40,8 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestSweepTakesNotes: what a daemon that died left is gone after its next
-// start, also of a job that goes on.
+// TestSweepTakesNotes: the next daemon removes the notes that a dead one left, even those of
+// running jobs.
 func TestSweepTakesNotes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "specs")
 	if err := os.Mkdir(dir, 0o711); err != nil {
@@ -58,7 +58,7 @@ func TestSweepTakesNotes(t *testing.T) {
 	}
 }
 
-// TestNoteOfOthers: a directory that others may write to holds no notes.
+// TestNoteOfOthers: no note is written to a directory that others may write to.
 func TestNoteOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// rendezvousOf returns what a job with this environment gets, where all ports but
-// those taken are free.
+// rendezvousOf returns the variables of a job with this environment if all ports but taken are
+// free.
 func rendezvousOf(id int64, env []string, taken ...int) []string {
 	s := &Spec{JobID: id, Program: contract.Program{EnvMode: contract.EnvInherit, Env: env}}
 	e := environmentOf(s, true, nil)
@@ -20,8 +20,8 @@ func rendezvousOf(id int64, env []string, taken ...int) []string {
 	return e.entries
 }
 
-// Jobs side by side meet at different ports, also where one is taken; what the
-// submitter set stays, but not what an outer job was given.
+// Concurrent jobs meet at different ports, even if one is in use. What the submitter set stays, but
+// not what an outer job got.
 func TestRendezvous(t *testing.T) {
 	for _, c := range []struct {
 		id    int64
@@ -46,8 +46,8 @@ func TestRendezvous(t *testing.T) {
 	}
 }
 
-// Who takes all of a job's own ports, or even all there are, does not keep it from
-// starting, and it says which it has.
+// A job starts, and says which port it has, even if somebody takes all of its own ports, or all
+// ports there are.
 func TestPortsTaken(t *testing.T) {
 	own := portsOf(9_999)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestPortsTaken(t *testing.T) {
 	}
 }
 
-// A port that somebody listens at is not free, on whatever address.
+// A port on which somebody listens is not free, whatever the address.
 func TestPortFree(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", address)
@@ -87,8 +87,8 @@ func TestPortFree(t *testing.T) {
 	}
 }
 
-// Every form of --cuda in the command gets the job's GPUs, and where there is none it
-// is added; a job without GPUs, and one that does not ask for it, stay as they are.
+// Every --cuda of the command gets the job's GPUs; if there is none, one is appended. The command
+// is unchanged if the job has no GPUs or does not ask for it.
 func TestCUDAArg(t *testing.T) {
 	gpus := []contract.GPU{{Index: 2, UUID: "GPU-c"}, {Index: 5, UUID: "GPU-f"}}
 	for _, c := range []struct{ argv, want []string }{

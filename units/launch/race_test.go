@@ -2,5 +2,5 @@
 
 package launch
 
-// raced says whether the race detector is on.
+// raced reports whether the race detector is on.
 const raced = true

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound makes a socket that listens until the test is over.
+// bound creates a socket that listens until the end of the test.
 func bound(t *testing.T, path string) (fd int) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -27,8 +27,8 @@ func bound(t *testing.T, path string) (fd int) {
 	return fd
 }
 
-// sockets fills a directory as sessions of GNU screen, and others, leave it. Only what is
-// named dead belongs to a session that is gone.
+// sockets fills a directory with what sessions of GNU screen, and others, leave. Only files named
+// dead belong to a session that is gone.
 func sockets(t *testing.T, dir string) {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -69,10 +69,10 @@ func names(t *testing.T, dir string) map[string]bool {
 	return all
 }
 
-// Of a session that is gone its socket goes, or its pipe; nothing else does, whatever its
-// name, and nothing in a directory that is not the user's own.
+// The socket or pipe of a dead session is removed, and nothing else, whatever its name; nothing is
+// removed from a directory that is not the user's.
 func TestRemoveDead(t *testing.T) {
-	short, err := os.MkdirTemp("", "screen") // the path of a socket has room for 107 bytes
+	short, err := os.MkdirTemp("", "screen") // the path of a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestRemoveDead(t *testing.T) {
 	}
 }
 
-// The sockets are looked for where the user's own screen has them.
+// The sockets are searched where the user's own screen puts them.
 func TestScreenDirs(t *testing.T) {
 	s := &Spec{User: "alice", Home: "/home/alice"}
 	if got := strings.Join(screenDirs(s), " "); !strings.HasPrefix(got, "/run/screen/S-alice ") || !strings.HasSuffix(got, " /home/alice/.screen") {

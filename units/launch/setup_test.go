@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// prefix makes the directories and files of an environment and returns its path.
+// prefix creates the directories and files of an environment and returns its path.
 func prefix(t *testing.T, name string, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -30,9 +30,9 @@ func prefix(t *testing.T, name string, files map[string]string) string {
 	return dir
 }
 
-// A conda and a virtual environment are entered as their own scripts do it, in
-// every mode, and what was active at submit is left. Without scripts of packages
-// no shell runs: bytes arrive, and the process stays (invariant 1).
+// Conda and virtual environments are entered as their own scripts would, in every mode, and those
+// active at submission are left. Unless packages have scripts, no shell runs: bytes arrive, and the
+// process stays the same (invariant 1).
 func TestEnterEnvironments(t *testing.T) {
 	conda := prefix(t, "a b$(x)'\n/envs/tor ch", map[string]string{"conda-meta/history": ""})
 	venv := prefix(t, "v\"e%n", map[string]string{"bin/python": "#!/bin/sh\n"})
@@ -44,7 +44,7 @@ func TestEnterEnvironments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
-		s := reporter(t, nasty()...)
+		s := reporter(t, hardArguments()...)
 		s.EnvMode, s.Setup.Conda, s.Setup.Venv = mode, conda, venv
 		s.Env = []string{
 			"PATH=/old/bin:/olden/bin:/usr/bin:/bin", "CONDA_PREFIX=/old", "CONDA_PREFIX_1=/base", "CONDA_PROMPT_MODIFIER=(old) ", "CONDA_SHLVL=2",
@@ -62,7 +62,7 @@ func TestEnterEnvironments(t *testing.T) {
 	}
 }
 
-// The installation itself is base, and an environment elsewhere goes by its path.
+// The installation itself is base, and an environment elsewhere is named by its path.
 func TestCondaName(t *testing.T) {
 	base := prefix(t, "conda", map[string]string{"condabin/conda": ""})
 	for dir, want := range map[string]string{base: "base " + base, base + "/envs/x": "x " + base, "/srv/mine": "/srv/mine "} {
@@ -78,8 +78,7 @@ func TestCondaName(t *testing.T) {
 	}
 }
 
-// A job without PATH gets one that has more in it than the environment, and not
-// the current directory.
+// A job without PATH gets one that has more than the environment, without the current directory.
 func TestEnterWithoutPath(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvInherit, Setup: contract.Setup{Venv: "/v"}}}
 	env, front := commandEnvironment(s, true, nil)
@@ -89,13 +88,13 @@ func TestEnterWithoutPath(t *testing.T) {
 	}
 }
 
-// A set-up runs in the shell that becomes the command: what it exports, its
-// directory, umask, open files and ignored signals are the command's; arguments
-// and variables go past it byte for byte (invariant 1), whatever it does to its own.
+// A set-up runs in the shell that becomes the command. The command gets its exported variables,
+// directory, umask, open files and ignored signals. The job's arguments and variables arrive byte
+// for byte (invariant 1), whatever the set-up does to its own.
 func TestSetupShell(t *testing.T) {
 	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
 		t.Run(string(mode), func(t *testing.T) {
-			s := reporter(t, nasty()...)
+			s := reporter(t, hardArguments()...)
 			s.EnvMode = mode
 			s.Env = []string{"BIN=\xff\xfe$HOME%n\n", "KEEP=1", "PATH=/usr/bin:/bin"}
 			s.Setup.Command = "export CUDA_VISIBLE_DEVICES=3 GPUSCHED_JOB_ID=7; export FROM_SETUP=\"$KEEP two\"; set -- lost; mkdir -p 'sub dir'; cd 'sub dir'; set -eu; unset KEEP; # " +
@@ -114,7 +113,7 @@ func TestSetupShell(t *testing.T) {
 			})
 			want := []string{"STATUS=" + contract.StatusSetup, silence}
 			if mode == contract.EnvLogin {
-				want = append([]string{"STATUS=" + contract.StatusBegun}, want...) // before the login shell
+				want = append([]string{"STATUS=" + contract.StatusBegun}, want...) // sent before the login shell
 			}
 			if !slices.Equal(l.notes, want) {
 				t.Errorf("notes %q", l.notes)
@@ -132,8 +131,8 @@ func TestSetupKeepsFilesAndUmask(t *testing.T) {
 	}
 }
 
-// A set-up that fails ends the job with one clear line, whichever way it fails, and
-// the command does not run (invariant 6). The service manager has the status.
+// A set-up that fails, for whatever reason, ends the job with one clear line, and the command does
+// not run (invariant 6). The service manager gets the status.
 func TestSetupFails(t *testing.T) {
 	for setup, want := range map[string]string{
 		"false":                        "exit status 1",
@@ -163,7 +162,7 @@ func TestSetupFails(t *testing.T) {
 	}
 }
 
-// With the shell done, a command that is not there is told as ever.
+// A command that is missing after the set-up is reported as usual.
 func TestCommandMissingAfterSetup(t *testing.T) {
 	s := command(t, "no-such-program-at-all")
 	s.Setup.Command = "true"
@@ -173,8 +172,8 @@ func TestCommandMissingAfterSetup(t *testing.T) {
 	}
 }
 
-// The scripts of a conda environment's packages run in the order of their names,
-// before the user's own command; modules come first, behind the environment in PATH.
+// The scripts of a conda environment's packages run in the order of their names, before the user's
+// own command. Modules come first, and follow the environment in PATH.
 func TestActivateScriptsAndModules(t *testing.T) {
 	conda := prefix(t, "env", map[string]string{
 		"etc/conda/activate.d/b.sh": "export ORDER=$ORDER,b:$CONDA_PREFIX",
@@ -201,8 +200,7 @@ func TestActivateScriptsAndModules(t *testing.T) {
 	}
 }
 
-// Where the device filter is not active the last word is that, and the command is
-// told the machine's numbers.
+// Without a device filter the last message says so, and the command gets the machine's numbers.
 func TestSetupWithoutFilter(t *testing.T) {
 	s := reporter(t)
 	s.RequireFilter, s.Setup.Command = false, "true"
@@ -214,7 +212,7 @@ func TestSetupWithoutFilter(t *testing.T) {
 	expect(t, texts(l.received(t).Env), map[string]string{"CUDA_VISIBLE_DEVICES": "6"})
 }
 
-// What runs in the set-up can't be seen by others in the list of processes.
+// Others can't see the set-up in the list of processes.
 func TestSetupIsNotInTheArguments(t *testing.T) {
 	s := command(t, "true")
 	s.Setup.Command = "/usr/bin/tr '\\0' '\\n' </proc/$$/cmdline # s3cret"
@@ -223,7 +221,7 @@ func TestSetupIsNotInTheArguments(t *testing.T) {
 	}
 }
 
-// The script works in both shells that may run it.
+// The script works in each shell that may run it.
 func TestSetupScriptInEveryShell(t *testing.T) {
 	for _, shell := range []string{"/bin/sh", "/bin/bash"} {
 		if unix.Access(shell, unix.X_OK) != nil {
@@ -242,7 +240,7 @@ func TestSetupScriptInEveryShell(t *testing.T) {
 	}
 }
 
-// A shell counts the lines of the user's command from 1 in what it complains of.
+// A shell's errors count the lines of the user's command from 1.
 func TestSetupCountsTheUsersLines(t *testing.T) {
 	for _, shell := range contract.SetupShells() {
 		if _, err := os.Stat(shell); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTemporary: a directory for temporary files that is gone is made anew, or not named.
+// TestTemporary: a missing directory for temporary files is created, or its variable is unset.
 func TestTemporary(t *testing.T) {
 	dir := t.TempDir()
 	gone, lost, file := filepath.Join(dir, "nix-shell.x"), filepath.Join(dir, "user/1001"), filepath.Join(dir, "file")

@@ -46,7 +46,7 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// A spec is ours, for its user to read, and replaced in one step (invariant 2).
+// A spec is ours, readable by its user, and replaced in one step (invariant 2).
 func TestWriteAndRead(t *testing.T) {
 	dir := specDir(t)
 	for attempt := 1; attempt <= 2; attempt++ {
@@ -68,7 +68,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// What lies in the way, links too, is replaced and never written through.
+// Write replaces what is in its way, links included, and never writes through it.
 func TestWriteFollowsNothing(t *testing.T) {
 	dir := specDir(t)
 	victim := filepath.Join(t.TempDir(), "victim")
@@ -89,7 +89,7 @@ func TestWriteFollowsNothing(t *testing.T) {
 	}
 }
 
-// A directory in which others can make names is refused.
+// Write refuses a directory in which others can create names.
 func TestWriteRefusesOpenDirectory(t *testing.T) {
 	for name, dir := range map[string]func() string{
 		"writable by all": func() string { d := specDir(t); os.Chmod(d, 0o777); return d },
@@ -134,7 +134,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// private checks that uid alone was let in, to read.
+// private checks that only uid may read the file.
 func private(t *testing.T, path string, uid int) {
 	t.Helper()
 	var st unix.Stat_t
@@ -142,15 +142,14 @@ func private(t *testing.T, path string, uid int) {
 		t.Fatal(err)
 	}
 	got, ok := granted(path)
-	// With an access list the group's bits are the most that anybody in it has.
+	// With an access list the group's bits are its mask.
 	if int(st.Uid) != os.Geteuid() || st.Mode&0o7777 != 0o640 || !ok || got != uid {
 		t.Errorf("%s belongs to %d with mode %o, and %d may read it (%t)", path, st.Uid, st.Mode, got, ok)
 	}
 }
 
-// What is small enough has one size for all (invariant 2), and is no smaller in
-// memory either.
-func TestSizeTellsNothing(t *testing.T) {
+// All small specs have the same size (invariant 2), and take no less memory.
+func TestSizeRevealsNothing(t *testing.T) {
 	dir := specDir(t)
 	var first unix.Stat_t
 	for id, env := range []int{0, 1, 1000, 10000} {
@@ -168,9 +167,9 @@ func TestSizeTellsNothing(t *testing.T) {
 	}
 }
 
-// Who keeps a spec or a note open keeps nothing of it (invariant 8), whichever
-// way it goes.
-func TestRemovedIsGone(t *testing.T) {
+// Removing a spec or note, in any way, frees its memory even if somebody keeps it open (invariant
+// 8).
+func TestRemovedFilesFreeMemory(t *testing.T) {
 	dir := specDir(t)
 	for what, remove := range map[string]func() error{
 		"removed":  func() error { return Remove(dir, 1, fullSpec().Attempt) },
@@ -199,8 +198,8 @@ func TestRemovedIsGone(t *testing.T) {
 	}
 }
 
-// The larger specs of a user have a bound together; those of others, and small
-// ones, are not counted (invariant 8).
+// The larger specs of a user have a limit together; those of others, and small ones, do not count
+// (invariant 8).
 func TestRoom(t *testing.T) {
 	dir := specDir(t)
 	large := &Spec{Program: contract.Program{Argv: []string{strings.Repeat("x", smallBytes)}}}
@@ -226,15 +225,15 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Another user's file is not obeyed; root's and one's own are. As root the test
-// can make one of another's.
-func TestReadWhose(t *testing.T) {
+// Read accepts a file of root's or the caller's, and no other user's. As root the test can create
+// such a file.
+func TestReadChecksTheOwner(t *testing.T) {
 	own := mustWrite(t, specDir(t), 1, fullSpec())
 	if _, err := Read(own); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() != 0 {
-		if _, err := Read("/etc/hostname"); !errors.Is(err, ErrSpec) { // read, and no spec
+		if _, err := Read("/etc/hostname"); !errors.Is(err, ErrSpec) { // readable, but not a spec
 			t.Fatal(err)
 		}
 		return
@@ -247,8 +246,7 @@ func TestReadWhose(t *testing.T) {
 	}
 }
 
-// Each attempt has instructions of its own: what removes those of one leaves the next
-// one's.
+// Each attempt has a spec of its own: removing one leaves the next.
 func TestRemoveAndSweep(t *testing.T) {
 	dir := specDir(t)
 	for id := range int64(5) {
