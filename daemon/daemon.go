@@ -133,7 +133,8 @@ func assemble(o Options) *Daemon {
 	}
 	o.Restored = job.Restored{} // it would keep every job that waited then in memory
 	d := &Daemon{
-		opt: o, host: o.Runtime, log: o.Log, inbox: newInbox(o.Runtime), started: o.Runtime.Now(), workers: newGroup(o.Runtime),
+		opt: o, host: o.Runtime, log: o.Log, started: o.Runtime.Now(),
+		inbox: newInbox(o.Runtime), workers: newGroup(o.Runtime),
 		replies: replies{waiting: map[core.Token]*pendingReply{}}, waiters: waiters{of: map[job.ID][]*waiter{}},
 	}
 	d.settings.Store(&d.opt.Settings)
@@ -152,7 +153,8 @@ func assemble(o Options) *Daemon {
 	d.ahead.turn = make(chan struct{}, 1)
 	d.courses.turn = d.ahead.turn
 	d.trials.turn = make(chan struct{}, 1)
-	d.commit, d.sampler, d.lister, d.forget = newCommitter(d), newSampler(d), newUnitReconciler(d), newHistoryPruner(d)
+	d.commit, d.sampler = newCommitter(d), newSampler(d)
+	d.lister, d.forget = newUnitReconciler(d), newHistoryPruner(d)
 	return d
 }
 

@@ -122,8 +122,7 @@
 //	packaging/test/await      waits that have a limit
 //	contrib/pictures          draws a terminal as SVG, for the README
 //
-// The rest of packaging is what the packages hold: unit files, manual pages,
-// completions, maintainer scripts.
+// The rest of packaging is what the packages hold: unit files, manual pages, completions, maintainer scripts.
 //
 // # How a job passes through it
 //

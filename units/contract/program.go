@@ -14,7 +14,7 @@ const (
 type Program struct {
 	Argv    []string `json:"argv"` // at least the command; only execve interprets it
 	EnvMode EnvMode  `json:"env_mode"`
-	Env     []string `json:"env"` // K=V, the last of several for one name counts; the whole environment for inherit, additions otherwise
+	Env     []string `json:"env"` // K=V, the last one for a name counts; all for inherit, additions otherwise
 	Dir     string   `json:"dir"` // absolute
 	Umask   int      `json:"umask"`
 	Setup   Setup    `json:"setup,omitzero"`

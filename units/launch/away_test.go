@@ -110,10 +110,10 @@ func TestAway(t *testing.T) {
 	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // PATH would have another true
 	s.Argv = []string{"true"}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
-	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "/none/venv", "is not there", "the home directory"})
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "/none/venv", "is missing", "the home directory"})
 	s.Setup.Venv, s.Argv = "", []string{"/bin/true", filepath.Join(dir, "none", "train.py")}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
-	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "train.py", "is not there", "the home directory"})
+	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "train.py", "is missing", "the home directory"})
 	s.Argv = s.Argv[:1]
 	s.EnvMode, s.Env = contract.EnvLogin, []string{"SHELL=" + filepath.Join(dir, "none", "zsh")}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })

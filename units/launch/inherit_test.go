@@ -164,7 +164,7 @@ func TestLimitsOfTerminals(t *testing.T) {
 			t.Errorf("%v, %s", err, out)
 		}
 	}
-	for word, want := range map[string]string{"AS": "no limits", "AS=1:": "no limits", "PATIENCE=1:1": "PATIENCE", "CORE=0:0": "no-such-program"} {
+	for word, want := range map[string]string{"AS": "invalid limits", "AS=1:": "invalid limits", "PATIENCE=1:1": "PATIENCE", "CORE=0:0": "no-such-program"} {
 		cmd := exec.Command(testBinary(t), contract.LimitFlag, word, "no-such-program")
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != statusNotRun || !strings.Contains(string(out), want) {
