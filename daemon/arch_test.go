@@ -38,16 +38,17 @@ var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool 
 // rooms is the import table of the design. A package that is not listed fails.
 var rooms = map[string]room{
 	"daemon/job":               {internal: []string{"units/contract"}, banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; contract has the words of launch failures; syscall serves for the names of error numbers"},
-	"daemon/sched":             {internal: []string{"daemon/job", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
-	"daemon/core":              {internal: []string{"daemon/core/accounts", "daemon/core/estimates", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/outbox", "daemon/core/site", "daemon/core/starts", "daemon/core/tracked", "daemon/job", "daemon/sched", "units/retry", "units/contract"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
+	"daemon/predict":           {internal: []string{"daemon/job"}, banned: impure, why: "it learns from runs that others tell it of"},
+	"daemon/sched":             {internal: []string{"daemon/job", "daemon/predict", "gpu"}, banned: impure, why: "placement is pure; time is a value"},
+	"daemon/core":              {internal: []string{"daemon/core/accounts", "daemon/core/estimates", "daemon/core/foresight", "daemon/core/gpus", "daemon/core/outbox", "daemon/core/site", "daemon/core/starts", "daemon/core/tracked", "daemon/job", "daemon/predict", "daemon/sched", "units/retry", "units/contract"}, banned: impure, why: "the life cycle is pure; time comes as an argument"},
 	"daemon/core/site":         {internal: []string{"daemon/job", "daemon/sched", "gpu"}, banned: impure, why: "values: what was decided, without who reads it"},
-	"daemon/core/tracked":      {internal: []string{"daemon/job", "daemon/sched"}, banned: impure, why: "it lists and counts jobs, and decides nothing of them"},
+	"daemon/core/tracked":      {internal: []string{"daemon/job", "daemon/predict", "daemon/sched"}, banned: impure, why: "it lists and counts jobs, and decides nothing of them"},
 	"daemon/core/gpus":         {internal: []string{"daemon/core/site", "daemon/core/tracked", "daemon/job", "daemon/sched", "gpu", "units/contract", "units/retry"}, banned: impure, why: "it says what it finds; the life cycle acts on it"},
 	"daemon/core/outbox":       {internal: []string{"daemon/job", "units/retry"}, banned: impure, why: "whose turn it is; sending is the daemon's concern"},
 	"daemon/core/starts":       {internal: []string{"daemon/core/tracked", "daemon/job", "daemon/sched", "units/retry"}, banned: impure, why: "it counts how starts go, and starts nothing"},
 	"daemon/core/accounts":     {internal: []string{"daemon/core/gpus", "daemon/core/site", "daemon/core/tracked", "daemon/job", "daemon/sched"}, banned: impure, why: "it charges for what jobs have; who has what is decided above"},
-	"daemon/core/estimates":    {internal: []string{"daemon/core/site", "daemon/core/tracked", "daemon/job", "daemon/sched"}, banned: impure, why: "it learns from runs that others tell it of"},
-	"daemon/core/foresight":    {internal: []string{"daemon/job", "daemon/sched"}, banned: impure, why: "it outlives the moment in which the core was asked, and knows nothing of it"},
+	"daemon/core/estimates":    {internal: []string{"daemon/core/site", "daemon/core/tracked", "daemon/job", "daemon/predict"}, banned: impure, why: "it learns from runs that others tell it of"},
+	"daemon/core/foresight":    {internal: []string{"daemon/job", "daemon/predict", "daemon/sched"}, banned: impure, why: "it outlives the moment in which the core was asked, and knows nothing of it"},
 	"daemon/metrics":           {internal: []string{"daemon/job", "gpu"}, banned: impureButSync, why: "figures and their text; loop, committer and server count at the same time"},
 	"daemon/sim":               {internal: []string{"daemon/core", "daemon/core/site", "daemon/sched", "daemon/job", "daemon/words", "gpu"}, banned: slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "math/rand/v2" }), why: "a replay is the same everywhere: its clock and its chance are arguments"},
 	"daemon/sim/cli":           {internal: []string{"daemon/job", "daemon/report/chart", "daemon/sim"}, banned: []string{"os/exec", "net", "context"}, why: "a command of its own that shares nothing with the daemon but the scheduler"},
@@ -170,7 +171,6 @@ var wider = map[string]struct {
 	lines int
 	why   string
 }{
-	"daemon/sched": {6200, "placement is one plan; what explains it reads all of it"},
 }
 
 // TestPackagesAreSmall: a reader can get to know each package.

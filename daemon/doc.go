@@ -64,6 +64,7 @@
 //	daemon/core/starts        counts how the starts of units succeed and fail
 //	daemon/core/tracked       the jobs that have not ended
 //	daemon/sched              pure placement: Plan, Explain, Never
+//	daemon/predict            learns how long jobs run, and how much memory they take
 //	daemon/job                pure values: ids, requests, states, results, reasons
 //	daemon/events             the announcements to subscribers, and the most recent ones
 //	daemon/words              turns codes into sentences for the terminal, the API and the journal

@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -50,8 +51,8 @@ func (q *queue) foreseeAlone(now time.Time, tried *tracked.Job) *foresight.Fores
 }
 
 // estimateOf returns the estimates of run times, including a job that is only tried, if any.
-func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *sched.Estimate {
-	return func(id job.ID) *sched.Estimate {
+func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
+	return func(id job.ID) *predict.Estimate {
 		if tried != nil && id == tried.ID {
 			return q.estimates.Of(tried)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -24,7 +25,7 @@ func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 		return
 	}
 	r.AutoMem, r.GPUMemBytes = true, 0
-	if peak := q.estimates.Memory(sched.KindOf(q.accounts.Of(s.Owner, s.Principal).UID, r)); peak > 0 {
+	if peak := q.estimates.Memory(predict.KindOf(q.accounts.Of(s.Owner, s.Principal).UID, r)); peak > 0 {
 		r.GPUMemBytes = q.withMargin(peak, autoMarginPercent, r, now)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/gpus"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -134,7 +135,7 @@ func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservat
 	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.Rested))
 	}
-	left := sched.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
+	left := predict.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
 	if limit := j.Request.TimeLimit.Duration(); limit > 0 {
 		left = max(0, limit-ranSoFar(j, j.SuspendedAt))
 	}

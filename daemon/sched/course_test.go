@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // course says who is on which GPUs and when, in minutes after noon: "9 on 0 -60..10/20" is at the
 // latest in four cases of five over by 20, and "?" is for what nobody can say.
-func (sc *scene) course(believed func(job.ID) *Estimate, far time.Duration) string {
+func (sc *scene) course(believed func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, believed)
 	stays, until, done := f.Course(func() bool { return true }, far)
 	if !done || until > noon.Add(far) {
@@ -92,13 +93,13 @@ func TestCourse(t *testing.T) {
 // TestCourseOfTheUnknown: what nobody can say is not made up.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
-	unknown, wide := &Estimate{Median: time.Minute, Spread: 2}, &Estimate{Median: 2 * time.Hour, Spread: 1, Known: true}
+	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, &predict.Estimate{Median: 2 * time.Hour, Spread: 1, Known: true}
 	wide.forms = wide.lognormal()
 	sc.runs(101, 1*minute, on(0)...).Request = &job.Request{GPUMilli: 1000}
 	sc.runs(102, 60*minute, on(1)...).Request = &job.Request{GPUMilli: 1000}
 	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
 	sc.waits(2, 2000)
-	believed := func(id job.ID) *Estimate {
+	believed := func(id job.ID) *predict.Estimate {
 		if id == 102 {
 			return wide
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // maxForecast is for how many waiting jobs, the first in order, a start is forecast.
@@ -20,7 +21,7 @@ const manyFutures = 19
 type Forecast struct {
 	s        Snapshot
 	waiting  []waitingCopy
-	believed map[job.ID]*Estimate
+	believed map[job.ID]*predict.Estimate
 	futures  []*future
 	course   *future // see Course; nil: not asked for
 	until    Instant // it goes no further; 0: as far as forecasts do
@@ -38,9 +39,9 @@ type waitingCopy struct {
 // making the passes to come. Jobs run for as long as it is believed of them, or for as long as
 // expected where nothing is. Jobs that never fit by themselves are left out, and those that only
 // the load of a GPU keeps waiting. To make it costs about as much as a pass.
-func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *Estimate) *Forecast {
+func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
-	f := &Forecast{s: c.snapshot(s), believed: map[job.ID]*Estimate{}, width: p.maxFailedShapes}
+	f := &Forecast{s: c.snapshot(s), believed: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
 	for _, id := range p.Ordered(s, q, maxForecast) {
 		e := q.entries[id]
 		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.waiting()), e.bucket.shape.like(), e.bucket.priority})
@@ -52,7 +53,7 @@ func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *Estimat
 	return f
 }
 
-func (f *Forecast) believe(id job.ID, believed func(job.ID) *Estimate) {
+func (f *Forecast) believe(id job.ID, believed func(job.ID) *predict.Estimate) {
 	if believed == nil {
 		return
 	}

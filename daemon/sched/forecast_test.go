@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // TestForecastKeepsForWideJobs: who would stand in the way of the first job that
@@ -184,23 +185,23 @@ func TestForecastOfPreemption(t *testing.T) {
 // of e more or less, the first to end lets a third one start. Once they have run for a day, nobody
 // knows whether they do in minutes or in hours. A limit is kept, and who has been told to stop goes.
 func TestForecastOfRanges(t *testing.T) {
-	hour := Estimate{Median: time.Hour, Spread: 1, Known: true}
+	hour := predict.Estimate{Median: time.Hour, Spread: 1, Known: true}
 	hour.forms = hour.lognormal()
 	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
 	for name, c := range map[string]struct {
-		set  func(*Running, *Estimate)
+		set  func(*Running, *predict.Estimate)
 		want string
 	}{
-		"at once":          {func(*Running, *Estimate) {}, "6m53s to 2h34m50s, likely 35m55s"},
-		"after a day":      {func(r *Running, _ *Estimate) { r.Start = ago(24 * time.Hour) }, "6m56s to 14h9m37s, likely 1h24m1s"},
-		"with a limit":     {func(r *Running, _ *Estimate) { r.Request = limit }, "6m53s to 25m0s, likely 20m0s"},
-		"told to stop":     {func(r *Running, _ *Estimate) { r.Stopping = true }, "1h0m0s at the latest"},
-		"known well":       {func(_ *Running, e *Estimate) { e.Spread = 0 }, "48m0s to 1h15m0s, likely 1h0m0s"},
-		"unknown":          {func(_ *Running, e *Estimate) { e.Known = false }, "unknown"},
-		"only their limit": {func(r *Running, e *Estimate) { e.Known, r.Request = false, limit }, "20m0s at the latest"},
-		"suspended":        {func(r *Running, _ *Estimate) { r.Still = Never }, "unknown"},
-		"for a while":      {func(r *Running, _ *Estimate) { r.Request, r.Still = limit, noon.Add(time.Hour) }, "54m53s to 1h40m0s, likely 1h20m0s"},
-		"it had been":      {func(r *Running, _ *Estimate) { r.Request, r.Start, r.Rested = limit, ago(time.Hour), time.Hour }, "6m53s to 25m0s, likely 20m0s"},
+		"at once":          {func(*Running, *predict.Estimate) {}, "6m53s to 2h34m50s, likely 35m55s"},
+		"after a day":      {func(r *Running, _ *predict.Estimate) { r.Start = ago(24 * time.Hour) }, "6m56s to 14h9m37s, likely 1h24m1s"},
+		"with a limit":     {func(r *Running, _ *predict.Estimate) { r.Request = limit }, "6m53s to 25m0s, likely 20m0s"},
+		"told to stop":     {func(r *Running, _ *predict.Estimate) { r.Stopping = true }, "1h0m0s at the latest"},
+		"known well":       {func(_ *Running, e *predict.Estimate) { e.Spread = 0 }, "48m0s to 1h15m0s, likely 1h0m0s"},
+		"unknown":          {func(_ *Running, e *predict.Estimate) { e.Known = false }, "unknown"},
+		"only their limit": {func(r *Running, e *predict.Estimate) { e.Known, r.Request = false, limit }, "20m0s at the latest"},
+		"suspended":        {func(r *Running, _ *predict.Estimate) { r.Still = Never }, "unknown"},
+		"for a while":      {func(r *Running, _ *predict.Estimate) { r.Request, r.Still = limit, noon.Add(time.Hour) }, "54m53s to 1h40m0s, likely 1h20m0s"},
+		"it had been":      {func(r *Running, _ *predict.Estimate) { r.Request, r.Start, r.Rested = limit, ago(time.Hour), time.Hour }, "6m53s to 25m0s, likely 20m0s"},
 	} {
 		sc := newScene(t, 2)
 		believed := hour
@@ -210,7 +211,7 @@ func TestForecastOfRanges(t *testing.T) {
 			c.set(r, &believed)
 		}
 		sc.waits(1, 1000)
-		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *Estimate { return &believed }).Start(1)
+		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &believed }).Start(1)
 		after := func(at Instant) time.Duration { return time.Duration(at - noon).Round(time.Second) }
 		got := fmt.Sprintf("%s to %s, likely %s", after(r.Early), after(r.Late), after(r.Likely))
 		switch {
@@ -228,14 +229,14 @@ func TestForecastOfRanges(t *testing.T) {
 // TestForecastOfFixedMoments: what a person fixed has no margin, unless a job of which nothing is known may
 // end before; what other jobs' run times decide has one.
 func TestForecastOfFixedMoments(t *testing.T) {
-	long := Estimate{Median: 100 * time.Hour, Spread: 0.1, Known: true}
+	long := predict.Estimate{Median: 100 * time.Hour, Spread: 0.1, Known: true}
 	long.forms = long.lognormal()
-	none := Estimate{Median: time.Hour, Spread: 1}
+	none := predict.Estimate{Median: time.Hour, Spread: 1}
 	limit := &job.Request{TimeLimit: job.Span(10 * time.Hour)}
 	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
 	for name, c := range map[string]struct {
 		set    func(*scene)
-		second *Estimate // of the job on the other GPU
+		second *predict.Estimate // of the job on the other GPU
 		want   Range
 	}{
 		"a drain": {drained, &long, Range{noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), false, false}},
@@ -252,7 +253,7 @@ func TestForecastOfFixedMoments(t *testing.T) {
 		}
 		c.set(sc)
 		sc.waits(1, 1000)
-		got := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *Estimate {
+		got := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *predict.Estimate {
 			if id == 101 {
 				return c.second
 			}
@@ -267,12 +268,12 @@ func TestForecastOfFixedMoments(t *testing.T) {
 // TestForecastStops: a forecast goes on only while it is asked for, from where it was, and makes so
 // many passes in all its futures together at most, after which it says nothing.
 func TestForecastStops(t *testing.T) {
-	sc, wide := newScene(t, 1), &Estimate{Median: time.Minute, Spread: 1, Known: true}
+	sc, wide := newScene(t, 1), &predict.Estimate{Median: time.Minute, Spread: 1, Known: true}
 	wide.forms = wide.lognormal()
 	sc.runs(101, time.Hour, on(0)...)
 	sc.waits(1, 1000, func(w *Waiting) { w.Count = 2000 })
 	sc.waits(2, 1000)
-	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *Estimate { return wide })
+	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return wide })
 	passes := func() (n int) {
 		for _, one := range f.futures {
 			n += one.passes
@@ -291,10 +292,10 @@ func TestForecastStops(t *testing.T) {
 // TestUnknownStarts: that a start is unknown is said where a job waits for what runs for ever as far
 // as is known, and for nothing else that never comes, nor where a future was not played to its end.
 func TestUnknownStarts(t *testing.T) {
-	hour, none := &Estimate{Median: time.Hour, Known: true}, &Estimate{}
+	hour, none := &predict.Estimate{Median: time.Hour, Known: true}, &predict.Estimate{}
 	for name, c := range map[string]struct {
 		set  func(*scene)
-		runs *Estimate
+		runs *predict.Estimate
 		want bool
 	}{
 		"one without end":  {func(*scene) {}, none, true},
@@ -312,7 +313,7 @@ func TestUnknownStarts(t *testing.T) {
 		sc.waits(2, 1000)
 		c.set(sc)
 		last := job.ID(sc.q.Len() + 1)
-		f := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *Estimate {
+		f := sc.p.Forecast(&sc.s, sc.q, func(id job.ID) *predict.Estimate {
 			if id == 101 {
 				return c.runs
 			}
@@ -405,9 +406,9 @@ func TestForecastWithPreemption(t *testing.T) {
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
-	wide := &Estimate{Median: time.Hour, Spread: 1, Known: true}
+	wide := &predict.Estimate{Median: time.Hour, Spread: 1, Known: true}
 	wide.forms = wide.lognormal()
-	for name, believed := range map[string]func(job.ID) *Estimate{"one": nil, "all": func(job.ID) *Estimate { return wide }} {
+	for name, believed := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return wide }} {
 		b.Run("futures="+name, func(b *testing.B) {
 			for b.Loop() {
 				if len(startsOf(p.Forecast(s, q, believed))) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // deepest is the most that scheduling.reservation_depth may be.
@@ -31,9 +32,9 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 }
 
 // dearForecast is one of them, with run times of which nothing is known but a wide spread.
-func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *Estimate) {
+func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
-	wide := &Estimate{Median: time.Hour, Spread: 2, Known: true}
+	wide := &predict.Estimate{Median: time.Hour, Spread: 2, Known: true}
 	wide.forms = wide.lognormal()
 	q, users := NewQueue(), s.Running[:50]
 	for i := range s.Running {
@@ -48,7 +49,7 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *Estim
 			Since: s.Now - Instant(48*time.Hour) + Instant(i),
 		})
 	}
-	return NewPlanner(), s, q, func(job.ID) *Estimate { return wide }
+	return NewPlanner(), s, q, func(job.ID) *predict.Estimate { return wide }
 }
 
 // BenchmarkForecastOfShapes foretells the first 200 starts in 19 futures, where each job is of

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // future is the passes to come in one of several futures, carried out on copies: the machine,
@@ -22,10 +23,10 @@ type future struct {
 	freed    bool // what would run for ever was ended: when anything starts is not known any more
 	running  []fate
 	arrays   map[*Throttle]job.ID
-	wanted   map[job.ID]bool      // jobs whose start is not known yet
-	starts   map[job.ID]Instant   // Never: once what would run for ever ends
-	believed map[job.ID]*Estimate // the forecast's
-	ofTasks  map[job.ID]*Estimate // of tasks that begin here
+	wanted   map[job.ID]bool              // jobs whose start is not known yet
+	starts   map[job.ID]Instant           // Never: once what would run for ever ends
+	believed map[job.ID]*predict.Estimate // the forecast's
+	ofTasks  map[job.ID]*predict.Estimate // of tasks that begin here
 	runTimes map[job.ID]time.Duration
 	tasks    job.ID  // the last id given to a task; they count down from 0
 	course   *course // nil: only starts are asked for
@@ -36,7 +37,7 @@ type future struct {
 type fate struct {
 	ends     Instant // where Running.End is when that is expected
 	limit    Instant // when it ends at the latest
-	believed *Estimate
+	believed *predict.Estimate
 	shape    *resourceShape // nil: it does not return to the queue
 	throttle *Throttle
 	batch    string
@@ -48,7 +49,7 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	f := &future{
 		planner: NewPlanner(), copies: newCopies(), sampling: one, begun: of.s.Now, queue: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
-		most: most, believed: of.believed, ofTasks: map[job.ID]*Estimate{}, runTimes: map[job.ID]time.Duration{},
+		most: most, believed: of.believed, ofTasks: map[job.ID]*predict.Estimate{}, runTimes: map[job.ID]time.Duration{},
 		course: record, until: of.until,
 	}
 	f.planner.maxFailedShapes = of.width
@@ -140,7 +141,7 @@ func (f *future) run(r *Running, x fate) {
 	if x.shape.limit > 0 {
 		x.limit = f.machine.Now.Add(x.shape.limit)
 	}
-	r.End = min(f.machine.Now.Add(Remaining(r.Expected, r.Served)), x.limit)
+	r.End = min(f.machine.Now.Add(predict.Remaining(r.Expected, r.Served)), x.limit)
 	r.Late = min(r.Late, x.limit)
 	if x.believed = f.believed[r.ID]; r.ID < 0 {
 		x.believed = f.ofTasks[r.ID]
@@ -235,7 +236,7 @@ func (f *future) end(r *Running, x *fate) {
 	}
 	f.queue.push(Waiting{
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.machine.Now - r.Start)),
-		Expected: served + Remaining(r.Expected, served), Late: late, Served: served,
+		Expected: served + predict.Remaining(r.Expected, served), Late: late, Served: served,
 		Throttle: x.throttle, Count: 1, Batch: x.batch, Capped: r.Account.Capped(r.Quota, f.machine.Now),
 		Program: r.Program, Untried: r.Untried,
 	}, x.shape, r.Priority)

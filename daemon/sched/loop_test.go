@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // loop is a machine of GPUs of 80 GiB under a virtual clock: jobs come, the
@@ -28,7 +29,7 @@ type loop struct {
 	passes  int
 	capped  bool // time at them is no waiting, as in the core
 	last    *Plan
-	learned *Predictor // what is expected of jobs; nil: what they take
+	learned *predict.Predictor // what is expected of jobs; nil: what they take
 
 	passed func(*Plan, []job.ID) // called with each plan before it is carried out and the order it is made in
 	ended  func(*loopJob)
@@ -45,8 +46,8 @@ type loopJob struct {
 	grants []Grant
 	served time.Duration
 	stops  int
-	lane   bool // the current run went first since the job had waited long
-	kind   Kind // by which it is learned
+	lane   bool         // the current run went first since the job had waited long
+	kind   predict.Kind // by which it is learned
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -177,7 +178,7 @@ func (l *loop) see() {
 		s.Running = append(s.Running, Running{
 			ID: j.ID, Grants: j.grants, MemBytes: j.Request.MemBytes, Quota: j.Request.QuotaMilli(), Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
 			Account: j.Account, Since: j.Since, Start: j.start, Expected: j.Expected,
-			Served: j.served, Guarded: j.lane, End: s.Now.Add(Remaining(j.Expected, j.served+ran)),
+			Served: j.served, Guarded: j.lane, End: s.Now.Add(predict.Remaining(j.Expected, j.served+ran)),
 			Late: j.start.Add(j.Late - j.served), Program: j.Program, Untried: j.Untried,
 		})
 		l.believeRunning(&s.Running[len(s.Running)-1], j)
@@ -246,7 +247,7 @@ func (l *loop) stop(j *loopJob) {
 	j.stops++
 	j.Since += l.s.Now - j.start
 	j.Capped = j.Account.Capped(j.Request.QuotaMilli(), l.s.Now)
-	j.Count, j.Served, j.Expected = 1, j.served, j.served+Remaining(j.Expected, j.served)
+	j.Count, j.Served, j.Expected = 1, j.served, j.served+predict.Remaining(j.Expected, j.served)
 	l.q.Push(j.Waiting)
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // rank is a job's place in the order of the rules (package doc).
@@ -18,11 +19,11 @@ type rank struct {
 	milli   int32 // of GPUs, which the order does not look at
 	most    bool  // it asks more than half of the GPUs in service that could serve it
 	guarded bool
-	settles bool // it goes on after a stop, and has not had its turn
-	again   bool // it ran before, and waits to go on
-	owed    bool // others were stopped for it, and it has not started
-	program Kind // user, size and program, without the words of the command
-	untried bool // too few of its kind have ended to know how long they run
+	settles bool         // it goes on after a stop, and has not had its turn
+	again   bool         // it ran before, and waits to go on
+	owed    bool         // others were stopped for it, and it has not started
+	program predict.Kind // user, size and program, without the words of the command
+	untried bool         // too few of its kind have ended to know how long they run
 }
 
 // level is a priority as one number: by class, and then by its number.
@@ -103,7 +104,7 @@ func (p *Planner) runningRank(r *Running) rank {
 		waited := max(0, r.Start-r.Since)
 		effort := r.Effort
 		if effort == 0 {
-			effort = Remaining(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
+			effort = predict.Remaining(r.Expected, r.Served+time.Duration(p.s.Now-r.Start))
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
 		out.program, out.untried = r.Program, r.Untried

@@ -158,3 +158,13 @@ func TestLaterOfBucketYields(t *testing.T) {
 		}
 	}
 }
+
+// halfOctave never rounds down, whatever a run takes.
+func TestHalfOctave(t *testing.T) {
+	const longest = 10 * 365 * 24 * time.Hour
+	for d := time.Duration(1); d < longest; d += d/7 + 1 {
+		if up := halfOctave(d); up < d || d > time.Second && float64(up) > 1.5*float64(d)+1e9 {
+			t.Errorf("%s is rounded up to %s", d, up)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // The examples of gpusched-policy(7) are made here: the planner decides each of them,
@@ -215,7 +216,7 @@ func TestExampleOfReservations(t *testing.T) {
 // Of a kind of job of about two hours four in five have ended by the time that is counted on.
 func TestThePageOnLateEnds(t *testing.T) {
 	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
-	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[lateTail])
+	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
 	for u := 0.005; u < 1; u += 0.01 {
 		if e.Draw(u, 0) <= e.Late(0) {
 			ended += 0.01
@@ -276,12 +277,12 @@ func TestExampleOfTheGuard(t *testing.T) {
 }
 
 func TestExampleOfPredictions(t *testing.T) {
-	page, p := readPolicy(t), NewPredictor(nil)
-	ann := func(milli int, script, command string) Kind {
-		return Kind{UID: 1001, Milli: milli, Script: script, Shape: script + " " + command}
+	page, p := readPolicy(t), predict.NewPredictor(nil)
+	ann := func(milli int, script, command string) predict.Kind {
+		return predict.Kind{UID: 1001, Milli: milli, Script: script, Shape: script + " " + command}
 	}
 	rows := [][]string{{"ann's next job", "expected"}}
-	expect := func(what string, k Kind) {
+	expect := func(what string, k predict.Kind) {
 		rows = append(rows, []string{what, short(p.Estimate(k).Median)})
 	}
 	expect("before any has ended", ann(1000, "train.py", "a"))
@@ -315,8 +316,17 @@ func anything() func(*rand.Rand) time.Duration {
 	}
 }
 
+// kindOf is the estimate of a kind of which so many runs were seen, as drawn.
+func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
+	p, k, rng := predict.NewPredictor(nil), predict.Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
+	for range runs {
+		p.Observe(k, draw(rng), true, noon.Time())
+	}
+	return p.Estimate(k)
+}
+
 // kindsOfEffort are runs that are alike, and runs that are not.
-func kindsOfEffort() (alike, wild Estimate) {
+func kindsOfEffort() (alike, wild predict.Estimate) {
 	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything())
 }
 
@@ -326,7 +336,7 @@ func TestExampleOfEfforts(t *testing.T) {
 	rows := [][]string{{"such jobs take"}, {rowsOfEffort[0]}, {rowsOfEffort[1]}}
 	for _, ran := range []time.Duration{0, 30 * minute, time.Hour, 90 * minute} {
 		rows[0] = append(rows[0], "ran "+short(ran))
-		for i, e := range []Estimate{alike, wild} {
+		for i, e := range []predict.Estimate{alike, wild} {
 			rows[i+1] = append(rows[i+1], short(e.Effort(ran, 30*minute)))
 		}
 	}
@@ -337,7 +347,7 @@ func TestExampleOfPreemption(t *testing.T) {
 	page := readPolicy(t)
 	alike, wild := kindsOfEffort()
 	rows := [][]string{{"such jobs take", "score of ann's", "score of ben's", "ann's"}}
-	for i, e := range []Estimate{alike, wild} {
+	for i, e := range []predict.Estimate{alike, wild} {
 		sc := example(t, 1)
 		r := sc.runs(101, time.Hour, on(0)...)
 		r.Preemptible, r.Since = true, ago(3*time.Hour)

@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // preemptionThreshold is by how much the score of a job must exceed that of a running
@@ -184,7 +186,7 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 		return !v.guarded
 	case (v.settles || r.again) && (r.milli <= v.milli || !r.most):
 		return false
-	case v.program != (Kind{}) && v.program == r.program && (v.untried || r.untried):
+	case v.program != (predict.Kind{}) && v.program == r.program && (v.untried || r.untried):
 		return false
 	}
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score

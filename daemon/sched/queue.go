@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // Throttle bounds how many tasks of one array run at once.
@@ -26,8 +27,8 @@ type Waiting struct {
 	Expected time.Duration // run time, with that of attempts before
 	Late     time.Duration // the run time that one in five like it exceeds, if more than is expected
 	Served   time.Duration // run time of those
-	Effort   time.Duration // see Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
-	Program  Kind          // user, size and program, without the words of the command; read of the same
+	Effort   time.Duration // see predict.Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
+	Program  predict.Kind  // user, size and program, without the words of the command; read of the same
 	Untried  bool          // too few of its kind have ended to know them by; read of the same
 	Throttle *Throttle     // nil: none
 	Count    int           // starts in it: 1, or the tasks left of an array
@@ -102,7 +103,7 @@ type bucketKey struct {
 	owed     bool
 	extent   extent        // in a batch
 	effort   time.Duration // of jobs that may be stopped for others, rounded up
-	program  Kind
+	program  predict.Kind
 	untried  bool
 	again    bool // they ran before
 }

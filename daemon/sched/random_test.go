@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 const gib = int64(1) << 30
@@ -226,9 +227,9 @@ func (d *drawn) expected() time.Duration {
 }
 
 // effort draws what jobs that may be stopped are ranked by.
-func (d *drawn) effort() (time.Duration, Kind, bool) {
+func (d *drawn) effort() (time.Duration, predict.Kind, bool) {
 	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
-	return effort, pick(d, Kind{}, Kind{}, Kind{UID: 1}, Kind{UID: 2}), d.often(5)
+	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.often(5)
 }
 
 // queue draws the waiting jobs. Some share a gate, as the tasks of an array do

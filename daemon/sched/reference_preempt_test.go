@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // refVictim is a running job that may be stopped.
@@ -23,7 +24,7 @@ type refStanding struct {
 	again   bool // it ran before
 	score   float64
 	milli   int
-	program Kind
+	program predict.Kind
 	untried bool
 	most    bool // it asks more than half of the GPUs in service that could serve it
 }
@@ -203,7 +204,7 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	if (v.settles || j.again) && (j.milli <= v.milli || !j.most) {
 		return false
 	}
-	if sweep := v.program == j.program && v.program != (Kind{}); sweep && (v.untried || j.untried) {
+	if sweep := v.program == j.program && v.program != (predict.Kind{}); sweep && (v.untried || j.untried) {
 		return false
 	}
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // reference decides by the rules of doc.go in the plainest way: it sorts all
@@ -46,7 +47,7 @@ type refKind struct {
 	batch    string
 	extent   refExtent // in a batch
 	measure  time.Duration
-	program  Kind
+	program  predict.Kind
 	untried  bool
 	again    bool
 	owed     bool
@@ -124,7 +125,7 @@ func (r *reference) value(w *Waiting) refJob {
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
 	late := max(run, powerOfTwo(w.Late))
 	kind := refKind{
-		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), Kind{}, false, false, w.Owed,
+		w.Request.Priority, w.Account, whole(w.Request), run, late, w.Batch, refExtent{}, refMeasure(w), predict.Kind{}, false, false, w.Owed,
 	}
 	if w.Request.Preemptible {
 		kind.program, kind.untried, kind.again = w.Program, w.Untried, w.Served > 0

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // sampling says which of how many futures one is: a prime number of them.
@@ -23,7 +24,7 @@ func (s sampling) quantile(id job.ID) float64 {
 
 // runTime is how long a job runs in this future, of which it has run so long already, also if
 // it is stopped on the way.
-func (f *future) runTime(id job.ID, e *Estimate, ran time.Duration) time.Duration {
+func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
 		d = e.Draw(f.sampling.quantile(id), ran)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // Instant is a moment in nanoseconds of Unix time. Passes compare thousands of
@@ -151,8 +152,8 @@ type Running struct {
 	Start       Instant
 	Rested      time.Duration // of the time since then, for which it was suspended
 	Expected    time.Duration // run time, with that of attempts before this one
-	Effort      time.Duration // see Estimate.Effort; 0: what is left of what is expected
-	Program     Kind          // user, size and program, without the words of the command
+	Effort      time.Duration // see predict.Estimate.Effort; 0: what is left of what is expected
+	Program     predict.Kind  // user, size and program, without the words of the command
 	Untried     bool          // too few of its kind have ended to know them by
 	Served      time.Duration // run time of those
 	Guarded     bool          // it went first since it had waited long

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // fewRuns is how many jobs of a kind have ended when it is known how long they run, as in the core.
@@ -31,7 +32,7 @@ func (l *loop) believe() {
 		e := l.learned.Estimate(j.kind)
 		j.Expected, j.Late = e.Total(j.served), e.Late(j.served)
 		j.Effort, j.Untried = e.Effort(j.served, l.s.Policy.Slice), e.Ended < fewRuns
-		j.Program = Kind{UID: j.kind.UID, Milli: j.kind.Milli, Script: j.kind.Script}
+		j.Program = predict.Kind{UID: j.kind.UID, Milli: j.kind.Milli, Script: j.kind.Script}
 		l.q.Remove(j.ID)
 		l.q.Push(j.Waiting)
 	}
@@ -66,7 +67,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 		bob:  &Account{UID: 1002, Name: "bob"}, alice: &Account{UID: 1001, Name: "alice"},
 		milli: job.WholeGPU, run: 10 * slice, askers: map[job.ID]int{},
 	}
-	w.learned, w.tick, w.passed = NewPredictor(nil), slice/4, w.judge
+	w.learned, w.tick, w.passed = predict.NewPredictor(nil), slice/4, w.judge
 	return w
 }
 
@@ -74,7 +75,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 func (w *sweep) submit(n int, after time.Duration) {
 	for range n {
 		j := w.add(after, w.bob, job.Request{GPUMilli: w.milli, Preemptible: true, Priority: w.priority}, w.run)
-		j.kind = Kind{UID: w.bob.UID, Milli: w.milli, Script: "sweep", Shape: "sweep"}
+		j.kind = predict.Kind{UID: w.bob.UID, Milli: w.milli, Script: "sweep", Shape: "sweep"}
 		if w.words {
 			j.kind.Shape += fmt.Sprint(j.ID)
 		}
@@ -89,7 +90,7 @@ func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Dur
 	r := job.Request{GPUMilli: w.milli, Priority: w.priority}
 	change(&r)
 	j := w.add(after, w.alice, r, run)
-	j.kind = Kind{UID: w.alice.UID, Milli: w.milli, Script: "ask", Shape: "ask"}
+	j.kind = predict.Kind{UID: w.alice.UID, Milli: w.milli, Script: "ask", Shape: "ask"}
 	w.askers[j.ID] = 0
 	return j
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
 )
 
 // integral sums up what accounts hold under a loop, in small steps.
@@ -170,5 +172,20 @@ func TestUsageWithAClockThatJumps(t *testing.T) {
 	set(year)
 	if got := a.Used(now, half); got > 12*time.Minute || got < 11*time.Minute {
 		t.Errorf("used %s in 12 minutes", got)
+	}
+}
+
+// Where nothing is forgotten a large machine uses more than a duration holds.
+func TestUseOfYears(t *testing.T) {
+	a, now := &Account{}, noon
+	a.Start(1000*job.WholeGPU, Rate{GPU: 1000 * job.WholeGPU, Charge: 1000 * job.WholeGPU}, now, 0)
+	last := time.Duration(0)
+	for range 20 {
+		now += Instant(365 * 24 * time.Hour)
+		used, gpu := a.Used(now, 0), a.GPUTime(now, 0)
+		if used < last || gpu != used {
+			t.Fatalf("%s are used, and were %s; of GPUs %s", used, last, gpu)
+		}
+		last = used
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/core/tracked"
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // Book holds what was learned of run times and memory. It asks the predictor, unless the site's
@@ -17,11 +17,11 @@ type Book struct {
 	record func(job.Record)
 	mark   func(l *tracked.Job) // records a job at the end of the step, without logging it
 
-	predictor *sched.Predictor
+	predictor *predict.Predictor
 	users     map[int]*optimism // by uid
 	everybody optimism
 
-	memo   map[sched.Kind]*sched.Estimate
+	memo   map[predict.Kind]*predict.Estimate
 	memoOf uint64 // the predictor's generation that memo belongs to
 }
 
@@ -30,7 +30,7 @@ func NewBook(
 ) Book {
 	return Book{
 		policy: p, jobs: jobs, record: record, mark: mark,
-		predictor: sched.NewPredictor(past), users: map[int]*optimism{},
+		predictor: predict.NewPredictor(past), users: map[int]*optimism{},
 	}
 }
 
@@ -38,12 +38,12 @@ func NewBook(
 const maxMemo = 1024
 
 // Of returns the estimate of a job's run time.
-func (b *Book) Of(l *tracked.Job) *sched.Estimate {
+func (b *Book) Of(l *tracked.Job) *predict.Estimate {
 	if b.policy.Predict != nil {
-		return &sched.Estimate{Median: b.policy.Predict(l.ID), Ended: TriedRuns, Known: true}
+		return &predict.Estimate{Median: b.policy.Predict(l.ID), Ended: TriedRuns, Known: true}
 	}
 	if g := b.predictor.Generation(); b.memoOf != g || len(b.memo) >= maxMemo {
-		b.memo, b.memoOf = map[sched.Kind]*sched.Estimate{}, g
+		b.memo, b.memoOf = map[predict.Kind]*predict.Estimate{}, g
 	}
 	k := l.Kind()
 	e := b.memo[k]
@@ -55,7 +55,7 @@ func (b *Book) Of(l *tracked.Job) *sched.Estimate {
 }
 
 // Memory returns the GPU memory that runs of a kind are known to take; 0: unknown.
-func (b *Book) Memory(k sched.Kind) int64 { return b.predictor.Memory(k) }
+func (b *Book) Memory(k predict.Kind) int64 { return b.predictor.Memory(k) }
 
 // Generation changes whenever a run time is learned.
 func (b *Book) Generation() uint64 { return b.predictor.Generation() }
@@ -95,7 +95,7 @@ func (b *Book) runOf(l *tracked.Job, total func(ran time.Duration) time.Duration
 
 // Effort returns the value that ranks a job for preemption (see Estimate.Effort), its kind
 // regardless of the command, and whether too few jobs of its kind have ended.
-func (b *Book) Effort(l *tracked.Job, ran time.Duration) (time.Duration, sched.Kind, bool) {
+func (b *Book) Effort(l *tracked.Job, ran time.Duration) (time.Duration, predict.Kind, bool) {
 	e, program := b.Of(l), l.Kind()
 	program.Shape = ""
 	return e.Effort(ran, b.policy.Sched.Slice), program, e.Ended < TriedRuns
@@ -218,8 +218,8 @@ func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 }
 
 // took returns what a job has taken until now, in its current or last attempt.
-func (b *Book) took(l *tracked.Job, now time.Time) sched.Most {
-	m := sched.Most{Run: b.ran(l, now)}
+func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
+	m := predict.Most{Run: b.ran(l, now)}
 	for _, u := range l.CurrentUses() {
 		m.GPUMem = max(m.GPUMem, u.PeakBytes)
 	}
@@ -231,9 +231,9 @@ func (b *Book) took(l *tracked.Job, now time.Time) sched.Most {
 
 // Most returns the most that runs of a job's command took, including running ones and the job's own
 // earlier attempts.
-func (b *Book) Most(l *tracked.Job, now time.Time) sched.Most {
+func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	kind := l.Kind()
-	m := b.predictor.Most(kind).Max(sched.Most{Run: l.Served})
+	m := b.predictor.Most(kind).Max(predict.Most{Run: l.Served})
 	for o := range b.jobs.Live() {
 		if k := o.Kind(); k.UID == kind.UID && k.Shape == kind.Shape && k.Shape != "" {
 			m = m.Max(b.took(o, now))

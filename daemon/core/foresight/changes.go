@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
-	"github.com/gpusched/gpusched/daemon/sched"
+	"github.com/gpusched/gpusched/daemon/predict"
 )
 
 // Runs is what is known of the runs of a job and of others with its command.
 type Runs struct {
-	Most     sched.Most    // the most that any took
+	Most     predict.Most  // the most that any took
 	Enough   bool          // enough have ended to show what the job needs
 	Expected time.Duration // the job's expected run time
 }
@@ -60,7 +60,7 @@ func choices(r *job.Request) (list []job.Sooner) {
 // memoryChanges ask for no more memory than earlier runs of the command took, plus a tenth: GPU
 // memory, so that the GPU may be shared with foreign processes, and host memory. They never ask for
 // less than earlier runs took: a job that gets too little fails.
-func memoryChanges(r *job.Request, most sched.Most) (list []job.Sooner) {
+func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
 	known := enough(most.GPUMem)
 	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
 		list = append(list, job.Sooner{Change: job.Change{GPUMemBytes: &known}})

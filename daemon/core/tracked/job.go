@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/daemon/predict"
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
@@ -54,8 +55,8 @@ func (l *Job) Accounts() []*sched.Account {
 	return append([]*sched.Account{l.Account}, l.Account.Groups...)
 }
 
-func (l *Job) Kind() sched.Kind {
-	return sched.KindOf(l.Account.UID, &l.Request)
+func (l *Job) Kind() predict.Kind {
+	return predict.KindOf(l.Account.UID, &l.Request)
 }
 
 // QuotaMilli returns what an active job counts for in quotas of GPUs.

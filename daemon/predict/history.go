@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"container/list"

@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"math"
@@ -35,9 +35,6 @@ func TestEstimatesAtExtremes(t *testing.T) {
 					got := e.Effort(ran, slice)
 					if got < 0 || got == 0 && spread > 0 {
 						t.Errorf("%s ± %g, ran %s, slice %s: effort %s", median, spread, ran, slice, got)
-					}
-					if up := halfOctave(got); up < min(got, longestRun) {
-						t.Errorf("%s is rounded up to %s", got, up)
 					}
 				}
 			}
@@ -114,9 +111,9 @@ func TestLearningAtExtremes(t *testing.T) {
 	for uid := range 16 {
 		for _, first := range extremeRuns {
 			for range 40 {
-				p.Observe(Kind{UID: uid}, first, true, noon.Time())
-				p.Observe(Kind{UID: uid}, math.MaxInt64-first, true, noon.Time())
-				p.Observe(Kind{UID: uid}, first, false, noon.Time())
+				p.Observe(Kind{UID: uid}, first, true, noon)
+				p.Observe(Kind{UID: uid}, math.MaxInt64-first, true, noon)
+				p.Observe(Kind{UID: uid}, first, false, noon)
 			}
 			e := p.Estimate(Kind{UID: uid})
 			if !(e.Spread > 0 && e.Spread <= maxSpread) || e.Median < shortestRun || e.Median > longestRun {
@@ -133,20 +130,5 @@ func TestLearningAtExtremes(t *testing.T) {
 				t.Fatalf("user %d after %s: effort %s", uid, first, effort)
 			}
 		}
-	}
-}
-
-// Where nothing is forgotten a large machine uses more than a duration holds.
-func TestUseOfYears(t *testing.T) {
-	a, now := &Account{}, At(noon.Time())
-	a.Start(1000*job.WholeGPU, Rate{GPU: 1000 * job.WholeGPU, Charge: 1000 * job.WholeGPU}, now, 0)
-	last := time.Duration(0)
-	for range 20 {
-		now += Instant(365 * 24 * time.Hour)
-		used, gpu := a.Used(now, 0), a.GPUTime(now, 0)
-		if used < last || gpu != used {
-			t.Fatalf("%s are used, and were %s; of GPUs %s", used, last, gpu)
-		}
-		last = used
 	}
 }

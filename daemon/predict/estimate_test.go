@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"math"
@@ -6,6 +6,14 @@ import (
 	"testing"
 	"time"
 )
+
+const (
+	minute = time.Minute
+	gib    = int64(1) << 30
+)
+
+// noon is the moment of everything that is learned here.
+var noon = time.Unix(1_700_000_000, 0)
 
 // What is expected of a job that runs is the median of the runs that took longer, and
 // more than it ran, and Late what four in five of them take at most. Where run times are known both
@@ -31,7 +39,7 @@ func TestTotal(t *testing.T) {
 		if part := float64(above) / float64(longer); math.Abs(part-0.5) > 0.02 {
 			t.Errorf("after %s: %.3f of the runs take longer than %s", ran, part, e.Total(ran))
 		}
-		if part := float64(late) / float64(longer); math.Abs(part-lateTail) > 0.02 {
+		if part := float64(late) / float64(longer); math.Abs(part-LateTail) > 0.02 {
 			t.Errorf("after %s: %.3f of the runs take longer than %s, and one in five should", ran, part, e.Late(ran))
 		}
 	}
@@ -48,7 +56,7 @@ func TestTotal(t *testing.T) {
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 	p, k, rng := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {
-		p.Observe(k, draw(rng), true, noon.Time())
+		p.Observe(k, draw(rng), true, noon)
 	}
 	return p.Estimate(k)
 }

@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"math"
@@ -30,7 +30,7 @@ func TestMemory(t *testing.T) {
 		p := NewPredictor(nil)
 		var known []job.Prediction
 		for _, a := range c.seen {
-			if y := p.ObserveMemory(train, a.peak, a.ended, noon.Time()); y != nil {
+			if y := p.ObserveMemory(train, a.peak, a.ended, noon); y != nil {
 				known = append(known, *y)
 			}
 		}
@@ -54,11 +54,11 @@ func TestMemory(t *testing.T) {
 func TestMemoryAlone(t *testing.T) {
 	p := NewPredictor(nil)
 	before := p.Estimate(Kind{UID: 1, Milli: 1000, Shape: "train"})
-	y := p.ObserveMemory(Kind{UID: 1, Milli: 1000, Shape: "train"}, gib, true, noon.Time())
+	y := p.ObserveMemory(Kind{UID: 1, Milli: 1000, Shape: "train"}, gib, true, noon)
 	if after := NewPredictor([]job.Prediction{*y}).Estimate(Kind{UID: 1, Milli: 1000, Shape: "train"}); after.Median != before.Median {
 		t.Errorf("expected %s before, %s after", before.Median, after.Median)
 	}
-	if y := p.ObserveMemory(Kind{UID: 1, Milli: 1000}, gib, true, noon.Time()); y != nil {
+	if y := p.ObserveMemory(Kind{UID: 1, Milli: 1000}, gib, true, noon); y != nil {
 		t.Errorf("learned %+v", y)
 	}
 	y.PeakBytes = math.MaxInt64 // of a file that was tampered with

@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"math"
@@ -17,7 +17,7 @@ func TestEstimate(t *testing.T) {
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
 		return func(p *Predictor) {
 			for range times {
-				p.Observe(Kind{uid, milli, script, shape}, time.Duration(minutes*float64(minute)), true, noon.Time())
+				p.Observe(Kind{uid, milli, script, shape}, time.Duration(minutes*float64(minute)), true, noon)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func TestKnown(t *testing.T) {
 		"no program, other": {Kind{UID: 1, Milli: 2000}, ask, true, false},
 	} {
 		p := NewPredictor(nil)
-		p.Observe(c.seen, time.Hour, c.ended, noon.Time())
+		p.Observe(c.seen, time.Hour, c.ended, noon)
 		if got := p.Estimate(c.ask).Known; got != c.want {
 			t.Errorf("%s: known %t", name, got)
 		}
@@ -79,16 +79,16 @@ func TestKnown(t *testing.T) {
 func TestTypical(t *testing.T) {
 	p := NewPredictor(nil)
 	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
-		list := p.Observe(Kind{UID: 1}, []time.Duration{time.Minute, 100 * time.Minute}[i], true, noon.Time())
+		list := p.Observe(Kind{UID: 1}, []time.Duration{time.Minute, 100 * time.Minute}[i], true, noon)
 		if got := list[0]; got.Typical != want || got.Runs != i+1 || math.Abs(got.Spread-float64(i)*math.Log(10)) > 1e-9 {
 			t.Errorf("after %d runs: %+v, want %s", i+1, got, want)
 		}
 	}
 	for range 200 {
-		p.Observe(Kind{UID: 1}, time.Minute, true, noon.Time())
+		p.Observe(Kind{UID: 1}, time.Minute, true, noon)
 	}
 	// e^(ln(1024)/10) is 2.
-	got := p.Observe(Kind{UID: 1}, 1024*time.Minute, true, noon.Time())[0]
+	got := p.Observe(Kind{UID: 1}, 1024*time.Minute, true, noon)[0]
 	if got.Typical.Round(time.Second) != 2*time.Minute {
 		t.Errorf("after a run of 1024 minutes among many of one: %s, want 2m", got.Typical)
 	}
@@ -100,15 +100,15 @@ func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median
 	for range 10 {
-		p.Observe(kind, 10*time.Hour, false, noon.Time())
+		p.Observe(kind, 10*time.Hour, false, noon)
 	}
 	if after := p.Estimate(kind); after.Median < 2*before || after.Ended != 0 {
 		t.Errorf("after ten jobs that ran 10h: %s, %d ended", after.Median, after.Ended)
 	}
 	for range 100 {
-		p.Observe(kind, time.Minute, true, noon.Time())
+		p.Observe(kind, time.Minute, true, noon)
 	}
-	p.Observe(kind, time.Hour, false, noon.Time())
+	p.Observe(kind, time.Hour, false, noon)
 	if after := p.Estimate(kind); after.Median > 2*time.Minute || after.Ended != 100 {
 		t.Errorf("after many of a minute and a longer one: %s, %d ended", after.Median, after.Ended)
 	}
@@ -122,7 +122,7 @@ func TestPredictionsOnRecord(t *testing.T) {
 	var known []job.Prediction
 	kinds := []Kind{{1, 1000, "s", "a"}, {1, 1000, "", ""}, {1, 500, "", "a"}, {2, 1000, "", ""}}
 	for i, k := range kinds {
-		list := p.Observe(k, time.Duration(i+1)*time.Minute, i != 1, noon.Time())
+		list := p.Observe(k, time.Duration(i+1)*time.Minute, i != 1, noon)
 		if want := []int{4, 2, 3, 2}[i]; len(list) != want {
 			t.Errorf("%+v: %d keys, want %d", k, len(list), want)
 		}
@@ -132,7 +132,7 @@ func TestPredictionsOnRecord(t *testing.T) {
 		}
 	}
 	for range 500 {
-		known = append(known, p.Observe(kinds[0], time.Hour, true, noon.Time())...)
+		known = append(known, p.Observe(kinds[0], time.Hour, true, noon)...)
 	}
 	again := NewPredictor(known)
 	for _, k := range append(kinds, Kind{UID: 3}, Kind{1, 500, "s", ""}) {
@@ -158,11 +158,11 @@ func TestKeysThatAreNone(t *testing.T) {
 // Of one user so many kinds are remembered, those used last; others' stay.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
-	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon.Time())
+	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon)
 	kind := func(i int) Kind { return Kind{UID: 1, Milli: 1000, Shape: strconv.Itoa(i)} }
 	for i := range 2 * maxUserKeys {
-		p.Observe(kind(i), time.Minute, true, noon.Time())
-		p.Observe(kind(0), time.Minute, true, noon.Time())
+		p.Observe(kind(i), time.Minute, true, noon)
+		p.Observe(kind(0), time.Minute, true, noon)
 	}
 	if n := len(p.users[1].seen); n != maxUserKeys || p.users[1].order.Len() != n || p.keys != n+3 {
 		t.Errorf("%d kinds of user 1 are remembered, %d of all", n, p.keys)

@@ -1,4 +1,4 @@
-package sched
+package predict
 
 import (
 	"math"
@@ -38,13 +38,12 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 	return e.total(ran, 0.5)
 }
 
-// lateTail is the chance of a job to be there still when GPUs are kept for another from
-// then on, see Running.Late.
-const lateTail = 0.2
+// LateTail is the chance that a job is still there at the moment that Late gives.
+const LateTail = 0.2
 
 // Late is the run time that such a job exceeds in one case of five.
 func (e *Estimate) Late(ran time.Duration) time.Duration {
-	return max(e.total(ran, lateTail), e.Total(ran))
+	return max(e.total(ran, LateTail), e.Total(ran))
 }
 
 // total is the run time that a job that ran so long exceeds with such a chance.
