@@ -61,7 +61,6 @@ var wideTypes = map[string][]string{
 	"placement is one plan, whose parts are read together": {
 		"daemon/sched.Account",
 		"daemon/sched.GPU",
-		"daemon/sched.Planner",
 		"daemon/sched.Running",
 		"daemon/sched.future",
 	},

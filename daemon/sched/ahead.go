@@ -24,7 +24,7 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 		return nil, 0
 	}
 	p.begin(s, q)
-	own := p.cursor(e.bucket, e)
+	own := p.pass.cursor(e.bucket, e)
 	own.bucket.shape.qualify(s)
 	held := own.bucket.account.capped(&own.bucket.shape.amount)
 	var first []cursor
@@ -36,7 +36,7 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 		}
 		n := 0
 		for e := b.head; e != nil && (n < most || b.bounded > 0); e = e.next {
-			c := p.cursor(b, e)
+			c := p.pass.cursor(b, e)
 			if !c.rank.before(&own.rank) {
 				break
 			}
@@ -47,19 +47,19 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 			first = keepFirst(first, c, most)
 		}
 		if n == most && b.bounded == 0 {
-			n = p.countBefore(b, &own.rank)
+			n = p.pass.countBefore(b, &own.rank)
 		}
 		all += n
 	}
 	for i := range first {
-		list = append(list, p.compare(&first[i], &own))
+		list = append(list, p.pass.compare(&first[i], &own))
 	}
 	return list, all
 }
 
 // countBefore is how many of a bucket go before a job: they are the first of it. It looks from both ends,
 // since of a long bucket mostly all do, or few.
-func (p *Planner) countBefore(b *bucket, own *rank) int {
+func (p *pass) countBefore(b *bucket, own *rank) int {
 	head, tail := b.head, b.tail
 	for n := range b.len {
 		if c := p.cursor(b, head); !c.rank.before(own) {
@@ -99,7 +99,7 @@ func (f *footprint) rivals(o *footprint) bool {
 }
 
 // compare says by what a job goes before another.
-func (p *Planner) compare(c, own *cursor) Ahead {
+func (p *pass) compare(c, own *cursor) Ahead {
 	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
 	x, o := &c.rank, &own.rank
 	switch {
@@ -122,7 +122,7 @@ func (p *Planner) compare(c, own *cursor) Ahead {
 }
 
 // weigh is what a job is ranked by, rounded to what people can tell apart.
-func (p *Planner) weigh(c *cursor) job.Merits {
+func (p *pass) weigh(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
 		Priority: b.priority, Score: c.rank.score,
@@ -155,12 +155,4 @@ func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)
 	return one.goTo(id, asked) && one.start(id) == f.s.Now
-}
-
-// Kept lists the jobs for which the last plan keeps GPUs.
-func (p *Planner) Kept() (list []job.ID) {
-	for i := range p.backfill {
-		list = append(list, p.backfill[i].id)
-	}
-	return list
 }

@@ -64,11 +64,11 @@ func TestAheadCountsAsOneByOne(t *testing.T) {
 func (p *Planner) aheadOneByOne(s *Snapshot, q *Queue, id job.ID) []job.ID {
 	p.begin(s, q)
 	e := q.entries[id]
-	own := p.cursor(e.bucket, e)
+	own := p.pass.cursor(e.bucket, e)
 	var list []rank
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
-			c := p.cursor(b, e)
+			c := p.pass.cursor(b, e)
 			if c.rank.before(&own.rank) && (e.Throttle == nil || e.Throttle.Left > 0) && b.shape.rivals(own.bucket.shape.footprint) {
 				list = append(list, c.rank)
 			}

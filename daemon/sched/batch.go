@@ -81,7 +81,7 @@ func (q *Queue) leaveBatch(b *bucket) {
 // beginBatches finds for each bucket of a batch the larger one whose last job has by
 // itself the last place of all that are larger. Guarded jobs are before all others in
 // any case.
-func (p *Planner) beginBatches() {
+func (p *pass) beginBatches() {
 	for _, g := range p.q.batches {
 		var last rank
 		var behind, next *bucket
@@ -103,7 +103,7 @@ func (p *Planner) beginBatches() {
 
 // fallBehind moves a job of a batch behind the larger ones, if it is not there by
 // itself.
-func (p *Planner) fallBehind(r *rank, b *bucket) {
+func (p *pass) fallBehind(r *rank, b *bucket) {
 	r.turn = b.turn
 	if b.behind == nil || b.behind.tail == nil || r.guarded {
 		return
@@ -115,7 +115,7 @@ func (p *Planner) fallBehind(r *rank, b *bucket) {
 }
 
 // scoreBehind is the score that a job with that one has in its batch at a moment.
-func (p *Planner) scoreBehind(score float64, b *bucket, at Instant) float64 {
+func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score
 	}

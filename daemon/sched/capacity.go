@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"math"
-
-	"github.com/gpusched/gpusched/daemon/job"
-)
+import "math"
 
 // gpuCapacity is what one GPU has left to give.
 type gpuCapacity struct {
@@ -145,152 +141,10 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	l.moveNoGPU(1, grants, h)
 }
 
-// query is what is asked of a capacity: whether a shape of an account fits at
-// a moment.
-type query struct {
-	shape   *resourceShape
-	account *Account
-	at      Instant
-	when    horizon
-	open    bool // reservations of administrators do not count
-}
-
-// horizon is of when a capacity is, for what it does not hold: load and use.
-type horizon int8
-
-// The horizons.
-const (
-	whenNow   horizon = iota
-	whenFreed         // when the jobs that are to make room have ended
-	whenAhead         // in the future, of which only what is from outside is taken to stay
-	whenEver          // the same, when all reservations of administrators are over
-)
-
-// admits reports whether a GPU may be considered at all.
-func (p *Planner) admits(q *query, l *capacity, i int) bool {
-	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
-		return false
-	}
-	if _, ok := q.shape.tolerates(&p.s.Policy, &p.s.GPUs[i], q.when); !ok {
-		return false
-	}
-	return q.open || q.when == whenEver || p.advanceReservationFor(q, i) == nil
-}
-
-// wholeFits and partFits tell what of an admitted GPU would do.
-func (p *Planner) wholeFits(q *query, l *capacity, i int) bool {
-	r := &l.gpus[i]
-	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && p.s.GPUs[i].Occupied)
-}
-
-func (p *Planner) partFits(q *query, l *capacity, i int) bool {
-	return !p.s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&p.s.GPUs[i], l.gpus[i].mem)
-}
-
-// fits reports whether the capacity has what is asked.
-func (p *Planner) fits(q *query, l *capacity) bool {
-	return l.suffices(&q.shape.amount) && (q.shape.milli == 0 || p.gpusFit(q, l))
-}
-
 // suffices reports whether there is what is asked besides GPUs.
 func (h *hostCapacity) suffices(n *amount) bool {
 	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false
 	}
 	return n.milli > 0 || h.noGPU.slots > 0 && h.noGPUHasMem(n.mem) && h.noGPU.hasCPUs(n.cpus)
-}
-
-// gpusFit reports whether the capacity has the GPUs that are asked.
-func (p *Planner) gpusFit(q *query, l *capacity) bool {
-	p.looks++
-	sh := q.shape
-	whole, onlyPart, both := 0, 0, 0
-	for i := range l.gpus {
-		if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !p.admits(q, l, i) { // most are not free
-			continue
-		}
-		w := p.wholeFits(q, l, i)
-		part := sh.part > 0 && p.partFits(q, l, i)
-		if w {
-			whole++
-		}
-		if part && w {
-			both++
-		} else if part {
-			onlyPart++
-		}
-	}
-	return whole >= sh.whole && (sh.part == 0 || onlyPart > 0 || both > 0 && whole > sh.whole)
-}
-
-// choose picks the GPUs for a query that fits, by position. The result is
-// valid until the next call.
-func (p *Planner) choose(q *query, l *capacity) []Grant {
-	p.grants = p.grants[:0]
-	if q.shape.milli == 0 {
-		return p.grants
-	}
-	p.candidates = p.candidates[:0]
-	for i := range l.gpus {
-		if p.admits(q, l, i) && p.wholeFits(q, l, i) {
-			p.candidates = append(p.candidates, i)
-		}
-	}
-	if q.shape.part > 0 {
-		p.choosePart(q, l)
-	}
-	for _, i := range p.chooseSet(p.preferred(p.candidates, q.shape.whole), q.shape.whole) {
-		p.grants = append(p.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
-	}
-	sortGrants(p.grants)
-	return p.grants
-}
-
-// choosePart grants the part and takes its GPU from the candidates for whole
-// ones.
-func (p *Planner) choosePart(q *query, l *capacity) {
-	best := -1
-	for i := range l.gpus {
-		if !p.admits(q, l, i) || !p.partFits(q, l, i) {
-			continue
-		}
-		if p.wholeFits(q, l, i) && len(p.candidates) <= q.shape.whole {
-			continue // needed as a whole one
-		}
-		if best < 0 || p.betterPart(q.shape, l, i, best) {
-			best = i
-		}
-	}
-	p.grants = append(p.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&p.s.GPUs[best])})
-	for at, i := range p.candidates {
-		if i == best {
-			p.candidates = append(p.candidates[:at], p.candidates[at+1:]...)
-			break
-		}
-	}
-}
-
-// betterPart reports whether GPU a suits a part better than b, of a lower index.
-func (p *Planner) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
-	x, y := &l.gpus[a], &l.gpus[b]
-	switch {
-	case p.s.GPUs[a].Foreign != p.s.GPUs[b].Foreign:
-		return p.s.GPUs[b].Foreign
-	case p.keepsWhole(a) != p.keepsWhole(b):
-		return p.keepsWhole(b)
-	case p.isSmall(a) != p.isSmall(b):
-		return p.isSmall(b)
-	case x.milli != y.milli:
-		return (x.milli < y.milli) != sh.spread
-	}
-	return x.jobs < y.jobs
-}
-
-// sortGrants orders a few grants by position without allocating.
-func sortGrants(list []Grant) {
-	for i := 1; i < len(list); i++ {
-		for k := i; k > 0 && list[k].GPU < list[k-1].GPU; k-- {
-			list[k], list[k-1] = list[k-1], list[k]
-		}
-	}
 }

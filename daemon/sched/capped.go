@@ -91,8 +91,8 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 //
 // Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
 // host memory and CPUs each job asks its own.
-func (p *Planner) findPartly() {
-	p.looks += len(p.q.buckets)
+func (p *pass) findPartly() {
+	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
 		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
 		case a.partly: // nothing else is asked of the account then
@@ -111,9 +111,9 @@ func (p *Planner) findPartly() {
 // leaves reports whether a job of the bucket waits on after the pass, held back by no array.
 // The plan is not carried out yet: what the pass has started still stands in the queue, and
 // is taken off here; bucket.waits is asked once it is gone from there.
-func (p *Planner) leaves(b *bucket) bool {
+func (p *pass) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
-		if c := (cursor{entry: e, used: e.startedBy(p.pass)}); c.open() {
+		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {
 			return true
 		}
 	}

@@ -106,7 +106,7 @@ func TestAPassHasNoSquare(t *testing.T) {
 		s, q := x.build(n)
 		p := NewPlanner()
 		p.Plan(s, q)
-		return p.looks
+		return p.pass.work
 	}
 	for name, change := range shapes {
 		for state, x := range awkwardStates {

@@ -10,31 +10,15 @@ type cursor struct {
 }
 
 // cursor returns one at an entry.
-func (p *Planner) cursor(b *bucket, e *entry) cursor {
+func (p *pass) cursor(b *bucket, e *entry) cursor {
 	c := cursor{bucket: b, entry: e}
 	p.rank(&c.rank, b, e)
 	return c
 }
 
-// beginWalk forgets all cursors, and where their jobs stand.
-func (p *Planner) beginWalk() {
-	p.heap.list, p.blocked.list = p.heap.list[:0], p.blocked.list[:0]
-	if more := len(p.q.buckets) - len(p.cursors); more > 0 {
-		p.cursors = append(p.cursors, make([]cursor, more)...)
-	}
-}
-
-// atHead returns the cursor of a bucket for this walk, at the bucket's first job.
-func (p *Planner) atHead(b *bucket) *cursor {
-	c := &p.cursors[b.at]
-	*c = p.cursor(b, b.head)
-	c.used = b.head.startedBy(p.pass)
-	return c
-}
-
 // seek moves the cursor to the next entry that its throttle lets through and ranks
 // it; false when the bucket is exhausted.
-func (p *Planner) seek(c *cursor) bool {
+func (p *pass) seek(c *cursor) bool {
 	for c.entry != nil {
 		if c.open() {
 			p.rank(&c.rank, c.bucket, c.entry)
@@ -52,14 +36,14 @@ func (c *cursor) open() bool {
 }
 
 // skip moves to the next entry, of which the pass may have started some.
-func (p *Planner) skip(c *cursor) {
+func (p *pass) skip(c *cursor) {
 	if c.entry, c.used = c.entry.next, 0; c.entry != nil {
-		c.used = c.entry.startedBy(p.pass)
+		c.used = c.entry.startedBy(p.number)
 	}
 }
 
 // next moves past the job that the cursor is at.
-func (p *Planner) next(c *cursor) bool {
+func (p *pass) next(c *cursor) bool {
 	p.skip(c)
 	return p.seek(c)
 }
@@ -70,4 +54,4 @@ func (c *cursor) query(at Instant, when horizon) query {
 }
 
 // capped reports whether the jobs of the cursor's bucket are passed over.
-func (c *cursor) capped(p *Planner) bool { return p.capped(c.bucket.account, &c.bucket.shape.amount) }
+func (c *cursor) capped(r *room) bool { return r.capped(c.bucket.account, &c.bucket.shape.amount) }

@@ -125,10 +125,10 @@ func TestOwnsWhatIsReserved(t *testing.T) {
 		sc := newScene(t, 2)
 		sc.forBob(c.from, c.to, 1)
 		sc.p.Plan(&sc.s, sc.q)
-		if got := sc.p.owns(sc.user("bob"), 1); got != c.want {
+		if got := sc.s.owns(sc.user("bob"), 1); got != c.want {
 			t.Errorf("reserved from +%s to +%s: %t", c.from, c.to, got)
 		}
-		if sc.p.owns(sc.user("bob"), 0) || sc.p.owns(sc.user("ann"), 1) {
+		if sc.s.owns(sc.user("bob"), 0) || sc.s.owns(sc.user("ann"), 1) {
 			t.Errorf("reserved from +%s to +%s: another GPU, or for another", c.from, c.to)
 		}
 	}

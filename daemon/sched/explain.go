@@ -13,28 +13,28 @@ import (
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
-	q := c.query(p.s.Now, whenNow)
-	l := p.capacityBehind(&q, &p.now, p.delayed(&c))
+	q := c.query(p.pass.s.Now, whenNow)
+	l := p.backfill.capacityBehind(&q, &p.room.now, p.backfill.delayed(&c))
 	why := append(p.quotaReasons(w, sh), p.hostReasons(sh, l)...)
-	if never := p.s.Never(w.Account, w.Request); never != nil {
+	if never := p.pass.s.Never(w.Account, w.Request); never != nil {
 		why = append([]job.Reason{{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: never.Message}}, why...)
 	}
 	if sh.milli == 0 {
 		return why
 	}
-	if len(p.s.GPUs) == 0 {
+	if len(p.pass.s.GPUs) == 0 {
 		return append(why, job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU})
 	}
-	perGPU := make([]job.Reason, 0, len(p.s.GPUs))
+	perGPU := make([]job.Reason, 0, len(p.pass.s.GPUs))
 	would := 0
-	for i := range p.s.GPUs {
+	for i := range p.pass.s.GPUs {
 		reason := p.explainGPU(&q, l, i)
 		if reason.Code == job.ReasonGPUFree {
 			would++
 		}
 		perGPU = append(perGPU, reason)
 	}
-	if len(why) == 0 && would >= w.Request.Devices() && p.fits(&q, l) {
+	if len(why) == 0 && would >= w.Request.Devices() && p.room.fits(&q, l) {
 		return nil
 	}
 	if need := w.Request.Devices(); need > 1 && would < need {
@@ -46,10 +46,10 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 // cursorOf points at a job, which need not be in the queue.
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
-	sh.qualify(p.s)
+	sh.qualify(p.pass.s)
 	b := newBucket(keyOf(w, sh, w.Request.Priority))
 	e := newEntry(w, b)
-	return p.cursor(b, e)
+	return p.pass.cursor(b, e)
 }
 
 // hostReasons counts what the capacity leaves to the job behind reservations.
@@ -59,27 +59,27 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Need: need, Have: have, Detail: most})
 	}
 	if l.slots <= 0 {
-		most := p.s.hasMost(func(*Running) int64 { return 1 }, count)
-		add(job.ReasonMaxRunning, int64(p.s.Host.MaxRunning), 0, most)
+		most := p.pass.s.hasMost(func(*Running) int64 { return 1 }, count)
+		add(job.ReasonMaxRunning, int64(p.pass.s.Host.MaxRunning), 0, most)
 	}
 	if sh.mem > max(0, l.mem) {
-		most := p.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)
+		most := p.pass.s.hasMost(func(r *Running) int64 { return r.MemBytes }, size)
 		add(job.ReasonHostMemory, sh.mem, max(0, l.mem), most)
 	}
 	if !l.hasCPUs(sh.cpus) {
-		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), p.s.hasMost(cpusOf, cpus))
+		add(job.ReasonHostCPUs, int64(sh.cpus), int64(max(0, l.cpus)), p.pass.s.hasMost(cpusOf, cpus))
 	}
 	if len(why) > 0 || sh.milli > 0 {
 		return why
 	}
 	if l.noGPU.slots <= 0 {
-		add(job.ReasonNoGPUJobs, int64(p.s.Host.NoGPUSlots), 0, p.s.hasMost(countNoGPU, count))
+		add(job.ReasonNoGPUJobs, int64(p.pass.s.Host.NoGPUSlots), 0, p.pass.s.hasMost(countNoGPU, count))
 	}
 	if !l.noGPUHasMem(sh.mem) {
-		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPU.mem), p.s.hasMost(memNoGPU, size))
+		add(job.ReasonNoGPUMemory, sh.mem, max(0, l.noGPU.mem), p.pass.s.hasMost(memNoGPU, size))
 	}
 	if !l.noGPU.hasCPUs(sh.cpus) {
-		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), p.s.hasMost(cpusNoGPU, cpus))
+		add(job.ReasonNoGPUCPUs, int64(sh.cpus), int64(max(0, l.noGPU.cpus)), p.pass.s.hasMost(cpusNoGPU, cpus))
 	}
 	return why
 }
@@ -121,12 +121,12 @@ func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 // quotaReasons says which quotas keep the job back: those that are used up, or else those that
 // are kept for another job of the account or group.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
-	why := quotaReasons(w.Account, &sh.amount, p.s)
+	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
-	if e := p.q.entries[w.ID]; e != nil { // there it may be of a batch
-		p.rank(&c.rank, e.bucket, e)
+	if e := p.pass.q.entries[w.ID]; e != nil { // there it may be of a batch
+		p.pass.rank(&c.rank, e.bucket, e)
 	}
-	if ahead := p.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
+	if ahead := p.limits.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
 		why = append(why, job.Reason{
 			Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: ahead.hold.id, Detail: ahead.quotas.called(),
 		})
@@ -173,19 +173,19 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 // explainGPU gives the one reason that would have to go away first. The capacity
 // is what is left to the job behind reservations.
 func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
-	g := &p.s.GPUs[i]
+	g := &p.pass.s.GPUs[i]
 	reason := explainState(q.shape, g)
 	if reason.Code != "" {
 		reason.GPU = g.Index
 		return reason
 	}
-	reason = p.explainCapacity(q, &p.now, i)
+	reason = p.explainCapacity(q, &p.room.now, i)
 	if reason.Code == "" {
-		if r := p.advanceReservationFor(q, i); r != nil {
+		if r := p.pass.s.advanceReservationFor(q, i); r != nil {
 			reason = job.Reason{Code: job.ReasonGPUReserved, Detail: r.Detail}
 		} else if p.explainCapacity(q, l, i).Code != "" || !l.gpus[i].ok {
-			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.reservedJob(i)}
-		} else if why, ok := q.shape.tolerates(&p.s.Policy, g, whenNow); !ok {
+			reason = job.Reason{Code: job.ReasonGPUKept, Job: p.backfill.jobOn(i)}
+		} else if why, ok := q.shape.tolerates(&p.pass.s.Policy, g, whenNow); !ok {
 			reason = why
 		} else {
 			reason.Code = job.ReasonGPUFree
@@ -238,8 +238,8 @@ func (g *GPU) heldBy() job.Reason {
 
 // explainCapacity is for what the GPU has left: enough for a whole or for the part.
 func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
-	sh, r, g := q.shape, &l.gpus[i], &p.s.GPUs[i]
-	if sh.whole > 0 && p.wholeFits(q, l, i) || sh.part > 0 && p.partFits(q, l, i) {
+	sh, r, g := q.shape, &l.gpus[i], &p.pass.s.GPUs[i]
+	if sh.whole > 0 && p.pass.s.wholeFits(q, l, i) || sh.part > 0 && p.pass.s.partFits(q, l, i) {
 		return job.Reason{}
 	}
 	need := job.WholeGPU
@@ -247,7 +247,7 @@ func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 		need = sh.part
 	}
 	switch {
-	case r.milli < p.start.gpus[i].milli && l == &p.now:
+	case r.milli < p.room.start.gpus[i].milli && l == &p.room.now:
 		return job.Reason{Code: job.ReasonGPUKept, Job: p.placedOn(i)}
 	case r.milli <= 0 && len(g.Held) > 0:
 		return g.heldBy()
@@ -276,12 +276,10 @@ func (p *Planner) placedOn(gpu int) job.ID {
 	return 0
 }
 
-// reservedJob returns the job for which the GPU is kept.
-func (p *Planner) reservedJob(gpu int) job.ID {
-	for i := range p.backfill {
-		if granted(p.backfill[i].grants, gpu) {
-			return p.backfill[i].id
-		}
+// Kept lists the jobs for which the last plan keeps GPUs.
+func (p *Planner) Kept() (list []job.ID) {
+	for i := range p.backfill.list {
+		list = append(list, p.backfill.list[i].id)
 	}
-	return 0
+	return list
 }

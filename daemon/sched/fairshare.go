@@ -34,7 +34,7 @@ func (s *sums) excess(a *Account, even float64) float64 {
 const maxExponent = 64
 
 // active are the accounts of users who wait or run something, some more than once.
-func (p *Planner) active() iter.Seq[*Account] {
+func (p *pass) active() iter.Seq[*Account] {
 	return func(yield func(*Account) bool) {
 		for a := range p.q.accounts {
 			if !yield(a) {
@@ -51,7 +51,7 @@ func (p *Planner) active() iter.Seq[*Account] {
 
 // beginAccounts computes what has been used by those who are active and their groups, and
 // what follows from it.
-func (p *Planner) beginAccounts() {
+func (p *pass) beginAccounts() {
 	for a := range p.active() {
 		a.entered = false
 		for _, g := range a.Groups {
@@ -73,7 +73,7 @@ func (p *Planner) beginAccounts() {
 
 // enter counts an active user among those it shares with: the other members of its groups
 // that have a share, or all users in no such group and those groups.
-func (p *Planner) enter(a *Account, top *sums) {
+func (p *pass) enter(a *Account, top *sums) {
 	if a.entered {
 		return
 	}

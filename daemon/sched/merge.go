@@ -9,20 +9,20 @@ import (
 // head returns the first n jobs in order by merging the buckets, each of which
 // is in order: what it costs depends on their number and n, not on how many
 // jobs wait. The pass has begun.
-func (p *Planner) head(n int) []job.ID {
-	p.beginWalk()
-	for _, b := range p.q.buckets {
-		p.heap.list = append(p.heap.list, p.atHead(b))
+func (w *walk) head(n int) []job.ID {
+	w.begin()
+	for _, b := range w.pass.q.buckets {
+		w.fit.list = append(w.fit.list, w.atHead(b))
 	}
-	p.heap.order()
-	ids := make([]job.ID, 0, min(n, len(p.q.entries)))
-	for len(ids) < n && len(p.heap.list) > 0 {
-		c := p.heap.first()
+	w.fit.order()
+	ids := make([]job.ID, 0, min(n, len(w.pass.q.entries)))
+	for len(ids) < n && len(w.fit.list) > 0 {
+		c := w.fit.first()
 		ids = append(ids, c.entry.ID)
 		if c.entry = c.entry.next; c.entry != nil {
-			p.rank(&c.rank, c.bucket, c.entry)
+			w.pass.rank(&c.rank, c.bucket, c.entry)
 		}
-		p.heap.settle(c.entry != nil)
+		w.fit.settle(c.entry != nil)
 	}
 	return ids
 }
@@ -34,7 +34,7 @@ func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	var list []rank
 	for _, id := range ids {
 		if e := q.entries[id]; e != nil {
-			list = append(list, p.cursor(e.bucket, e).rank)
+			list = append(list, p.pass.cursor(e.bucket, e).rank)
 		}
 	}
 	return sorted(list)

@@ -53,14 +53,14 @@ func (r *rank) before(o *rank) bool {
 }
 
 // rank computes where a job stands in this pass.
-func (p *Planner) rank(r *rank, b *bucket, e *entry) {
+func (p *pass) rank(r *rank, b *bucket, e *entry) {
 	if p.ownRank(r, b, e); b.of != nil {
 		p.fallBehind(r, b)
 	}
 }
 
 // ownRank is the rank that a job has by itself. Under FIFO all scores are 0.
-func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
+func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli, r.turn = b.level, int32(b.shape.milli), 0
 	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
 	r.came = r.since
@@ -76,7 +76,7 @@ func (p *Planner) ownRank(r *rank, b *bucket, e *entry) {
 }
 
 // guards reports whether a job that has waited since then goes first.
-func (p *Planner) guards(since Instant) bool {
+func (p *pass) guards(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 }
@@ -88,7 +88,7 @@ func (b *bucket) score(since, at Instant) float64 {
 
 // rankAlone is the rank of the job at the cursor without its batch, as it has once it
 // runs.
-func (p *Planner) rankAlone(c *cursor) rank {
+func (p *pass) rankAlone(c *cursor) rank {
 	r := c.rank
 	if c.bucket.of != nil {
 		p.ownRank(&r, c.bucket, c.entry)
@@ -97,7 +97,7 @@ func (p *Planner) rankAlone(c *cursor) rank {
 }
 
 // runningRank computes the rank that a running job would have.
-func (p *Planner) runningRank(r *Running) rank {
+func (p *pass) runningRank(r *Running) rank {
 	out := rank{level: level(r.Priority), since: r.Since, id: r.ID, milli: int32(r.milli())}
 	if !p.s.Policy.FIFO {
 		out.guarded = r.Guarded && p.s.GuardOpen
@@ -114,7 +114,7 @@ func (p *Planner) runningRank(r *Running) rank {
 }
 
 // rankAt is the rank that the job at the cursor has at a moment to come.
-func (p *Planner) rankAt(c *cursor, at Instant) rank {
+func (p *pass) rankAt(c *cursor, at Instant) rank {
 	r := c.rank
 	if !p.s.Policy.FIFO {
 		r.score = p.scoreBehind(c.bucket.score(c.came, at), c.bucket, at)

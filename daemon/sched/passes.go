@@ -77,10 +77,10 @@ func (f *future) endEndless() bool {
 // unknown time.
 func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
-		f.planner.open(b.shape.footprint)
+		f.planner.pass.open(b.shape.footprint)
 		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
 		now, ahead := c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
-		if c.capped(f.planner) || f.planner.fits(&now, &f.planner.now) || !f.planner.fits(&ahead, &f.planner.now) {
+		if c.capped(&f.planner.room) || f.planner.room.fits(&now, &f.planner.room.now) || !f.planner.room.fits(&ahead, &f.planner.room.now) {
 			continue
 		}
 		for b.head != nil {

@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
 	p.maxFailedShapes, r.most = d.most, d.most
-	p.siftAfter = d.sift
+	p.walk.siftAfter = d.sift
 	r.placeAll()
 	c.held += len(r.held)
 	if err := r.conserved(); err != nil {
@@ -108,11 +108,11 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	var kept []BackfillReservation
 	for i, k := range r.kept {
 		kept = append(kept, BackfillReservation{Job: k.id, At: k.at})
-		if i < len(p.backfill) && p.backfill[i].late != k.late {
-			return fmt.Errorf("late shadow of job %d: %d, the reference %d", k.id, p.backfill[i].late, k.late)
+		if i < len(p.backfill.list) && p.backfill.list[i].late != k.late {
+			return fmt.Errorf("late shadow of job %d: %d, the reference %d", k.id, p.backfill.list[i].late, k.late)
 		}
-		if i < len(p.backfill) && !slices.Equal(p.backfill[i].grants, k.grants) {
-			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.backfill[i].grants, k.id, k.grants)
+		if i < len(p.backfill.list) && !slices.Equal(p.backfill.list[i].grants, k.grants) {
+			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.backfill.list[i].grants, k.id, k.grants)
 		}
 	}
 	if !slices.Equal(plan.Backfill, kept) {

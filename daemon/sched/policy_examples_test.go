@@ -117,7 +117,7 @@ func (sc *scene) queue() (rows [][]string) {
 		e := sc.q.entries[id]
 		rows = append(rows, []string{fmt.Sprint(id), e.bucket.account.Name,
 			short(e.Expected), short(e.bucket.effort), short(time.Duration(noon - e.Since)),
-			decimals(e.bucket.account.factor), decimals(sc.p.cursor(e.bucket, e).rank.score)})
+			decimals(e.bucket.account.factor), decimals(sc.p.pass.cursor(e.bucket, e).rank.score)})
 	}
 	return rows
 }
@@ -360,8 +360,8 @@ func TestExampleOfPreemption(t *testing.T) {
 			becomes, want = "is stopped", want+", stop 101 for 1"
 		}
 		sc.expect(want)
-		rows = append(rows, []string{rowsOfEffort[i], decimals(sc.p.runningRank(&sc.s.Running[0]).score),
-			decimals(sc.p.cursor(sc.q.entries[1].bucket, sc.q.entries[1]).rank.score), becomes})
+		rows = append(rows, []string{rowsOfEffort[i], decimals(sc.p.pass.runningRank(&sc.s.Running[0]).score),
+			decimals(sc.p.pass.cursor(sc.q.entries[1].bucket, sc.q.entries[1]).rank.score), becomes})
 	}
 	page.shows(rows...)
 	page.says("ann's job had waited for %s and has run for %s.", short(2*time.Hour), short(time.Hour))

@@ -37,10 +37,74 @@ const lateDivisor = 10
 
 // leavesLate reports whether a job that makes room does so so late that another, which
 // would have gone by then, is better stopped as well.
-func (p *Planner) leavesLate(r *Running) bool { return r.Notice > p.s.Policy.Slice/lateDivisor }
+func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
 // maxPreemptors bounds for how many jobs a pass looks for victims.
 const maxPreemptors = 16
+
+// preempt chooses running jobs to stop for jobs that do not fit, the first in
+// order first. What the reservations leave over then is as it was before: until
+// the victims are gone.
+func (p *Planner) preempt() {
+	if p.victims.find(); len(p.victims.list) == 0 {
+		return
+	}
+	p.victims.openFreed()
+	p.backfill.save()
+	p.walkAgain()
+	for tries := 0; tries < maxPreemptors; {
+		c := p.firstLeft()
+		if c == nil {
+			break
+		}
+		some := p.victims.anyYields(&c.rank)
+		if some {
+			tries++
+		} else if !c.again {
+			break
+		}
+		p.walk.blocked.settle(some && p.victims.stopFor(c) && p.pass.next(c))
+	}
+	p.backfill.restore()
+	p.out.Preempt = p.victims.stops
+}
+
+// walkAgain takes up again all jobs that the pass did not place, from the head
+// of each bucket.
+func (p *Planner) walkAgain() {
+	p.walk.begin()
+	p.pass.work += len(p.pass.q.buckets)
+	for _, b := range p.pass.q.buckets {
+		if p.room.capped(b.account, &b.shape.amount) {
+			continue
+		}
+		if p.pass.open(b.shape.footprint); p.room.fitsEver(b.shape) {
+			p.walk.blocked.list = append(p.walk.blocked.list, p.walk.atHead(b))
+		}
+	}
+	p.walk.blocked.order()
+}
+
+// firstLeft returns the first job in order that is left, not capped, and not behind one of
+// its account that keeps its place.
+func (p *Planner) firstLeft() *cursor {
+	blocked := &p.walk.blocked
+	for len(blocked.list) > 0 {
+		p.pass.work++
+		c := blocked.first()
+		switch {
+		case c.capped(&p.room):
+			blocked.pop()
+		case !c.open(): // another job of its array was faster
+			blocked.settle(p.pass.seek(c))
+		case p.limits.behindOwn(c).hold != nil:
+			blocked.pop()
+		default:
+			return c
+		}
+	}
+	return nil
+}
 
 // victim is a running job that may be stopped, with its place in the order.
 type victim struct {
@@ -49,109 +113,64 @@ type victim struct {
 	chosen bool
 }
 
-// preempt chooses running jobs to stop for jobs that do not fit, the first in
-// order first. What the reservations leave over then is as it was before: until
-// the victims are gone.
-func (p *Planner) preempt() {
-	if p.findVictims(); len(p.victims) == 0 {
-		return
-	}
-	p.openFreed()
-	for i := range p.backfill {
-		p.backfill[i].before.copyFrom(&p.backfill[i].rest)
-	}
-	p.resetCursors()
-	for tries := 0; tries < maxPreemptors; {
-		c := p.firstLeft()
-		if c == nil {
-			break
-		}
-		some := slices.ContainsFunc(p.victims, func(v victim) bool {
-			return !v.chosen && v.yieldsWithOthers(&c.rank, p.s.Policy.FIFO)
-		})
-		if some {
-			tries++
-		} else if !c.again {
-			break
-		}
-		p.blocked.settle(some && p.preemptFor(c) && p.next(c))
-	}
-	for i := range p.backfill {
-		p.backfill[i].rest.copyFrom(&p.backfill[i].before)
-	}
+// victims is the running jobs that a pass may stop, the lowest first.
+type victims struct {
+	pass     *pass
+	room     *room
+	backfill *backfill
+	limits   *limits
+	choice   *chooser
+	list     []victim
+	stops    []Preemption
+	freed    capacity // what is left with all that others have been told to give back
+	soon     capacity // without what of that comes late
 }
+
+// begin forgets what the pass before stopped.
+func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
 // openFreed fills in what will be left when all have gone that have been told to,
 // and the GPUs are back that are being cleaned.
-func (p *Planner) openFreed() {
-	p.freed.copyFrom(&p.now)
-	p.soon.copyFrom(&p.now)
-	for i := range p.s.Running {
-		r := &p.s.Running[i]
+func (vs *victims) openFreed() {
+	vs.freed.copyFrom(&vs.room.now)
+	vs.soon.copyFrom(&vs.room.now)
+	for i := range vs.pass.s.Running {
+		r := &vs.pass.s.Running[i]
 		if !r.Stopping {
 			continue
 		}
-		p.freed.giveBack(r.Grants, r.hostShare(), p.s.Now)
-		if !p.leavesLate(r) {
-			p.soon.giveBack(r.Grants, r.hostShare(), p.s.Now)
+		vs.freed.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
+		if !vs.pass.s.Policy.leavesLate(r) {
+			vs.soon.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now)
 		}
 	}
-	for i := range p.s.GPUs {
-		if g := &p.s.GPUs[i]; g.State == Cleaning && g.ReadyAt > 0 {
-			p.freed.gpus[i].ok, p.soon.gpus[i].ok = true, true
+	for i := range vs.pass.s.GPUs {
+		if g := &vs.pass.s.GPUs[i]; g.State == Cleaning && g.ReadyAt > 0 {
+			vs.freed.gpus[i].ok, vs.soon.gpus[i].ok = true, true
 		}
 	}
 }
 
-// resetCursors takes up again all jobs that the pass did not place, from the head
-// of each bucket.
-func (p *Planner) resetCursors() {
-	p.beginWalk()
-	p.looks += len(p.q.buckets)
-	for _, b := range p.q.buckets {
-		if p.capped(b.account, &b.shape.amount) {
-			continue
-		}
-		if p.open(b.shape.footprint); p.fitsEver(b.shape) {
-			p.blocked.list = append(p.blocked.list, p.atHead(b))
-		}
-	}
-	p.blocked.order()
+// anyYields reports whether one that is not chosen would be stopped for a job of this rank.
+func (vs *victims) anyYields(r *rank) bool {
+	return slices.ContainsFunc(vs.list, func(v victim) bool {
+		return !v.chosen && v.yieldsWithOthers(r, vs.pass.s.Policy.FIFO)
+	})
 }
 
-// firstLeft returns the first job in order that is left, not capped, and not behind one of
-// its account that keeps its place.
-func (p *Planner) firstLeft() *cursor {
-	for len(p.blocked.list) > 0 {
-		p.looks++
-		c := p.blocked.first()
-		switch {
-		case c.capped(p):
-			p.blocked.pop()
-		case !c.open(): // another job of its array was faster
-			p.blocked.settle(p.seek(c))
-		case p.behindOwn(c).hold != nil:
-			p.blocked.pop()
-		default:
-			return c
-		}
-	}
-	return nil
-}
-
-// findVictims lists the jobs that have run for their slice, the lowest first.
-func (p *Planner) findVictims() {
-	p.victims = p.victims[:0]
-	if p.q.Len() == 0 {
+// find lists the jobs that have run for their slice, the lowest first.
+func (vs *victims) find() {
+	vs.list = vs.list[:0]
+	if vs.pass.q.Len() == 0 {
 		return
 	}
-	for i := range p.s.Running {
-		r := &p.s.Running[i]
-		if r.Preemptible && !r.Stopping && time.Duration(p.s.Now-r.Start) >= p.s.Policy.Slice {
-			p.victims = append(p.victims, victim{rank: p.runningRank(r), run: r})
+	for i := range vs.pass.s.Running {
+		r := &vs.pass.s.Running[i]
+		if r.Preemptible && !r.Stopping && time.Duration(vs.pass.s.Now-r.Start) >= vs.pass.s.Policy.Slice {
+			vs.list = append(vs.list, victim{rank: vs.pass.runningRank(r), run: r})
 		}
 	}
-	slices.SortFunc(p.victims, func(a, b victim) int {
+	slices.SortFunc(vs.list, func(a, b victim) int {
 		if a.before(&b.rank) {
 			return 1
 		}
@@ -196,10 +215,10 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 // than it in the mean over the GPUs that it gets, of which those that are free count as 0. If each
 // of eight narrow jobs had to stand lower than a wide one, it would wait for the one that stands
 // highest; and seven free GPUs that one narrow job keeps from a wide one are of no use to anybody.
-func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
+func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
-		v := p.victimOf(list[i])
+		v := vs.victimOf(list[i])
 		if v.level == r.level && !v.guarded && !r.guarded {
 			sum += float64(v.milli) * preemptionThreshold(v.milli, r.milli) * v.score
 			milli += float64(v.milli)
@@ -208,31 +227,31 @@ func (p *Planner) lowerTogether(list []Preemption, r *rank) bool {
 	return sum <= max(milli, float64(r.milli))*r.score
 }
 
-func (p *Planner) victimOf(q Preemption) *victim {
-	at := slices.IndexFunc(p.victims, func(v victim) bool { return v.run.ID == q.Victim })
-	return &p.victims[at]
+func (vs *victims) victimOf(q Preemption) *victim {
+	at := slices.IndexFunc(vs.list, func(v victim) bool { return v.run.ID == q.Victim })
+	return &vs.list[at]
 }
 
-// preemptFor chooses victims for the job at the cursor and counts what they
+// stopFor chooses victims for the job at the cursor and counts what they
 // free as the job's; false when all of them would not be enough. Where it would
 // have to wait for one that goes late, others that are gone sooner
 // and are enough are chosen as well: a long notice neither saves a job nor makes
 // another wait.
-func (p *Planner) preemptFor(c *cursor) bool {
-	w := demand{query: c.query(p.s.Now, whenFreed), mask: p.delayed(c), c: c}
-	for i := range p.backfill {
-		if p.backfill[i].preemptedFor { // it needs none
+func (vs *victims) stopFor(c *cursor) bool {
+	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayed(c), c: c}
+	for i := range vs.backfill.list {
+		if vs.backfill.list[i].preemptedFor { // it needs none
 			w.mask &^= 1 << i
 		}
 	}
-	if !p.pick(&w, &p.freed) {
+	if !vs.pick(&w, &vs.freed) {
 		return false
 	}
-	from := &p.freed
-	if p.pick(&w, &p.soon) {
-		from = &p.soon
+	from := &vs.freed
+	if vs.pick(&w, &vs.soon) {
+		from = &vs.soon
 	}
-	p.reserveFreed(c, p.choose(&w.query, p.capacityBehind(&w.query, from, w.mask)))
+	vs.reserveFreed(c, vs.choice.choose(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask)))
 	return true
 }
 
@@ -246,87 +265,87 @@ type demand struct {
 // pick chooses the lowest victims with which there is enough in a capacity, and no
 // more than are needed; false, and none, when all would not be enough or those that are do
 // not stand lower together. For what is wanted soon none is chosen that goes late.
-func (p *Planner) pick(w *demand, from *capacity) bool {
-	picked := len(p.out.Preempt)
-	for i := range p.victims {
-		if p.enough(w, from) {
+func (vs *victims) pick(w *demand, from *capacity) bool {
+	picked := len(vs.stops)
+	for i := range vs.list {
+		if vs.enough(w, from) {
 			break
 		}
-		v := &p.victims[i]
-		if v.chosen || from == &p.soon && p.leavesLate(v.run) || !v.yieldsWithOthers(&w.c.rank, p.s.Policy.FIFO) {
+		v := &vs.list[i]
+		if v.chosen || from == &vs.soon && vs.pass.s.Policy.leavesLate(v.run) || !v.yieldsWithOthers(&w.c.rank, vs.pass.s.Policy.FIFO) {
 			continue
 		}
 		v.chosen = true
-		p.releaseVictim(v.run)
-		p.out.Preempt = append(p.out.Preempt, Preemption{Victim: v.run.ID, For: w.c.entry.ID})
+		vs.releaseVictim(v.run)
+		vs.stops = append(vs.stops, Preemption{Victim: v.run.ID, For: w.c.entry.ID})
 	}
-	ok := p.enough(w, from)
-	p.dropUnneeded(w, from, picked, ok)
-	if ok && !p.lowerTogether(p.out.Preempt[picked:], &w.c.rank) {
+	ok := vs.enough(w, from)
+	vs.dropUnneeded(w, from, picked, ok)
+	if ok && !vs.lowerTogether(vs.stops[picked:], &w.c.rank) {
 		ok = false
-		p.dropUnneeded(w, from, picked, ok)
+		vs.dropUnneeded(w, from, picked, ok)
 	}
 	return ok
 }
 
-func (p *Planner) enough(w *demand, from *capacity) bool {
-	return p.fits(&w.query, p.capacityBehind(&w.query, from, w.mask))
+func (vs *victims) enough(w *demand, from *capacity) bool {
+	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
 // ofVictim calls move with each capacity in which a victim counts: what is free once all have gone, what is soon, where
 // it does not go late, and the shadows at which it would still have been there.
-func (p *Planner) ofVictim(r *Running, move func(*capacity)) {
-	move(&p.freed)
-	if !p.leavesLate(r) {
-		move(&p.soon)
+func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
+	move(&vs.freed)
+	if !vs.pass.s.Policy.leavesLate(r) {
+		move(&vs.soon)
 	}
-	for i := range p.backfill {
-		if r.goneBy(p.backfill[i].until) > p.backfill[i].at {
-			move(&p.backfill[i].rest)
+	for i := range vs.backfill.list {
+		if r.goneBy(vs.backfill.list[i].until) > vs.backfill.list[i].at {
+			move(&vs.backfill.list[i].rest)
 		}
 	}
 }
 
 // releaseVictim counts what a victim holds as given back.
-func (p *Planner) releaseVictim(r *Running) {
-	p.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), p.s.Now) })
+func (vs *victims) releaseVictim(r *Running) {
+	vs.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now) })
 }
 
 // keepVictim undoes releaseVictim.
-func (p *Planner) keepVictim(r *Running) {
-	p.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
+func (vs *victims) keepVictim(r *Running) {
+	vs.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
 }
 
 // reserveFreed counts these grants of what is freed as the job's.
-func (p *Planner) reserveFreed(c *cursor, grants []Grant) {
+func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
-	p.freed.take(grants, sh.hostShare)
-	p.soon.take(grants, sh.hostShare)
-	for i := range p.backfill {
-		switch k := &p.backfill[i]; {
+	vs.freed.take(grants, sh.hostShare)
+	vs.soon.take(grants, sh.hostShare)
+	for i := range vs.backfill.list {
+		switch k := &vs.backfill.list[i]; {
 		case k.id == c.entry.ID:
 			k.preemptedFor = true
-		case p.delays(c, k):
+		case vs.backfill.delays(c, k):
 			k.rest.take(grants, sh.hostShare)
 		}
 	}
-	p.give(c, sh.hostShare)
+	vs.limits.give(c, sh.hostShare)
 }
 
 // dropUnneeded lets go the last of the victims after the first so many of which
 // the job has no need, those that stand highest first; all of them when it is no
 // use.
-func (p *Planner) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
-	list := p.out.Preempt[picked:]
+func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
+	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {
-		v := p.victimOf(list[i])
-		p.keepVictim(v.run)
-		if ok && !p.enough(w, from) {
-			p.releaseVictim(v.run)
+		v := vs.victimOf(list[i])
+		vs.keepVictim(v.run)
+		if ok && !vs.enough(w, from) {
+			vs.releaseVictim(v.run)
 			continue
 		}
 		v.chosen = false
 		list = slices.Delete(list, i, i+1)
 	}
-	p.out.Preempt = p.out.Preempt[:picked+len(list)]
+	vs.stops = vs.stops[:picked+len(list)]
 }

@@ -2,18 +2,18 @@ package sched
 
 // preferred leaves out candidates for n whole GPUs where there are enough others: first those that a process from
 // outside uses, then small ones, then those of other models than the first of which there are enough.
-func (p *Planner) preferred(list []int, n int) []int {
-	list, enough := p.only(list, n, func(i int) bool { return !p.s.GPUs[i].Foreign })
+func (c *chooser) preferred(list []int, n int) []int {
+	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
 	if !enough {
 		return list
 	}
-	list, _ = p.only(list, n, func(i int) bool { return !p.isSmall(i) })
+	list, _ = c.only(list, n, func(i int) bool { return !c.isSmall(i) })
 	for at, i := range list {
-		model := p.s.GPUs[i].Model
-		if n < 2 || at > 0 && p.s.GPUs[list[at-1]].Model == model {
+		model := c.pass.s.GPUs[i].Model
+		if n < 2 || at > 0 && c.pass.s.GPUs[list[at-1]].Model == model {
 			continue // one is like itself, and that model was looked at
 		}
-		if alike, enough := p.only(list, n, func(i int) bool { return p.s.GPUs[i].Model == model }); enough {
+		if alike, enough := c.only(list, n, func(i int) bool { return c.pass.s.GPUs[i].Model == model }); enough {
 			return alike
 		}
 	}
@@ -22,7 +22,7 @@ func (p *Planner) preferred(list []int, n int) []int {
 
 // only returns the ones of a list that are good, or all of it where these are fewer than n. The result is valid until
 // the next call with another list.
-func (p *Planner) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
+func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
 	count := 0
 	for _, i := range list {
 		if good(i) {
@@ -32,13 +32,13 @@ func (p *Planner) only(list []int, n int, good func(int) bool) (some []int, enou
 	if count < n || count == len(list) {
 		return list, count >= n
 	}
-	some = p.own[:0] // the list may be in it
+	some = c.own[:0] // the list may be in it
 	for _, i := range list {
 		if good(i) {
 			some = append(some, i)
 		}
 	}
-	p.own = some
+	c.own = some
 	return some, true
 }
 
@@ -49,7 +49,7 @@ const (
 )
 
 // isSmall reports whether a GPU has so little memory beside the machine's largest.
-func (p *Planner) isSmall(i int) bool {
-	bytes := p.s.GPUs[i].MemTotalBytes
-	return bytes > 0 && bytes <= smallMost && bytes < p.largest/smallPart
+func (c *chooser) isSmall(i int) bool {
+	bytes := c.pass.s.GPUs[i].MemTotalBytes
+	return bytes > 0 && bytes <= smallMost && bytes < c.largest/smallPart
 }

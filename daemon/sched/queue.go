@@ -137,7 +137,7 @@ type Queue struct {
 	feet     map[footprintKey]*footprint
 	accounts map[*Account]int // by how many entries
 	entries  map[job.ID]*entry
-	pass     uint64 // the last one over it
+	passes   uint64 // over it so far
 	batches  []*batch
 	byBatch  map[batchKey]*batch
 }
@@ -333,12 +333,12 @@ func (e *entry) before(o *entry) bool {
 func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	p.begin(s, q)
 	if n >= 0 {
-		return p.head(n)
+		return p.walk.head(n)
 	}
 	list := make([]rank, 0, len(q.entries))
 	for _, b := range q.buckets {
 		for e := b.head; e != nil; e = e.next {
-			list = append(list, p.cursor(b, e).rank)
+			list = append(list, p.pass.cursor(b, e).rank)
 		}
 	}
 	return sorted(list)

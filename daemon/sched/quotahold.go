@@ -69,12 +69,25 @@ type ownJobsAhead struct {
 	cpus   int        // how many CPUs it may take beside the jobs ahead
 }
 
+// limits is what bounds the starts of a pass for the sake of others of the same account, group or
+// array: the places that jobs keep in quotas, and throttles.
+type limits struct {
+	pass      *pass
+	room      *room
+	given     []quotaEnd  // what the pass gave out, as quotas count it
+	backs     []quotaEnd  // what a quota gets back
+	throttles []*Throttle // that the pass went through
+}
+
+// begin forgets what the pass before gave out.
+func (m *limits) begin() { m.given = m.given[:0] }
+
 // behindOwn says what the jobs of its own account or group ahead of the job at the cursor
 // mean for it.
-func (p *Planner) behindOwn(c *cursor) ownJobsAhead {
-	ends, all := p.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: endless}
+func (m *limits) behindOwn(c *cursor) ownJobsAhead {
+	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: endless}
 	for q := range c.bucket.account.quotas {
-		ahead := p.aheadIn(q, c, ends)
+		ahead := m.aheadIn(q, c, ends)
 		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.hold != nil {
 			return ahead
 		}
@@ -85,18 +98,18 @@ func (p *Planner) behindOwn(c *cursor) ownJobsAhead {
 
 // aheadIn is behindOwn for the quotas of one account or group. The job at the cursor would have
 // ended by ends.
-func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
+func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: endless}
 	if !q.bounded() {
 		return ahead
 	}
-	k := p.holdBefore(q, c)
+	k := m.holdBefore(q, c)
 	if k == nil {
 		return ahead
 	}
 	place := &q.place.found
-	if place.of != k || place.given != len(p.given) {
-		p.findPlace(q, k)
+	if place.of != k || place.given != len(m.given) {
+		m.findPlace(q, k)
 	}
 	if place.at == Never || ends <= place.at {
 		return ahead
@@ -112,10 +125,10 @@ func (p *Planner) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 
 // holdBefore returns the first job that keeps its place in these quotas, if it stands
 // before the one at the cursor.
-func (p *Planner) holdBefore(q *Account, c *cursor) *quotaHold {
+func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	if !q.place.sought {
 		q.place.sought = true
-		p.findCapped(q)
+		m.findCapped(q)
 	}
 	first, other := &q.place.capped, &q.place.reserved
 	if first.asks == nil || other.asks != nil && other.before(&first.rank) {
@@ -129,18 +142,18 @@ func (p *Planner) holdBefore(q *Account, c *cursor) *quotaHold {
 
 // findCapped finds the first job that these quotas, or if they are of a user a group's
 // as well, kept back as the pass began.
-func (p *Planner) findCapped(q *Account) {
-	p.looks += len(p.q.buckets)
-	for _, b := range p.q.buckets {
+func (m *limits) findCapped(q *Account) {
+	m.pass.work += len(m.pass.q.buckets)
+	for _, b := range m.pass.q.buckets {
 		if !b.account.belongs(q) || !b.keptBack(q) {
 			continue
 		}
 		e := b.firstOpen()
-		if p.open(b.shape.footprint); e == nil || !p.fitsEver(b.shape) {
+		if m.pass.open(b.shape.footprint); e == nil || !m.room.fitsEver(b.shape) {
 			continue
 		}
 		var r rank
-		p.rank(&r, b, e)
+		m.pass.rank(&r, b, e)
 		if k := &q.place.capped; k.asks == nil || r.before(&k.rank) {
 			*k = quotaHold{rank: r, asks: &b.shape.amount, account: b.account}
 		}
@@ -175,29 +188,29 @@ func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a
 
 // findPlace finds when the quotas of a job's account and groups let it start, and what
 // is used of these ones then, it included.
-func (p *Planner) findPlace(q *Account, k *quotaHold) {
-	at := max(k.at, p.s.Now)
+func (m *limits) findPlace(q *Account, k *quotaHold) {
+	at := max(k.at, m.pass.s.Now)
 	for of := range k.account.quotas {
-		at = max(at, p.letsStart(of, k.asks))
+		at = max(at, m.letsStart(of, k.asks))
 	}
 	use := *q.inUse()
-	for _, e := range p.quotaEnds(q) {
+	for _, e := range m.quotaEnds(q) {
 		if e.at <= at {
 			use.add(e.quotaUse, -1)
 		}
 	}
 	use.add(quotaUse{1, k.asks.quota, k.asks.hostShare}, 1)
-	q.place.found = foundPlace{k, len(p.given), at, use}
+	q.place.found = foundPlace{k, len(m.given), at, use}
 }
 
 // letsStart is the first moment at which these quotas hold with one more job, by the
 // expected ends of what runs; Never where there is none.
-func (p *Planner) letsStart(q *Account, n *amount) Instant {
+func (m *limits) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
 	if !q.bounded() || q.holds(&use, n) {
-		return p.s.Now
+		return m.pass.s.Now
 	}
-	ends := p.quotaEnds(q)
+	ends := m.quotaEnds(q)
 	slices.SortFunc(ends, func(a, b quotaEnd) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range ends {
 		if use.add(e.quotaUse, -1); q.holds(&use, n) {
@@ -208,23 +221,23 @@ func (p *Planner) letsStart(q *Account, n *amount) Instant {
 }
 
 // quotaEnds lists what these quotas get back.
-func (p *Planner) quotaEnds(q *Account) []quotaEnd {
-	p.backs = p.backs[:0]
-	for i := range p.s.Running {
-		if r := &p.s.Running[i]; r.Account.belongs(q) {
-			p.backs = append(p.backs, quotaEnd{max(r.End, p.s.Now), r.Account, quotaUse{1, r.Quota, r.hostShare()}})
+func (m *limits) quotaEnds(q *Account) []quotaEnd {
+	m.backs = m.backs[:0]
+	for i := range m.pass.s.Running {
+		if r := &m.pass.s.Running[i]; r.Account.belongs(q) {
+			m.backs = append(m.backs, quotaEnd{max(r.End, m.pass.s.Now), r.Account, quotaUse{1, r.Quota, r.hostShare()}})
 		}
 	}
-	for _, e := range p.given {
+	for _, e := range m.given {
 		if e.account.belongs(q) {
-			p.backs = append(p.backs, e)
+			m.backs = append(m.backs, e)
 		}
 	}
-	return p.backs
+	return m.backs
 }
 
-// holdQuotas has a job keep its place in quotas since GPUs are kept for it.
-func (p *Planner) holdQuotas(c *cursor, at Instant) {
+// hold has a job keep its place in quotas since GPUs are kept for it.
+func (m *limits) hold(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotas {
 		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
 			*k = quotaHold{c.rank, &c.bucket.shape.amount, c.bucket.account, at}
@@ -234,9 +247,28 @@ func (p *Planner) holdQuotas(c *cursor, at Instant) {
 }
 
 // give counts a start of the pass for the account and its groups.
-func (p *Planner) give(c *cursor, h hostShare) {
+func (m *limits) give(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
-	p.given = append(p.given, quotaEnd{p.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})
-	p.countStart(c.entry.Throttle)
+	m.given = append(m.given, quotaEnd{m.pass.s.Now.Add(b.run), b.account, quotaUse{1, b.shape.quota, h}})
+	m.countStart(c.entry.Throttle)
+}
+
+// countStart counts a start that an array's throttle, if there is one, lets pass.
+func (m *limits) countStart(g *Throttle) {
+	if g == nil {
+		return
+	}
+	if g.used == 0 {
+		m.throttles = append(m.throttles, g)
+	}
+	g.used++
+}
+
+// resetThrottles forgets what the throttles let through in this pass.
+func (m *limits) resetThrottles() {
+	for _, g := range m.throttles {
+		g.used = 0
+	}
+	m.throttles = m.throttles[:0]
 }

@@ -91,7 +91,7 @@ func (sc *scene) plan() string {
 		list = append(list, fmt.Sprintf("start %d on %s", x.Job, name(x.Grants)))
 	}
 	for i, k := range plan.Backfill {
-		list = append(list, fmt.Sprintf("keep %s for %d at +%s", name(sc.p.backfill[i].grants), k.Job, time.Duration(k.At-noon)))
+		list = append(list, fmt.Sprintf("keep %s for %d at +%s", name(sc.p.backfill.list[i].grants), k.Job, time.Duration(k.At-noon)))
 	}
 	for _, v := range plan.Preempt {
 		list = append(list, fmt.Sprintf("stop %d for %d", v.Victim, v.For))

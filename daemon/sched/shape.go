@@ -57,11 +57,11 @@ func needsOf(r *job.Request) needs {
 // cpusFor is for how many CPUs a job of the account counts once it starts where so much
 // is left: as many as it asked. One that names none never waits for them, and counts
 // for its GPUs' part of them as far as it is left, by its quotas too.
-func (p *Planner) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
+func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
 	}
-	part := p.s.Host.cpusOf(sh.milli, len(p.s.GPUs))
+	part := s.Host.cpusOf(sh.milli, len(s.GPUs))
 	for q := range a.quotas {
 		part = min(part, q.cpusLeft())
 	}

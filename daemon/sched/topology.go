@@ -15,52 +15,52 @@ const maxExact = 16
 // to the others is that of all links less the links of each member, of which
 // those inside the set count twice: with equal weight inside, the lightest sum
 // of links leaves the most.
-func (p *Planner) chooseSet(list []int, n int) []int {
-	p.set = p.set[:0]
+func (c *chooser) chooseSet(list []int, n int) []int {
+	c.set = c.set[:0]
 	if n == 0 {
-		return p.set
+		return c.set
 	}
 	if n >= len(list) {
-		return append(p.set, list[:n]...)
+		return append(c.set, list[:n]...)
 	}
-	if len(p.s.Links) == 0 {
-		return p.lowest(list, n)
+	if len(c.pass.s.Links) == 0 {
+		return c.lowest(list, n)
 	}
-	p.degree = p.degree[:0]
+	c.degree = c.degree[:0]
 	for _, a := range list {
 		sum := int64(0)
 		for _, b := range list {
-			sum += p.link(a, b)
+			sum += c.link(a, b)
 		}
-		p.degree = append(p.degree, sum)
+		c.degree = append(c.degree, sum)
 	}
 	if len(list) <= maxExact {
-		p.exact(list, n)
+		c.exact(list, n)
 	} else {
-		p.greedy(list, n)
+		c.greedy(list, n)
 	}
-	return p.set
+	return c.set
 }
 
 // lowest is the set where all links are alike.
-func (p *Planner) lowest(list []int, n int) []int {
+func (c *chooser) lowest(list []int, n int) []int {
 	for _, foreign := range [2]bool{false, true} {
 		for _, i := range list {
-			if p.s.GPUs[i].Foreign == foreign && len(p.set) < n {
-				p.set = append(p.set, i)
+			if c.pass.s.GPUs[i].Foreign == foreign && len(c.set) < n {
+				c.set = append(c.set, i)
 			}
 		}
 	}
-	slices.Sort(p.set)
-	return p.set
+	slices.Sort(c.set)
+	return c.set
 }
 
 // link is the weight of the link between two GPUs; none to itself.
-func (p *Planner) link(a, b int) int64 {
+func (c *chooser) link(a, b int) int64 {
 	if a == b {
 		return 0
 	}
-	return int64(p.s.Links[a*len(p.s.GPUs)+b])
+	return int64(c.pass.s.Links[a*len(c.pass.s.GPUs)+b])
 }
 
 // setScore compares sets: foreign use first, then what is inside, then what is
@@ -76,7 +76,7 @@ func (w setScore) better(o setScore) bool {
 
 // exact compares all sets of n of at most 16 candidates, which are the bits of a
 // mask from the highest down: the lowest positions come first.
-func (p *Planner) exact(list []int, n int) {
+func (c *chooser) exact(list []int, n int) {
 	var best setScore
 	k := len(list)
 	in, kept := make([]bool, k), make([]bool, k)
@@ -88,26 +88,26 @@ func (p *Planner) exact(list []int, n int) {
 		for at := range in {
 			in[at] = mask&(1<<(k-1-at)) != 0
 		}
-		if w := p.score(list, in); mask == first || w.better(best) {
+		if w := c.score(list, in); mask == first || w.better(best) {
 			best = w
 			copy(kept, in)
 		}
 	}
-	p.take(list, kept)
+	c.take(list, kept)
 }
 
 // take makes a set of those of the candidates that are in it.
-func (p *Planner) take(list []int, in []bool) {
+func (c *chooser) take(list []int, in []bool) {
 	for at, i := range list {
 		if in[at] {
-			p.set = append(p.set, i)
+			c.set = append(c.set, i)
 		}
 	}
 }
 
 // greedy grows a set from each candidate by the heaviest link to it, keeps the
 // best and improves it by swaps.
-func (p *Planner) greedy(list []int, n int) {
+func (c *chooser) greedy(list []int, n int) {
 	var best setScore
 	in := make([]bool, len(list))
 	kept := make([]bool, len(list))
@@ -115,20 +115,20 @@ func (p *Planner) greedy(list []int, n int) {
 		clear(in)
 		in[seed] = true
 		for range n - 1 {
-			in[p.heaviest(list, in)] = true
+			in[c.heaviest(list, in)] = true
 		}
-		if w := p.score(list, in); seed == 0 || w.better(best) {
+		if w := c.score(list, in); seed == 0 || w.better(best) {
 			best = w
 			copy(kept, in)
 		}
 	}
-	for p.swap(list, kept, &best) {
+	for c.swap(list, kept, &best) {
 	}
-	p.take(list, kept)
+	c.take(list, kept)
 }
 
 // heaviest returns the candidate outside the set with the heaviest links to it.
-func (p *Planner) heaviest(list []int, in []bool) int {
+func (c *chooser) heaviest(list []int, in []bool) int {
 	best, weight := -1, int64(-1)
 	for at, a := range list {
 		if in[at] {
@@ -137,7 +137,7 @@ func (p *Planner) heaviest(list []int, in []bool) int {
 		sum := int64(0)
 		for other, b := range list {
 			if in[other] {
-				sum += p.link(a, b)
+				sum += c.link(a, b)
 			}
 		}
 		if sum > weight {
@@ -148,18 +148,18 @@ func (p *Planner) heaviest(list []int, in []bool) int {
 }
 
 // score sums up a set.
-func (p *Planner) score(list []int, in []bool) (w setScore) {
+func (c *chooser) score(list []int, in []bool) (w setScore) {
 	for at, a := range list {
 		if !in[at] {
 			continue
 		}
-		w.degree += p.degree[at]
-		if p.s.GPUs[a].Foreign {
+		w.degree += c.degree[at]
+		if c.pass.s.GPUs[a].Foreign {
 			w.foreign++
 		}
 		for other := range at {
 			if in[other] {
-				w.inside += p.link(a, list[other])
+				w.inside += c.link(a, list[other])
 			}
 		}
 	}
@@ -168,14 +168,14 @@ func (p *Planner) score(list []int, in []bool) (w setScore) {
 
 // swap makes the first exchange that is better, and reports whether there was
 // one.
-func (p *Planner) swap(list []int, in []bool, best *setScore) bool {
+func (c *chooser) swap(list []int, in []bool, best *setScore) bool {
 	for out := range list {
 		for other := range list {
 			if !in[out] || in[other] {
 				continue
 			}
 			in[out], in[other] = false, true
-			if w := p.score(list, in); w.better(*best) {
+			if w := c.score(list, in); w.better(*best) {
 				*best = w
 				return true
 			}

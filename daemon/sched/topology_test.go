@@ -75,7 +75,7 @@ func TestSetIsTheBestOfAll(t *testing.T) {
 		sc := newScene(t, 1+rng.IntN(10))
 		list := sc.randomLinks(rng, []int32{0, 1, 1, 8, int32(rng.IntN(100))})
 		n := 1 + rng.IntN(len(list))
-		got := slices.Clone(sc.p.chooseSet(list, n))
+		got := slices.Clone(sc.p.choice.chooseSet(list, n))
 		ref := &reference{s: &sc.s}
 		var best []int
 		var worth [3]int64
@@ -107,7 +107,7 @@ func (sc *scene) randomLinks(rng *rand.Rand, weights []int32) (list []int) {
 		list = []int{0}
 	}
 	sc.link(0, 0)
-	sc.p.s = &sc.s
+	sc.p.pass.s = &sc.s
 	return list
 }
 
@@ -118,15 +118,15 @@ func TestIslandsOfALargeMachine(t *testing.T) {
 	for want, n := range map[string]int{"[0 1 2 3]": 4, "[0 1 2 3 4 5 6 7]": 8, "[0 1 2 3 4 5]": 6} {
 		sc := newScene(t, len(all))
 		sc.link(1, all...)
-		sc.p.s = &sc.s
-		if got := len(sc.p.chooseSet(all, n)); got != n {
+		sc.p.pass.s = &sc.s
+		if got := len(sc.p.choice.chooseSet(all, n)); got != n {
 			t.Errorf("%d GPUs that are all alike: %d", n, got)
 		}
 		for island := range slices.Chunk(all, 4) {
 			sc.link(9, island...)
 		}
-		sc.p.s = &sc.s
-		if got := fmt.Sprint(sc.p.chooseSet(all, n)); got != want {
+		sc.p.pass.s = &sc.s
+		if got := fmt.Sprint(sc.p.choice.chooseSet(all, n)); got != want {
 			t.Errorf("%d of %d GPUs: %s, want %s", n, len(all), got, want)
 		}
 	}
@@ -144,14 +144,14 @@ func TestSetOfSixteen(t *testing.T) {
 			sc.s.GPUs[i].Foreign = false
 			all = append(all, i)
 		}
-		chosen := slices.Clone(sc.p.chooseSet(all, 4))
-		sc.p.set = sc.p.set[:0]
-		sc.p.exact(all, 4)
-		if !slices.Equal(chosen, sc.p.set) {
-			t.Errorf("seed %d: %v, the best is %v", seed, chosen, sc.p.set)
+		chosen := slices.Clone(sc.p.choice.chooseSet(all, 4))
+		sc.p.choice.set = sc.p.choice.set[:0]
+		sc.p.choice.exact(all, 4)
+		if !slices.Equal(chosen, sc.p.choice.set) {
+			t.Errorf("seed %d: %v, the best is %v", seed, chosen, sc.p.choice.set)
 		}
-		sc.p.set = sc.p.set[:0]
-		if sc.p.greedy(all, 4); !slices.Equal(chosen, sc.p.set) {
+		sc.p.choice.set = sc.p.choice.set[:0]
+		if sc.p.choice.greedy(all, 4); !slices.Equal(chosen, sc.p.choice.set) {
 			grown++
 		}
 	}

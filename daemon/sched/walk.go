@@ -2,10 +2,35 @@ package sched
 
 import stdheap "container/heap"
 
+// walk goes through the buckets of a pass in order, each by its next job.
+type walk struct {
+	pass      *pass
+	fit       heap     // of buckets whose jobs fit
+	blocked   heap     // of buckets whose jobs do not fit
+	cursors   []cursor // by the places of their buckets in the queue
+	siftAfter int      // after so many dead buckets in a row the rest of a heap is sifted
+}
+
+// begin forgets the cursors of the walk before.
+func (w *walk) begin() {
+	w.fit.list, w.blocked.list = w.fit.list[:0], w.blocked.list[:0]
+	if more := len(w.pass.q.buckets) - len(w.cursors); more > 0 {
+		w.cursors = append(w.cursors, make([]cursor, more)...)
+	}
+}
+
+// atHead returns the cursor of a bucket for this walk, at the bucket's first job.
+func (w *walk) atHead(b *bucket) *cursor {
+	c := &w.cursors[b.at]
+	*c = w.pass.cursor(b, b.head)
+	c.used = b.head.startedBy(w.pass.number)
+	return c
+}
+
 // heap has the buckets whose jobs the pass has not looked at, each by its next job: the first
 // in order is at the front.
 type heap struct {
-	p    *Planner
+	walk *walk
 	list cursors
 	dead int // taken off since the last sift without having come to anything
 }
@@ -43,12 +68,12 @@ func (h *heap) pop() { stdheap.Pop(&h.list) }
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
-	return h.dead > h.p.siftAfter+len(h.list)/32
+	return h.dead > h.walk.siftAfter+len(h.list)/32
 }
 
 // sift keeps the buckets that are to stay.
 func (h *heap) sift(stays func(*cursor) bool) {
-	h.p.looks += len(h.list)
+	h.walk.pass.work += len(h.list)
 	kept := h.list[:0]
 	for _, c := range h.list {
 		if stays(c) {

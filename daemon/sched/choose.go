@@ -1,0 +1,150 @@
+package sched
+
+import "github.com/gpusched/gpusched/daemon/job"
+
+// chooser picks the GPUs for a query that fits.
+type chooser struct {
+	pass       *pass
+	backfill   *backfill
+	largest    int64 // memory of the machine's largest GPU
+	grants     []Grant
+	candidates []int
+	own        []int
+	set        []int
+	degree     []int64
+}
+
+// begin looks at the GPUs of the pass.
+func (c *chooser) begin() {
+	c.largest = 0
+	for i := range c.pass.s.GPUs {
+		c.largest = max(c.largest, c.pass.s.GPUs[i].MemTotalBytes)
+	}
+}
+
+// choose picks the GPUs for a query that fits, by position. The result is
+// valid until the next call.
+func (c *chooser) choose(q *query, l *capacity) []Grant {
+	c.grants = c.grants[:0]
+	if q.shape.milli == 0 {
+		return c.grants
+	}
+	c.candidates = c.candidates[:0]
+	for i := range l.gpus {
+		if c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) {
+			c.candidates = append(c.candidates, i)
+		}
+	}
+	if q.shape.part > 0 {
+		c.choosePart(q, l)
+	}
+	for _, i := range c.chooseSet(c.preferred(c.candidates, q.shape.whole), q.shape.whole) {
+		c.grants = append(c.grants, Grant{GPU: i, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+	}
+	sortGrants(c.grants)
+	return c.grants
+}
+
+// choosePart grants the part and takes its GPU from the candidates for whole
+// ones.
+func (c *chooser) choosePart(q *query, l *capacity) {
+	best := -1
+	for i := range l.gpus {
+		if !c.pass.s.admits(q, l, i) || !c.pass.s.partFits(q, l, i) {
+			continue
+		}
+		if c.pass.s.wholeFits(q, l, i) && len(c.candidates) <= q.shape.whole {
+			continue // needed as a whole one
+		}
+		if best < 0 || c.betterPart(q.shape, l, i, best) {
+			best = i
+		}
+	}
+	c.grants = append(c.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&c.pass.s.GPUs[best])})
+	for at, i := range c.candidates {
+		if i == best {
+			c.candidates = append(c.candidates[:at], c.candidates[at+1:]...)
+			break
+		}
+	}
+}
+
+// betterPart reports whether GPU a suits a part better than b, of a lower index.
+func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
+	x, y := &l.gpus[a], &l.gpus[b]
+	switch {
+	case c.pass.s.GPUs[a].Foreign != c.pass.s.GPUs[b].Foreign:
+		return c.pass.s.GPUs[b].Foreign
+	case c.backfill.keepsWhole(a) != c.backfill.keepsWhole(b):
+		return c.backfill.keepsWhole(b)
+	case c.isSmall(a) != c.isSmall(b):
+		return c.isSmall(b)
+	case x.milli != y.milli:
+		return (x.milli < y.milli) != sh.spread
+	}
+	return x.jobs < y.jobs
+}
+
+// chooseLatest picks the GPUs that become free latest, so that those which are
+// free before can serve others until then.
+func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
+	c.grants = c.grants[:0]
+	for range q.shape.whole {
+		best := -1
+		for i := range l.gpus {
+			later := best < 0 || l.gpus[i].since > l.gpus[best].since
+			if later && c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
+				best = i
+			}
+		}
+		c.grants = append(c.grants, Grant{GPU: best, Milli: job.WholeGPU, Bytes: q.shape.gpuMem})
+	}
+	if q.shape.part > 0 {
+		c.latestPart(q, l)
+	}
+	sortGrants(c.grants)
+	return c.grants
+}
+
+// latestPart adds the part of one more GPU. Where only GPUs chosen as whole
+// ones would do, one of them is exchanged for another that is whole.
+func (c *chooser) latestPart(q *query, l *capacity) {
+	best, taken := -1, -1
+	for i := range l.gpus {
+		if !c.pass.s.admits(q, l, i) || !c.pass.s.partFits(q, l, i) {
+			continue
+		}
+		if granted(c.grants, i) {
+			taken = i
+		} else if best < 0 || l.gpus[i].since > l.gpus[best].since {
+			best = i
+		}
+	}
+	if best < 0 {
+		for at := range c.grants {
+			if c.grants[at].GPU == taken {
+				c.grants[at].GPU = c.anotherWhole(q, l)
+			}
+		}
+		best = taken
+	}
+	c.grants = append(c.grants, Grant{GPU: best, Milli: q.shape.part, Bytes: q.shape.partBytes(&c.pass.s.GPUs[best])})
+}
+
+func (c *chooser) anotherWhole(q *query, l *capacity) int {
+	for i := range l.gpus {
+		if c.pass.s.admits(q, l, i) && c.pass.s.wholeFits(q, l, i) && !granted(c.grants, i) {
+			return i
+		}
+	}
+	return -1 // not reached: fits counted one more whole GPU than is asked
+}
+
+// sortGrants orders a few grants by position without allocating.
+func sortGrants(list []Grant) {
+	for i := 1; i < len(list); i++ {
+		for k := i; k > 0 && list[k].GPU < list[k-1].GPU; k-- {
+			list[k], list[k-1] = list[k-1], list[k]
+		}
+	}
+}
