@@ -41,9 +41,9 @@ type Account struct {
 	unbounded    bool // nothing bounds what it and its groups have
 	failedShapes int  // for how many of its shapes nothing could be kept
 	place        quotaPlace
-	partly       bool // at a quota at most: one of its waiting GPU jobs is within all of them
-	freeCPU      bool // the same of a job that asks no GPU
-	kept         int  // of how many sizes, the largest, all that waits is not
+	gpuJobOpen   bool // at a quota at most: one of its waiting GPU jobs is within all of them
+	cpuJobOpen   bool // the same of a job that asks no GPU
+	heldSizes    int  // of how many sizes, the largest, all that waits is not
 }
 
 // Member reports whether the account is the group or in it.
@@ -118,7 +118,7 @@ func (a *Account) holds(u *quotaUse, n *amount) bool {
 // cpusLeft is how many CPUs the account's jobs may have beside those that they have.
 func (a *Account) cpusLeft() int {
 	if a.MaxCPUs == 0 {
-		return endless
+		return unlimited
 	}
 	return a.MaxCPUs - a.host.cpus - a.newHost.cpus
 }
@@ -134,7 +134,7 @@ func (a *Account) addPlaced(milli int, h hostShare) {
 }
 
 // called is what a message calls the account.
-func (a *Account) called() job.Message {
+func (a *Account) label() job.Message {
 	if a.UID < 0 {
 		return job.Say("detail/group", a.Name)
 	}

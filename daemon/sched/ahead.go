@@ -139,7 +139,7 @@ func (p *pass) weigh(c *cursor) job.Merits {
 // expected to run for so long. It goes no further than until a moment: who starts later does not
 // start sooner. The two share what neither changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
-	own := &Forecast{s: f.s, believed: f.believed, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
+	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {
 		if w := &own.waiting[i]; w.ID == id {
 			w.shape, w.priority = newShape(r), r.Priority
@@ -154,5 +154,5 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until
 func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)
-	return one.goTo(id, asked) && one.start(id) == f.s.Now
+	return one.runUntilStart(id, asked) && one.start(id) == f.s.Now
 }

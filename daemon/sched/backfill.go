@@ -19,8 +19,8 @@ type backfillReservation struct {
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	before       capacity // the rest, while the pass looks for victims
-	rest         capacity
+	saved        capacity // the rest, while the pass looks for victims
+	spare        capacity
 	then         rank // of the job, at the shadow
 	account      *Account
 	preemptedFor bool // others were told to stop for the job
@@ -74,8 +74,8 @@ func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	if c.bucket.shape.yields {
 		if alone := b.pass.rankAlone(c); alone.yields(&r.then, b.pass.s.Policy.FIFO) {
 			stay := b.pass.s.Policy.Slice
-			if alone.settles = true; !alone.yields(&r.then, b.pass.s.Policy.FIFO) {
-				stay = b.pass.s.Policy.turn(c.entry.Served)
+			if alone.protected = true; !alone.yields(&r.then, b.pass.s.Policy.FIFO) {
+				stay = b.pass.s.Policy.guaranteed(c.entry.Served)
 			}
 			run, late = min(run, stay), min(late, stay)
 		}
@@ -123,10 +123,10 @@ func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity 
 		}
 		for gpu := range b.behind.gpus {
 			if !b.pass.s.owns(q.account, gpu) || b.pass.s.owns(k.account, gpu) {
-				b.behind.gpus[gpu].clampTo(&k.rest.gpus[gpu])
+				b.behind.gpus[gpu].clampTo(&k.spare.gpus[gpu])
 			}
 		}
-		b.behind.hostCapacity.clampTo(&k.rest.hostCapacity)
+		b.behind.hostCapacity.clampTo(&k.spare.hostCapacity)
 	}
 	return &b.behind
 }
@@ -140,7 +140,7 @@ func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	*h = b.room.now.hostCapacity
 	for i := range b.list {
 		if mask&(1<<i) != 0 {
-			h.clampTo(&b.list[i].rest.hostCapacity)
+			h.clampTo(&b.list[i].spare.hostCapacity)
 		}
 	}
 	return h
@@ -203,7 +203,7 @@ func (b *backfill) lookAhead(l *capacity) {
 // goes as expected; nil when there is none. The reservation does not count yet.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
-	if !b.findShadow(q, r, b.ends) {
+	if !b.findStart(q, r, b.ends) {
 		return nil
 	}
 	b.countLate(c, q, r)
@@ -219,16 +219,16 @@ func (b *backfill) newReservation() *backfillReservation {
 	return &b.list[:len(b.list)+1][len(b.list)]
 }
 
-// findShadow moves the rest to the first moment at which the query fits. All that comes
+// findStart moves the rest to the first moment at which the query fits. All that comes
 // back at that moment is in it.
-func (b *backfill) findShadow(q *query, r *backfillReservation, ends []release) bool {
-	r.rest.copyFrom(&b.ahead)
+func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) bool {
+	r.spare.copyFrom(&b.ahead)
 	for i := 0; i < len(ends); {
 		at := ends[i].at
 		for ; i < len(ends) && ends[i].at == at; i++ {
-			r.rest.comeBack(&ends[i])
+			r.spare.comeBack(&ends[i])
 		}
-		if q.at = at; b.room.fits(q, &r.rest) {
+		if q.at = at; b.room.fits(q, &r.spare) {
 			r.at = at
 			return true
 		}
@@ -244,10 +244,10 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	if times == 0 || !b.countUntil(Never) {
 		return
 	}
-	b.findShadow(q, r, b.counted)
+	b.findStart(q, r, b.counted)
 	r.late, r.until = r.at, c.came.Add(time.Duration(times)*c.entry.Expected)
 	b.countUntil(r.until)
-	b.findShadow(q, r, b.counted)
+	b.findStart(q, r, b.counted)
 	r.late = max(r.late, r.at)
 }
 
@@ -281,10 +281,10 @@ func (l *capacity) comeBack(e *release) {
 // come to be short by the slack of shares that were not asked in bytes.
 func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
-	r.rest.take(r.grants, r.host)
+	r.spare.take(r.grants, r.host)
 	if exact {
 		for _, g := range r.grants {
-			r.rest.gpus[g.GPU].mem -= b.pass.s.GPUs[g.GPU].SlackBytes
+			r.spare.gpus[g.GPU].mem -= b.pass.s.GPUs[g.GPU].SlackBytes
 		}
 	}
 	b.list = b.list[:len(b.list)+1]
@@ -298,7 +298,7 @@ func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
 	for i := range b.list {
 		if b.delays(c, &b.list[i]) {
-			b.list[i].rest.take(grants, h)
+			b.list[i].spare.take(grants, h)
 		}
 	}
 	now := b.pass.s.Now
@@ -313,13 +313,13 @@ func (b *backfill) comesBack(e release) {
 // save and restore keep what the reservations leave over as it was, while the pass looks for victims.
 func (b *backfill) save() {
 	for i := range b.list {
-		b.list[i].before.copyFrom(&b.list[i].rest)
+		b.list[i].saved.copyFrom(&b.list[i].spare)
 	}
 }
 
 func (b *backfill) restore() {
 	for i := range b.list {
-		b.list[i].rest.copyFrom(&b.list[i].before)
+		b.list[i].spare.copyFrom(&b.list[i].saved)
 	}
 }
 

@@ -87,9 +87,9 @@ func (p *pass) beginBatches() {
 		var behind, next *bucket
 		for i, b := range g.buckets {
 			if i == 0 || bySize(g.buckets[i-1], b) != 0 {
-				behind, b.turn = next, int32(i)
+				behind, b.sizeRank = next, int32(i)
 			} else {
-				b.turn = g.buckets[i-1].turn
+				b.sizeRank = g.buckets[i-1].sizeRank
 			}
 			b.behind = behind
 			var tail rank
@@ -104,7 +104,7 @@ func (p *pass) beginBatches() {
 // fallBehind moves a job of a batch behind the larger ones, if it is not there by
 // itself.
 func (p *pass) fallBehind(r *rank, b *bucket) {
-	r.turn = b.turn
+	r.sizeRank = b.sizeRank
 	if b.behind == nil || b.behind.tail == nil || r.guarded {
 		return
 	}
@@ -121,7 +121,7 @@ func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	}
 	for _, o := range b.of.buckets {
 		var tail rank
-		if p.ownRank(&tail, o, o.tail); o.turn < b.turn && !tail.guarded {
+		if p.ownRank(&tail, o, o.tail); o.sizeRank < b.sizeRank && !tail.guarded {
 			score = min(score, o.score(tail.since, at))
 		}
 	}

@@ -30,17 +30,17 @@ type hostRoom struct {
 	slots int // jobs that may start
 }
 
-// endless is the room of what is not counted.
-const endless = math.MaxInt64 / 2
+// unlimited is the room of what is not counted.
+const unlimited = math.MaxInt64 / 2
 
 // roomOf is the room of so much, of which 0 is not counted.
 func roomOf(mem int64, cpus, slots int) hostRoom {
-	return hostRoom{hostShare{counted(mem), counted(cpus)}, counted(slots)}
+	return hostRoom{hostShare{orUnlimited(mem), orUnlimited(cpus)}, orUnlimited(slots)}
 }
 
-func counted[T int | int64](n T) T {
+func orUnlimited[T int | int64](n T) T {
 	if n == 0 {
-		return endless
+		return unlimited
 	}
 	return n
 }

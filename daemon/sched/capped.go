@@ -85,25 +85,25 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
-// findPartly finds for whom the pass leaves a GPU job waiting that is within all quotas.
+// findOpen finds for whom the pass leaves a GPU job waiting that is within all quotas.
 // Then larger ones of the account wait with it: would their wait not count while its does, a
 // stream of smaller ones would get ahead of them for ever, and fill up what is left of the quota.
 //
 // Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
 // host memory and CPUs each job asks its own.
-func (p *pass) findPartly() {
+func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
 		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
-		case a.partly: // nothing else is asked of the account then
+		case a.gpuJobOpen: // nothing else is asked of the account then
 		case !a.unbounded && a.capped(&b.shape.amount):
-			if sizes > a.kept && p.leaves(b) {
-				a.kept = sizes
+			if sizes > a.heldSizes && p.leaves(b) {
+				a.heldSizes = sizes
 			}
 		case b.shape.milli > 0:
-			a.partly = p.leaves(b)
+			a.gpuJobOpen = p.leaves(b)
 		default:
-			a.freeCPU = a.freeCPU || p.leaves(b)
+			a.cpuJobOpen = a.cpuJobOpen || p.leaves(b)
 		}
 	}
 }
@@ -130,12 +130,12 @@ func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 		q.beginCounts() // the pass's are running
 	}
 	c.sizes = 0
-	if !fifo && !a.partly {
+	if !fifo && !a.gpuJobOpen {
 		c.sizes = cappedSizes - sort.Search(cappedSizes, func(size int) bool {
 			return a.capped(&amount{milli: smallest(size), quota: smallest(size)})
 		})
-		kept := a.kept
-		if a.freeCPU {
+		kept := a.heldSizes
+		if a.cpuJobOpen {
 			kept = min(kept, cappedSizes-1)
 		}
 		c.sizes = max(c.sizes, kept)

@@ -41,12 +41,12 @@ func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, u
 		if !asked() {
 			return nil, 0, false
 		}
-		c.goOn()
+		c.nextPass()
 	}
 	if !c.enough() && c.passes == c.most {
 		c.course.far = min(c.course.far, c.machine.Now)
 	}
-	return c.closed(), c.course.far, true
+	return c.finished(), c.course.far, true
 }
 
 // Waiting lists the waiting jobs that the forecast is of, in order.
@@ -61,13 +61,13 @@ func (f *Forecast) Waiting() []job.ID {
 func newCourse(of *Forecast, far time.Duration) *future {
 	f := newFuture(of, sampling{1, 2}, maxPasses, &course{far: of.s.Now.Add(far), open: map[job.ID]int{}})
 	for i := range f.machine.Running {
-		f.stay(f.machine.Running[i].ID, i, true)
+		f.beginStay(f.machine.Running[i].ID, i, true)
 	}
 	return f
 }
 
 // stay begins the stay of a job that runs, by its place among these.
-func (f *future) stay(id job.ID, at int, runs bool) {
+func (f *future) beginStay(id job.ID, at int, runs bool) {
 	c := f.course
 	if c == nil || len(f.machine.Running[at].Grants) == 0 {
 		return
@@ -78,9 +78,9 @@ func (f *future) stay(id job.ID, at int, runs bool) {
 	}
 	r, x := &f.machine.Running[at], &f.running[at]
 	s := Stay{Job: id, Grants: r.Grants, From: r.Start, Until: x.ends, Late: x.ends, Runs: runs}
-	if s.Known = r.Stopping || x.believed == nil || x.believed.Known; s.Known && !r.Stopping && x.believed != nil {
+	if s.Known = r.Stopping || x.estimate == nil || x.estimate.Known; s.Known && !r.Stopping && x.estimate != nil {
 		ran := r.Served + r.ran(f.machine.Now)
-		late := f.machine.Now.Add(x.believed.Late(ran) - ran).Add(time.Duration(max(r.Still, f.machine.Now) - f.machine.Now))
+		late := f.machine.Now.Add(x.estimate.Late(ran) - ran).Add(time.Duration(max(r.Still, f.machine.Now) - f.machine.Now))
 		s.Late = max(s.Until, min(late, x.limit))
 	}
 	c.open[r.ID] = len(c.stays)
@@ -88,7 +88,7 @@ func (f *future) stay(id job.ID, at int, runs bool) {
 }
 
 // leave ends the stay of a job.
-func (f *future) leave(id job.ID) {
+func (f *future) endStay(id job.ID) {
 	if f.course == nil {
 		return
 	}
@@ -102,9 +102,9 @@ func (f *future) leave(id job.ID) {
 }
 
 // closed are the stays, those that go on with the ends that are foreseen.
-func (f *future) closed() []Stay {
+func (f *future) finished() []Stay {
 	for i := range f.machine.Running {
-		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].left {
+		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].requeues {
 			f.course.stays[at].Until, f.course.stays[at].Late = f.running[i].ends, f.running[i].ends
 		}
 	}

@@ -128,7 +128,7 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	}
 	if ahead := p.limits.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
 		why = append(why, job.Reason{
-			Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: ahead.hold.id, Detail: ahead.quotas.called(),
+			Code: job.ReasonQuotaKept, GPU: job.NoGPU, Job: ahead.hold.id, Detail: ahead.quotas.label(),
 		})
 	}
 	return why
@@ -139,11 +139,11 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
-		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.called(), Need: need, Have: have})
+		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: q.label(), Need: need, Have: have})
 	}
 	lacks := func(code job.ReasonCode, q *Account, need, has, most int64, spelled func(int64) any) {
 		left := max(0, most-has)
-		of := job.Say("detail/quota-left", q.called(), spelled(left), spelled(most))
+		of := job.Say("detail/quota-left", q.label(), spelled(left), spelled(most))
 		why = append(why, job.Reason{Code: code, GPU: job.NoGPU, Detail: of, Need: need, Have: left})
 	}
 	if a.Barred != "" {

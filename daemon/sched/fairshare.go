@@ -101,8 +101,8 @@ func (p *pass) enter(a *Account, top *sums) {
 func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.beginCounts()
 	a.entered, a.over, a.failedShapes = true, false, 0
-	a.place, a.kept = quotaPlace{}, 0
-	a.partly, a.freeCPU = false, false
+	a.place, a.heldSizes = quotaPlace{}, 0
+	a.gpuJobOpen, a.cpuJobOpen = false, false
 	a.used, a.within = 0, sums{}
 	if half > 0 {
 		a.used = int64(a.Used(now, half) / time.Millisecond)

@@ -19,13 +19,13 @@ const manyFutures = 19
 // as it has been asked for, and needs neither the planner nor anything else that goes on
 // meanwhile. It must be used by one goroutine at a time.
 type Forecast struct {
-	s        Snapshot
-	waiting  []waitingCopy
-	believed map[job.ID]*predict.Estimate
-	futures  []*future
-	course   *future // see Course; nil: not asked for
-	until    Instant // it goes no further; 0: as far as forecasts do
-	width    int     // see Planner.maxFailedShapes
+	s         Snapshot
+	waiting   []waitingCopy
+	estimates map[job.ID]*predict.Estimate
+	futures   []*future
+	course    *future // see Course; nil: not asked for
+	until     Instant // it goes no further; 0: as far as forecasts do
+	width     int     // see Planner.maxFailedShapes
 }
 
 // waitingCopy is a waiting job with what its bucket says of it.
@@ -39,26 +39,26 @@ type waitingCopy struct {
 // making the passes to come. Jobs run for as long as it is believed of them, or for as long as
 // expected where nothing is. Jobs that never fit by themselves are left out, and those that only
 // the load of a GPU keeps waiting. To make it costs about as much as a pass.
-func (p *Planner) Forecast(s *Snapshot, q *Queue, believed func(job.ID) *predict.Estimate) *Forecast {
+func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
-	f := &Forecast{s: c.snapshot(s), believed: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
+	f := &Forecast{s: c.snapshot(s), estimates: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
 	for _, id := range p.Ordered(s, q, maxForecast) {
 		e := q.entries[id]
 		f.waiting = append(f.waiting, waitingCopy{c.waiting(e.waiting()), e.bucket.shape.like(), e.bucket.priority})
-		f.believe(id, believed)
+		f.keepEstimate(id, estimateOf)
 	}
 	for i := range s.Running {
-		f.believe(s.Running[i].ID, believed)
+		f.keepEstimate(s.Running[i].ID, estimateOf)
 	}
 	return f
 }
 
-func (f *Forecast) believe(id job.ID, believed func(job.ID) *predict.Estimate) {
-	if believed == nil {
+func (f *Forecast) keepEstimate(id job.ID, estimateOf func(job.ID) *predict.Estimate) {
+	if estimateOf == nil {
 		return
 	}
-	if e := believed(id); e != nil {
-		f.believed[id] = e
+	if e := estimateOf(id); e != nil {
+		f.estimates[id] = e
 	}
 }
 
@@ -76,7 +76,7 @@ type Range struct {
 func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
 	f.begin()
 	for _, one := range f.futures {
-		if !one.goTo(id, asked) {
+		if !one.runUntilStart(id, asked) {
 			return false
 		}
 	}
@@ -111,7 +111,7 @@ func (f *Forecast) Start(id job.ID) Range {
 // end before it for all that is known.
 func (f *Forecast) fixed(at Instant) bool {
 	for i := range f.s.Running {
-		if e := f.believed[f.s.Running[i].ID]; e != nil && !e.Known {
+		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
 			return false
 		}
 	}
@@ -142,7 +142,7 @@ func (f *Forecast) begin() {
 		return
 	}
 	n := 1
-	for _, e := range f.believed {
+	for _, e := range f.estimates {
 		if e.Spread > 0 {
 			n = manyFutures
 		}

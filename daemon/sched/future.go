@@ -11,37 +11,37 @@ import (
 // future is the passes to come in one of several futures, carried out on copies: the machine,
 // the queue's first jobs, their accounts and throttles.
 type future struct {
-	planner  *Planner
-	copies   copies
-	sampling sampling
-	begun    Instant
-	machine  Snapshot // as it is in this future by now
-	queue    *Queue
-	passes   int  // made so far
-	most     int  // that are made
-	over     bool // more would tell nothing
-	freed    bool // what would run for ever was ended: when anything starts is not known any more
-	running  []fate
-	arrays   map[*Throttle]job.ID
-	wanted   map[job.ID]bool              // jobs whose start is not known yet
-	starts   map[job.ID]Instant           // Never: once what would run for ever ends
-	believed map[job.ID]*predict.Estimate // the forecast's
-	ofTasks  map[job.ID]*predict.Estimate // of tasks that begin here
-	runTimes map[job.ID]time.Duration
-	tasks    job.ID  // the last id given to a task; they count down from 0
-	course   *course // nil: only starts are asked for
-	until    Instant // the forecast's
+	planner   *Planner
+	copies    copies
+	sampling  sampling
+	begun     Instant
+	machine   Snapshot // as it is in this future by now
+	queue     *Queue
+	passes    int  // made so far
+	most      int  // that are made
+	over      bool // more would tell nothing
+	freed     bool // what would run for ever was ended: when anything starts is not known any more
+	running   []fate
+	arrays    map[*Throttle]job.ID
+	wanted    map[job.ID]bool              // jobs whose start is not known yet
+	starts    map[job.ID]Instant           // Never: once what would run for ever ends
+	estimates map[job.ID]*predict.Estimate // the forecast's
+	ofTasks   map[job.ID]*predict.Estimate // of tasks that begin here
+	runTimes  map[job.ID]time.Duration
+	tasks     job.ID  // the last id given to a task; they count down from 0
+	course    *course // nil: only starts are asked for
+	until     Instant // the forecast's
 }
 
 // fate is what a running job is besides, by its position in the snapshot.
 type fate struct {
 	ends     Instant // where Running.End is when that is expected
 	limit    Instant // when it ends at the latest
-	believed *predict.Estimate
+	estimate *predict.Estimate
 	shape    *resourceShape // nil: it does not return to the queue
 	throttle *Throttle
 	batch    string
-	left     bool // it makes room, and goes back to the queue
+	requeues bool // it makes room, and goes back to the queue
 }
 
 // newFuture returns one of the futures of what a forecast copied.
@@ -49,13 +49,13 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	f := &future{
 		planner: NewPlanner(), copies: newCopies(), sampling: one, begun: of.s.Now, queue: NewQueue(),
 		arrays: map[*Throttle]job.ID{}, wanted: map[job.ID]bool{}, starts: map[job.ID]Instant{},
-		most: most, believed: of.believed, ofTasks: map[job.ID]*predict.Estimate{}, runTimes: map[job.ID]time.Duration{},
+		most: most, estimates: of.estimates, ofTasks: map[job.ID]*predict.Estimate{}, runTimes: map[job.ID]time.Duration{},
 		course: record, until: of.until,
 	}
 	f.planner.maxFailedShapes = of.width
 	f.machine = f.copies.snapshot(&of.s)
 	for i := range f.machine.Running {
-		f.running = append(f.running, f.goesOn(&f.machine.Running[i]))
+		f.running = append(f.running, f.fateOf(&f.machine.Running[i]))
 	}
 	for i := range of.waiting {
 		f.enter(&of.waiting[i])
@@ -64,17 +64,17 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 }
 
 // goesOn says how a running job goes on.
-func (f *future) goesOn(r *Running) fate {
-	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, believed: f.believed[r.ID]}
+func (f *future) fateOf(r *Running) fate {
+	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, estimate: f.estimates[r.ID]}
 	if r.Request != nil && r.Preemptible {
-		x.shape, x.left = newShape(r.Request), r.Stopping
+		x.shape, x.requeues = newShape(r.Request), r.Stopping
 	}
 	if r.Request != nil && r.Request.TimeLimit > 0 {
 		x.limit = max(f.begun, r.Start.Add(r.Rested+r.Request.TimeLimit.Duration()))
 	}
 	if !r.Stopping {
-		f.decide(r, &x)
-		x.rest(max(r.Still, f.begun) - f.begun)
+		f.setEnd(r, &x)
+		x.postpone(max(r.Still, f.begun) - f.begun)
 	}
 	r.Request, r.Throttle = nil, nil
 	return x
@@ -121,7 +121,7 @@ func (f *future) place(x *Placement) {
 	}
 	if e.Count > 1 {
 		f.tasks--
-		r.ID, f.ofTasks[f.tasks] = f.tasks, f.believed[e.ID]
+		r.ID, f.ofTasks[f.tasks] = f.tasks, f.estimates[e.ID]
 	}
 	r.Late = f.machine.Now.Add(e.Late - e.Served)
 	f.count(&r, 1)
@@ -129,9 +129,9 @@ func (f *future) place(x *Placement) {
 		e.Throttle.Left--
 	}
 	f.run(&r, fate{shape: b.shape, throttle: e.Throttle, batch: b.batch})
-	f.stay(e.ID, len(f.machine.Running)-1, false)
+	f.beginStay(e.ID, len(f.machine.Running)-1, false)
 	if f.queue.Take(e.ID); f.queue.Has(e.ID) {
-		f.turn(e)
+		f.nextTask(e)
 	}
 }
 
@@ -143,16 +143,16 @@ func (f *future) run(r *Running, x fate) {
 	}
 	r.End = min(f.machine.Now.Add(predict.Remaining(r.Expected, r.Served)), x.limit)
 	r.Late = min(r.Late, x.limit)
-	if x.believed = f.believed[r.ID]; r.ID < 0 {
-		x.believed = f.ofTasks[r.ID]
+	if x.estimate = f.estimates[r.ID]; r.ID < 0 {
+		x.estimate = f.ofTasks[r.ID]
 	}
 	x.ends = r.End
-	f.decide(r, &x)
+	f.setEnd(r, &x)
 	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
 // turn lets the next task of an array wait from now on.
-func (f *future) turn(e *entry) {
+func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
 	}
@@ -206,7 +206,7 @@ func (f *future) move(at Instant) {
 	}
 	for i := 0; i < len(f.machine.Running); {
 		if f.running[i].ends > at {
-			f.outlast(&f.machine.Running[i], &f.running[i])
+			f.extendEnd(&f.machine.Running[i], &f.running[i])
 			i++
 			continue
 		}
@@ -219,20 +219,20 @@ func (f *future) move(at Instant) {
 // end takes a job off the machine; one that made room waits again.
 func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
-	f.leave(r.ID)
+	f.endStay(r.ID)
 	if t := x.throttle; t != nil {
 		if t.Left++; t.Left == 1 {
 			if e := f.queue.entries[f.arrays[t]]; e != nil {
-				f.turn(e)
+				f.nextTask(e)
 			}
 		}
 	}
-	if !x.left {
+	if !x.requeues {
 		return
 	}
 	served, late := r.Served+r.ran(f.machine.Now), time.Duration(0)
-	if x.believed != nil {
-		late = x.believed.Late(served)
+	if x.estimate != nil {
+		late = x.estimate.Late(served)
 	}
 	f.queue.push(Waiting{
 		ID: r.ID, Account: r.Account, Since: r.Since.Add(time.Duration(f.machine.Now - r.Start)),

@@ -41,16 +41,16 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	}
 	for q := range a.quotas {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
-			return job.Refuse("never/quota", wish(r), q.called(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota", wish(r), q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
-			return job.Refuse("never/quota-part", job.Wish{GPUs: job.GPUs(r.QuotaMilli())}, q.called(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota-part", job.Wish{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMem > 0 && r.MemBytes > q.MaxMem {
-			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.called(), job.Size(q.MaxMem))
+			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.label(), job.Size(q.MaxMem))
 		}
 		if q.MaxCPUs > 0 && r.CPUs > q.MaxCPUs {
-			return job.Refuse("never/quota-cpus", job.CPUs(r.CPUs), q.called(), job.CPUs(q.MaxCPUs))
+			return job.Refuse("never/quota-cpus", job.CPUs(r.CPUs), q.label(), job.CPUs(q.MaxCPUs))
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (w *walk) head(n int) []job.ID {
 		if c.entry = c.entry.next; c.entry != nil {
 			w.pass.rank(&c.rank, c.bucket, c.entry)
 		}
-		w.fit.settle(c.entry != nil)
+		w.fit.reinsert(c.entry != nil)
 	}
 	return ids
 }

@@ -9,21 +9,21 @@ import (
 
 // rank is a job's place in the order of the rules (package doc).
 type rank struct {
-	level   int64 // the priority's
-	score   float64
-	since   Instant
-	lead    job.ID  // whose score and since that are: its own, or those of one of its batch
-	came    Instant // its own since
-	id      job.ID
-	turn    int32 // in its batch
-	milli   int32 // of GPUs, which the order does not look at
-	most    bool  // it asks more than half of the GPUs in service that could serve it
-	guarded bool
-	settles bool         // it goes on after a stop, and has not had its turn
-	again   bool         // it ran before, and waits to go on
-	owed    bool         // others were stopped for it, and it has not started
-	program predict.Kind // user, size and program, without the words of the command
-	untried bool         // too few of its kind have ended to know how long they run
+	level     int64 // the priority's
+	score     float64
+	since     Instant
+	lead      job.ID  // whose score and since that are: its own, or those of one of its batch
+	came      Instant // its own since
+	id        job.ID
+	sizeRank  int32 // in its batch
+	milli     int32 // of GPUs, which the order does not look at
+	wide      bool  // it asks more than half of the GPUs in service that could serve it
+	guarded   bool
+	protected bool         // it goes on after a stop, and has not had its turn
+	ranBefore bool         // it ran before, and waits to go on
+	owed      bool         // others were stopped for it, and it has not started
+	program   predict.Kind // user, size and program, without the words of the command
+	untried   bool         // too few of its kind have ended to know how long they run
 }
 
 // level is a priority as one number: by class, and then by its number.
@@ -44,8 +44,8 @@ func (r *rank) before(o *rank) bool {
 		return r.since < o.since
 	case r.lead != o.lead:
 		return r.lead < o.lead
-	case r.turn != o.turn: // both are of the batch of their lead
-		return r.turn < o.turn
+	case r.sizeRank != o.sizeRank: // both are of the batch of their lead
+		return r.sizeRank < o.sizeRank
 	case r.came != o.came:
 		return r.came < o.came
 	}
@@ -61,7 +61,7 @@ func (p *pass) rank(r *rank, b *bucket, e *entry) {
 
 // ownRank is the rank that a job has by itself. Under FIFO all scores are 0.
 func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
-	r.level, r.milli, r.turn = b.level, int32(b.shape.milli), 0
+	r.level, r.milli, r.sizeRank = b.level, int32(b.shape.milli), 0
 	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
 	r.came = r.since
 	if p.s.Policy.FIFO {
@@ -69,10 +69,10 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	}
 	r.guarded = p.guards(r.since)
 	p.open(b.shape.footprint)
-	r.most = 2*b.shape.milli > job.WholeGPU*b.shape.inService
+	r.wide = 2*b.shape.milli > job.WholeGPU*b.shape.inService
 	r.owed = b.owed
 	r.score = b.score(r.since, p.s.Now)
-	r.again, r.program, r.untried = b.again, b.program, b.untried
+	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
 // guards reports whether a job that has waited since then goes first.
@@ -108,7 +108,7 @@ func (p *pass) runningRank(r *Running) rank {
 		}
 		out.score = 1 + r.Account.factor*float64(waited)/float64(max(effort, time.Second))
 		out.program, out.untried = r.Program, r.Untried
-		out.settles = time.Duration(p.s.Now-r.Start) < p.s.Policy.turn(r.Served)
+		out.protected = time.Duration(p.s.Now-r.Start) < p.s.Policy.guaranteed(r.Served)
 	}
 	return out
 }

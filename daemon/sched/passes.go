@@ -25,20 +25,20 @@ func (f *future) start(id job.ID) Instant {
 	return Never
 }
 
-// goTo makes passes until the job starts, if it is among the first, while that is asked for,
+// runUntilStart makes passes until the job starts, if it is among the first, while that is asked for,
 // which it returns.
-func (f *future) goTo(id job.ID, asked func() bool) bool {
+func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
 	for f.wanted[id] && !f.over {
 		if !asked() {
 			return false
 		}
-		f.goOn()
+		f.nextPass()
 	}
 	return true
 }
 
-// goOn makes the next pass.
-func (f *future) goOn() {
+// nextPass makes the next pass.
+func (f *future) nextPass() {
 	plan := f.planner.Plan(&f.machine, f.queue)
 	f.passes++
 	f.carryOut(plan)
@@ -97,7 +97,7 @@ func (f *future) carryOut(plan *Plan) {
 		r := &f.machine.Running[at]
 		r.Stopping, r.End, r.Late = true, f.machine.Now.Add(r.Notice), 0
 		f.running[at].ends = r.End
-		f.running[at].left = f.running[at].shape != nil
+		f.running[at].requeues = f.running[at].shape != nil
 		f.owe(v.For)
 	}
 	for i := range plan.Place {

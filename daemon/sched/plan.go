@@ -49,7 +49,7 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
 	p.preempt()
-	p.pass.findPartly()
+	p.pass.findOpen()
 	p.limits.resetThrottles()
 	p.wake()
 	return &p.out
@@ -144,11 +144,11 @@ func (p *Planner) refuse() {
 	case c.capped(&p.room):
 		p.walk.blocked.pop()
 	case !c.open(): // another job of its array was faster
-		p.walk.blocked.settle(p.pass.seek(c))
+		p.walk.blocked.reinsert(p.pass.seek(c))
 	case p.limits.behindOwn(c).hold != nil:
 		p.walk.blocked.pop()
 	case p.reserve(c):
-		p.walk.blocked.settle(p.pass.next(c))
+		p.walk.blocked.reinsert(p.pass.next(c))
 	default:
 		p.walk.blocked.pop()
 		p.giveUp(c.bucket)
@@ -180,7 +180,7 @@ func (p *Planner) tryFirst() {
 		return
 	}
 	if !c.open() { // another job of its array was faster
-		p.walk.fit.settle(p.pass.seek(c))
+		p.walk.fit.reinsert(p.pass.seek(c))
 		return
 	}
 	mask := p.backfill.delayed(c)
@@ -193,9 +193,9 @@ func (p *Planner) tryFirst() {
 			return
 		}
 		p.placeBehind(c, mask, ahead.cpus)
-		p.walk.fit.settle(p.pass.seek(c))
+		p.walk.fit.reinsert(p.pass.seek(c))
 	case c.bucket.shape.yields:
-		p.walk.fit.settle(p.passOver(c))
+		p.walk.fit.reinsert(p.passOver(c))
 	default:
 		p.block(c)
 		if p.walk.fit.drop() {
@@ -290,7 +290,7 @@ func (p *Planner) reserve(c *cursor) bool {
 	if r == nil {
 		return false
 	}
-	p.backfill.keep(r, p.stored(p.choice.chooseLatest(&q, &r.rest)), c.bucket.shape.gpuMem > 0)
+	p.backfill.keep(r, p.stored(p.choice.chooseLatest(&q, &r.spare)), c.bucket.shape.gpuMem > 0)
 	p.out.Backfill = append(p.out.Backfill, BackfillReservation{Job: r.id, At: r.at})
 	p.limits.hold(c, r.at)
 	return true

@@ -379,7 +379,7 @@ func TestExampleOfThresholds(t *testing.T) {
 	page := readPolicy(t)
 	page.shows(rows...)
 	page.says("none more than %d times the job's", togetherAbove)
-	turn := (&Policy{Slice: 30 * minute}).turn(time.Hour)
+	turn := (&Policy{Slice: 30 * minute}).guaranteed(time.Hour)
 	if turn != 2*time.Hour {
 		t.Errorf("a turn is %s", turn)
 	}

@@ -19,16 +19,16 @@ func preemptionThreshold(victim, milli int32) float64 {
 	return 1 + float64(bits.Len(uint(victim/milli))-1)/2
 }
 
-// turnSlices is for how many slices a job that was stopped runs, once it goes on, until it is
+// guaranteedSlices is for how many slices a job that was stopped runs, once it goes on, until it is
 // stopped again for one of its class and number that is no wider, or asks no more than half
 // of the GPUs: such a one can mostly be served beside those that have their turn.
-const turnSlices = 4
+const guaranteedSlices = 4
 
 // turn is for how long a job runs until then that has run for so long before: a slice at least,
 // and no more than so many times what it had run, so that nobody gains by having a job queued again
 // that has only begun.
-func (p *Policy) turn(served time.Duration) time.Duration {
-	return max(p.Slice, turnSlices*min(served, p.Slice))
+func (p *Policy) guaranteed(served time.Duration) time.Duration {
+	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
 // lateDivisor is the part of a slice for which a job rather waits than has one
@@ -60,10 +60,10 @@ func (p *Planner) preempt() {
 		some := p.victims.anyYields(&c.rank)
 		if some {
 			tries++
-		} else if !c.again {
+		} else if !c.ranBefore {
 			break
 		}
-		p.walk.blocked.settle(some && p.victims.stopFor(c) && p.pass.next(c))
+		p.walk.blocked.reinsert(some && p.victims.stopFor(c) && p.pass.next(c))
 	}
 	p.backfill.restore()
 	p.out.Preempt = p.victims.stops
@@ -96,7 +96,7 @@ func (p *Planner) firstLeft() *cursor {
 		case c.capped(&p.room):
 			blocked.pop()
 		case !c.open(): // another job of its array was faster
-			blocked.settle(p.pass.seek(c))
+			blocked.reinsert(p.pass.seek(c))
 		case p.limits.behindOwn(c).hold != nil:
 			blocked.pop()
 		default:
@@ -203,7 +203,7 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 		return v.level < r.level
 	case v.guarded || r.guarded:
 		return !v.guarded
-	case (v.settles || r.again) && (r.milli <= v.milli || !r.most):
+	case (v.protected || r.ranBefore) && (r.milli <= v.milli || !r.wide):
 		return false
 	case v.program != (predict.Kind{}) && v.program == r.program && (v.untried || r.untried):
 		return false
@@ -301,7 +301,7 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	}
 	for i := range vs.backfill.list {
 		if r.goneBy(vs.backfill.list[i].until) > vs.backfill.list[i].at {
-			move(&vs.backfill.list[i].rest)
+			move(&vs.backfill.list[i].spare)
 		}
 	}
 }
@@ -326,7 +326,7 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 		case k.id == c.entry.ID:
 			k.preemptedFor = true
 		case vs.backfill.delays(c, k):
-			k.rest.take(grants, sh.hostShare)
+			k.spare.take(grants, sh.hostShare)
 		}
 	}
 	vs.limits.give(c, sh.hostShare)

@@ -94,18 +94,18 @@ func (e *entry) startedBy(pass uint64) int {
 // bucketKey is what the jobs of a bucket have in common. Their order among
 // themselves never changes: it is by Since, less what is capped, and id.
 type bucketKey struct {
-	account  *Account
-	shape    *resourceShape
-	log      int
-	lateLog  int // of Late; not less than log
-	priority job.Priority
-	batch    string
-	owed     bool
-	extent   extent        // in a batch
-	effort   time.Duration // of jobs that may be stopped for others, rounded up
-	program  predict.Kind
-	untried  bool
-	again    bool // they ran before
+	account   *Account
+	shape     *resourceShape
+	log       int
+	lateLog   int // of Late; not less than log
+	priority  job.Priority
+	batch     string
+	owed      bool
+	extent    extent        // in a batch
+	effort    time.Duration // of jobs that may be stopped for others, rounded up
+	program   predict.Kind
+	untried   bool
+	ranBefore bool // they ran before
 }
 
 // bucket is a list of jobs that differ in nothing but Since and id.
@@ -122,9 +122,9 @@ type bucket struct {
 	skips   []*entry // the first of each height, from 1
 	at      int      // in Queue.buckets
 
-	of     *batch  // nil: none
-	turn   int32   // of its size in the batch
-	behind *bucket // the tail of which the jobs do not go before; nil: none
+	of       *batch  // nil: none
+	sizeRank int32   // of its size in the batch
+	behind   *bucket // the tail of which the jobs do not go before; nil: none
 }
 
 // Queue holds the jobs that may start as soon as they fit. Push and Remove
@@ -209,7 +209,7 @@ func keyOf(w *Waiting, sh *resourceShape, priority job.Priority) bucketKey {
 		key.extent = extentOf(sh.milli, w.Expected)
 	}
 	if key.effort = time.Second << key.log; sh.yields {
-		key.program, key.untried, key.again = w.Program, w.Untried, w.Served > 0
+		key.program, key.untried, key.ranBefore = w.Program, w.Untried, w.Served > 0
 		if w.Effort > 0 {
 			key.effort = halfOctave(w.Effort)
 		}

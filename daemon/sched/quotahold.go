@@ -85,7 +85,7 @@ func (m *limits) begin() { m.given = m.given[:0] }
 // behindOwn says what the jobs of its own account or group ahead of the job at the cursor
 // mean for it.
 func (m *limits) behindOwn(c *cursor) ownJobsAhead {
-	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: endless}
+	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: unlimited}
 	for q := range c.bucket.account.quotas {
 		ahead := m.aheadIn(q, c, ends)
 		if ahead.cpus = min(ahead.cpus, all.cpus); ahead.hold != nil {
@@ -99,7 +99,7 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 // aheadIn is behindOwn for the quotas of one account or group. The job at the cursor would have
 // ended by ends.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
-	ahead := ownJobsAhead{cpus: endless}
+	ahead := ownJobsAhead{cpus: unlimited}
 	if !q.bounded() {
 		return ahead
 	}

@@ -35,31 +35,31 @@ func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time
 
 // decide says when a job that runs ends, where something is believed of it: never, where nothing
 // is known of jobs like it and it has no limit.
-func (f *future) decide(r *Running, x *fate) {
+func (f *future) setEnd(r *Running, x *fate) {
 	switch {
-	case x.believed == nil:
-	case !x.believed.Known:
+	case x.estimate == nil:
+	case !x.estimate.Known:
 		x.ends = x.limit
 	case f.course != nil: // as expected
 	default:
 		ran := r.Served + r.ran(f.machine.Now)
-		left := f.runTime(r.ID, x.believed, ran) - ran
+		left := f.runTime(r.ID, x.estimate, ran) - ran
 		x.ends = min(f.machine.Now.Add(max(0, left)), x.limit)
 	}
 }
 
 // rest puts off the end of a job that stands still for so long.
-func (x *fate) rest(d Instant) {
+func (x *fate) postpone(d Instant) {
 	x.ends, x.limit = x.ends.Add(time.Duration(d)), x.limit.Add(time.Duration(d))
 }
 
 // outlast has a job be expected to run on that has run for longer than was expected of it.
-func (f *future) outlast(r *Running, x *fate) {
-	if r.End > f.machine.Now || x.believed == nil {
+func (f *future) extendEnd(r *Running, x *fate) {
+	if r.End > f.machine.Now || x.estimate == nil {
 		return
 	}
 	ran := r.Served + r.ran(f.machine.Now)
-	r.Expected = x.believed.Total(ran)
+	r.Expected = x.estimate.Total(ran)
 	r.End = min(f.machine.Now.Add(r.Expected-ran), x.limit)
-	r.Late = min(f.machine.Now.Add(x.believed.Late(ran)-ran), x.limit)
+	r.Late = min(f.machine.Now.Add(x.estimate.Late(ran)-ran), x.limit)
 }

@@ -86,7 +86,7 @@ func (h *heap) sift(stays func(*cursor) bool) {
 
 // settle moves the first to where it belongs after its cursor has moved on, or takes it off
 // where its bucket has no more jobs.
-func (h *heap) settle(more bool) {
+func (h *heap) reinsert(more bool) {
 	if !more {
 		h.pop()
 		return
