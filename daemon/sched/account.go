@@ -7,20 +7,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Account is a user or a group: what it runs, what it has used and what it may
-// have. Whoever makes it keeps the counts of what runs up to date by Start and
-// Finish (usage.go).
+// Account is a user or a group: what its jobs have, what they have used and what they may have. The
+// owner of an Account calls Start and Finish (usage.go) as jobs come and go.
 type Account struct {
 	UID    int    // -1 for a group
-	Name   string // for people
+	Name   string // for messages
 	Groups []*Account
 
-	MaxMilli int           // of running jobs; 0: no bound
-	MaxJobs  int           // running; 0: no bound
-	MaxMem   int64         // host memory of running jobs; 0: no bound
-	MaxCPUs  int           // of running jobs; 0: no bound
-	MaxUsage time.Duration // of decayed GPU time; 0: no bound
-	Share    int           // weight in fair share; 0 is 1 for a user, and for a group none: it does not count
+	MaxMilli int           // GPUs of running jobs; 0: no limit
+	MaxJobs  int           // running jobs; 0: no limit
+	MaxMem   int64         // host memory of running jobs; 0: no limit
+	MaxCPUs  int           // of running jobs; 0: no limit
+	MaxUsage time.Duration // decayed GPU time; 0: no limit
+	Share    int           // weight in fair share; 0 means 1 for a user; a group with 0 takes no part
 	Barred   string        // why none of its jobs may start; "": they may
 
 	Jobs  int // running
@@ -30,28 +29,28 @@ type Account struct {
 	usage usage
 	clock cappedClock
 
-	entered bool    // into the pass, of which the following are
+	entered bool    // into the current pass; the fields below hold for that pass
 	used    int64   // decayed, in milliseconds of a GPU
-	within  sums    // of a group: of its active members
-	factor  float64 // of this pass
+	within  sums    // the sums over a group's active members
+	factor  float64 // fair-share factor
 	newJobs,
 	newMilli int // given out by this pass
 	newHost      hostShare
 	over         bool // its GPU time is used up
-	unbounded    bool // nothing bounds what it and its groups have
-	failedShapes int  // for how many of its shapes nothing could be kept
+	unbounded    bool // no quota of its own or of its groups applies
+	failedShapes int  // number of its shapes for which no GPUs could be reserved
 	place        quotaPlace
-	gpuJobOpen   bool // at a quota at most: one of its waiting GPU jobs is within all of them
-	cpuJobOpen   bool // the same of a job that asks no GPU
-	heldSizes    int  // of how many sizes, the largest, all that waits is not
+	gpuJobOpen   bool // a waiting GPU job of this account is within all quotas
+	cpuJobOpen   bool // the same for a job without GPUs
+	heldSizes    int  // number of sizes, from the largest down, that quotas hold back entirely
 }
 
-// Member reports whether the account is the group or in it.
+// member reports whether the account is the group or belongs to it.
 func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
 
-// quotas yields whose quotas the jobs of the account count in: its own and its groups'.
+// quotas yields the accounts whose quotas apply to the account's jobs: itself and its groups.
 func (a *Account) quotas(yield func(*Account) bool) {
 	if !yield(a) {
 		return
@@ -63,8 +62,8 @@ func (a *Account) quotas(yield func(*Account) bool) {
 	}
 }
 
-// capped reports whether the account or one of its groups may not start a job of
-// this amount.
+// capped reports whether a quota of the account or of one of its groups refuses a job of this
+// amount.
 func (a *Account) capped(n *amount) bool {
 	for q := range a.quotas {
 		if q.full(n) {
@@ -78,21 +77,21 @@ func (a *Account) full(n *amount) bool {
 	return a.over && n.milli > 0 || !a.holds(a.inUse(), n)
 }
 
-// running is what the account's running jobs count for in its quotas.
+// running returns what the account's running jobs count for in its quotas.
 func (a *Account) running() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
 
-// inUse is the same with what the pass gave out.
+// inUse is running plus what the pass gave out.
 func (a *Account) inUse() *quotaUse {
 	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
-// bounded reports whether the account has quotas of what it has at once.
+// bounded reports whether the account has a quota on what runs at once.
 func (a *Account) bounded() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
 }
 
-// isUnbounded reports whether no job of the account is kept back, whatever the pass gives out.
+// isUnbounded reports whether no quota can refuse a job of the account during this pass.
 func (a *Account) isUnbounded() bool {
 	for q := range a.quotas {
 		if q.over || q.bounded() {
@@ -102,7 +101,7 @@ func (a *Account) isUnbounded() bool {
 	return a.Barred == ""
 }
 
-// holds reports whether the quotas leave room for a job of this amount beside such use.
+// holds reports whether the quotas allow a job of this amount on top of the given use.
 func (a *Account) holds(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:
@@ -115,7 +114,7 @@ func (a *Account) holds(u *quotaUse, n *amount) bool {
 	return a.MaxMilli == 0 || n.milli == 0 || u.milli+n.quota <= a.MaxMilli
 }
 
-// cpusLeft is how many CPUs the account's jobs may have beside those that they have.
+// cpusLeft returns the number of CPUs that the account's quota leaves for further jobs.
 func (a *Account) cpusLeft() int {
 	if a.MaxCPUs == 0 {
 		return unlimited
@@ -123,7 +122,7 @@ func (a *Account) cpusLeft() int {
 	return a.MaxCPUs - a.host.cpus - a.newHost.cpus
 }
 
-// addPlaced counts a job that the pass gives to the account.
+// addPlaced counts a job that the pass starts for the account.
 func (a *Account) addPlaced(milli int, h hostShare) {
 	for q := range a.quotas {
 		q.newJobs++
@@ -133,7 +132,7 @@ func (a *Account) addPlaced(milli int, h hostShare) {
 	}
 }
 
-// called is what a message calls the account.
+// label returns the account's name in messages.
 func (a *Account) label() job.Message {
 	if a.UID < 0 {
 		return job.Say("detail/group", a.Name)

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// notice is how long before a reservation of an administrator its GPUs take no
-// more jobs that have no time limit.
+// notice is the time before an advance reservation during which its GPUs take no more jobs without
+// a time limit.
 const notice = 24 * time.Hour
 
-// advanceReservationFor returns the reservation that keeps the GPU from the query's
-// account: one that the job could run into by its time limit.
+// advanceReservationFor returns the advance reservation for other accounts that keeps the GPU from
+// the query's job: one that the job could run into by its time limit. It returns nil if there is
+// none.
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
@@ -21,7 +22,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// overlaps reports whether a job of the time limit, started then, could run into it.
+// overlaps reports whether a job with this time limit that starts at the moment could run into the
+// reservation.
 func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice
@@ -33,7 +35,7 @@ func (r *AdvanceReservation) allows(a *Account) bool {
 	return slices.Contains(r.UIDs, a.UID) || slices.ContainsFunc(r.Groups, a.member)
 }
 
-// owns reports whether an administrator reserved the GPU for the account now.
+// owns reports whether an advance reservation gives the GPU to the account now.
 func (s *Snapshot) owns(a *Account, gpu int) bool {
 	for i := range s.Reserved {
 		if r := &s.Reserved[i]; r.GPUs[gpu] && r.From <= s.Now && s.Now < r.To && r.allows(a) {

@@ -8,16 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead is a waiting job that goes before another, and by what.
+// Ahead is a waiting job that goes before another one, with the reason.
 type Ahead struct {
 	ID       job.ID
 	Cause    job.AheadCause
 	Its, Own job.Merits
 }
 
-// Ahead lists the first of the waiting jobs that go before one that is in the queue, in order, and
-// counts them. Left out is whom that job may pass: jobs that a bound of their own keeps back,
-// whatever becomes free, and jobs that could be on none of the same GPUs.
+// Ahead lists the first of the waiting jobs that go before a queued job, in order, and counts all
+// of them. It leaves out jobs that the given job may pass: jobs at a quota or throttle of their
+// own, and jobs that want none of the same GPUs.
 func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
 	e := q.entries[id]
 	if e == nil {
@@ -57,8 +57,8 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	return list, all
 }
 
-// countBefore is how many of a bucket go before a job: they are the first of it. It looks from both ends,
-// since of a long bucket mostly all do, or few.
+// countBefore returns the number of jobs of a bucket that go before a job. It searches from both
+// ends, since of a long bucket usually nearly all or nearly none do.
 func (p *pass) countBefore(b *bucket, own *rank) int {
 	head, tail := b.head, b.tail
 	for n := range b.len {
@@ -73,7 +73,7 @@ func (p *pass) countBefore(b *bucket, own *rank) int {
 	return b.len
 }
 
-// keepFirst adds a cursor to those that are first in order, as many as may be.
+// keepFirst inserts a cursor into a sorted list, and keeps the first most elements.
 func keepFirst(list []cursor, c cursor, most int) []cursor {
 	at := len(list)
 	for at > 0 && c.rank.before(&list[at-1].rank) {
@@ -85,7 +85,7 @@ func keepFirst(list []cursor, c cursor, most int) []cursor {
 	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
 }
 
-// rivals reports whether jobs of the two could want the same GPU, or both want none.
+// rivals reports whether jobs of the two footprints could want the same GPU, or both want none.
 func (f *footprint) rivals(o *footprint) bool {
 	if f.key.milli == 0 || o.key.milli == 0 {
 		return f.key.milli == o.key.milli
@@ -98,7 +98,7 @@ func (f *footprint) rivals(o *footprint) bool {
 	return false
 }
 
-// compare says by what a job goes before another.
+// compare returns the reason a job goes before another.
 func (p *pass) compare(c, own *cursor) Ahead {
 	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
 	x, o := &c.rank, &own.rank
@@ -121,7 +121,7 @@ func (p *pass) compare(c, own *cursor) Ahead {
 	return a
 }
 
-// weigh is what a job is ranked by, rounded to what people can tell apart.
+// weigh returns what a job is ranked by, rounded for people.
 func (p *pass) weigh(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
@@ -135,9 +135,9 @@ func (p *pass) weigh(c *cursor) job.Merits {
 	return s
 }
 
-// With is the forecast as it would be if one of its waiting jobs asked something else, and was
-// expected to run for so long. It goes no further than until a moment: who starts later does not
-// start sooner. The two share what neither changes.
+// With returns the forecast as it would be if one waiting job asked something else and were
+// expected to run for a different time. It ends at until: a caller who looks for an earlier start
+// needs no later moment. Both forecasts share what neither changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {

@@ -8,67 +8,63 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// backfillReservation keeps GPUs for a job that does not fit now: at the shadow it
-// will, and rest is what the machine then has left besides.
+// backfillReservation keeps GPUs for a job that does not fit now, from the moment at which it will.
 type backfillReservation struct {
 	id           job.ID
-	at           Instant // the shadow
-	late         Instant // that of all late ends
-	until        Instant // so long running jobs are counted on late in the first
+	at           Instant // when the job starts; running jobs end late up to until, and then as expected
+	late         Instant // when it starts if all running jobs end late
+	until        Instant // see at
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	saved        capacity // the rest, while the pass looks for victims
+	saved        capacity // spare, which is what the machine has left at that moment, before the pass looked for victims
 	spare        capacity
-	then         rank // of the job, at the shadow
+	then         rank // of the job at that moment
 	account      *Account
-	preemptedFor bool // others were told to stop for the job
+	preemptedFor bool // other jobs were told to stop for the job
 }
 
-// release is something coming back at a moment: what a job held, or a GPU.
+// release is something that becomes free at a moment: what a job held, or a GPU.
 type release struct {
 	at     Instant
 	late   Instant
 	grants []Grant
 	host   hostShare
-	gpu    int // noGPU, nothing, or the position of a GPU that becomes OK
+	gpu    int // position of a GPU that becomes OK; noGPU: the grants are returned; nothing: an advance reservation ends
 }
 
-// What stands in a release for the GPUs of its grants, and where none comes
-// back: a reservation of an administrator ends.
 const (
 	noGPU   = -1
 	nothing = -2
 )
 
-// backfill is the reservations of a pass: the GPUs that it keeps for jobs that do not fit.
+// backfill holds the backfill reservations of a pass.
 type backfill struct {
 	pass    *pass
 	room    *room
-	list    []backfillReservation // room for maxDepth; their capacities are used again
+	list    []backfillReservation // capacity maxDepth; the memory of earlier passes is reused
 	ends    []release
-	counted []release // the same in another order
-	listed  bool      // ends has what runs
-	sorted  bool      // by time
+	counted []release // a copy with late ends, in their order
+	listed  bool      // ends has the running jobs, GPUs and advance reservations
+	sorted  bool      // ends is sorted by time and ahead is up to date
 
-	ahead   capacity // what is left now less what is kept; good while sorted
-	behind  capacity // of a job behind reservations
+	ahead   capacity // what is left now minus what is reserved
+	behind  capacity // result of capacityBehind
 	besides hostCapacity
 }
 
-// begin forgets the reservations of the pass before.
+// begin drops the reservations of the previous pass.
 func (b *backfill) begin() {
 	b.list, b.ends = b.list[:0], b.ends[:0]
 	b.listed, b.sorted = false, false
 }
 
-// keepsMore reports whether GPUs may be kept for one more job.
+// keepsMore reports whether the policy allows one more reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// delays reports whether the job at the cursor, started now, can still be there
-// when GPUs are needed that are kept for another: it runs longer, and cannot be
-// stopped for the other by then.
+// delays reports whether the job at the cursor, if it starts now, may still run when the reserved
+// job is to start: it runs longer, and cannot be preempted by then.
 func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
@@ -83,14 +79,14 @@ func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	return r.delayedBy(b.pass.s.Now, run, late)
 }
 
-// delayedBy reports whether a job that starts now is in the way of the reservation: it is expected
-// to outlast the shadow, and late as it may be the one of jobs that are as late.
+// delayedBy reports whether a job that starts now delays the reservation: it is expected to run
+// beyond the reserved start, and in the late case beyond the late start.
 func (r *backfillReservation) delayedBy(now Instant, run, late time.Duration) bool {
 	return now.Add(run) > r.at && now.Add(late) > r.late
 }
 
-// delayed returns the reservations that the job at the cursor may be in the way
-// of, as bits. Its own is not one of them.
+// delayed returns the reservations that the job at the cursor may delay, as bits. Its own does not
+// count.
 func (b *backfill) delayed(c *cursor) (mask uint32) {
 	for i := range b.list {
 		if k := &b.list[i]; k.id != c.entry.ID && b.delays(c, k) {
@@ -100,8 +96,7 @@ func (b *backfill) delayed(c *cursor) (mask uint32) {
 	return mask
 }
 
-// delayedBy is delayed for all jobs of a bucket that does not yield and for none of
-// which GPUs are kept.
+// delayedBy is delayed for all jobs of a bucket that is not preemptible and has no reservation.
 func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	for i := range b.list {
 		if b.list[i].delayedBy(b.pass.s.Now, run, late) {
@@ -111,9 +106,9 @@ func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	return mask
 }
 
-// capacityBehind is what a capacity leaves to a query behind reservations. A GPU that
-// an administrator reserved for its account now is kept from it for no account
-// that could not use it now.
+// capacityBehind returns what a capacity leaves to a query behind the reservations in mask. A GPU
+// that an advance reservation gives to the query's account is not withheld for a reserved job that
+// may not use it now.
 func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 	b.behind.copyFrom(l)
 	for i := range b.list {
@@ -131,7 +126,7 @@ func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity 
 	return &b.behind
 }
 
-// hostBehind is what is left now besides GPUs behind reservations.
+// hostBehind returns the host resources left now behind the reservations in mask.
 func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	if mask == 0 {
 		return &b.room.now.hostCapacity
@@ -146,18 +141,18 @@ func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	return h
 }
 
-// clampTo takes h down to what is in both.
+// clampTo lowers h to the minimum of both.
 func (h *hostCapacity) clampTo(o *hostCapacity) {
 	h.hostRoom.clampTo(&o.hostRoom)
 	h.noGPU.clampTo(&o.noGPU)
 	h.noGPUJobs = max(h.noGPUJobs, o.noGPUJobs)
 }
 
-// maxDepth is the most reservations that a pass can make.
+// maxDepth is the maximum number of reservations in a pass.
 const maxDepth = 32
 
-// releases lists what comes back, by time: running jobs, jobs of this pass,
-// GPUs, and the ends of reservations of administrators. Earlier reservations are jobs that start at their shadow.
+// releases lists everything that becomes free, by time: running jobs, jobs that this pass starts,
+// reserved jobs, GPUs that become ready, and the ends of advance reservations.
 func (b *backfill) releases() {
 	if !b.listed {
 		b.listed = true
@@ -187,8 +182,7 @@ func (b *backfill) releases() {
 
 func byTime(a, b release) int { return cmp.Compare(a.at, b.at) }
 
-// lookAhead is the machine as a look ahead begins: what is free now less what is
-// kept already.
+// lookAhead sets l to what is free now minus what is reserved.
 func (b *backfill) lookAhead(l *capacity) {
 	l.copyFrom(&b.room.now)
 	for i := range l.gpus {
@@ -199,8 +193,8 @@ func (b *backfill) lookAhead(l *capacity) {
 	}
 }
 
-// find returns a reservation for the job at the cursor at the first moment at which it fits when all
-// goes as expected; nil when there is none. The reservation does not count yet.
+// find returns a reservation for the job at the cursor at the first moment at which it fits if all
+// jobs end when expected, or nil if there is none. The reservation does not count until keep.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -213,14 +207,14 @@ func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	return r
 }
 
-// newReservation returns the next one to be kept, which does not count yet. Its
-// capacity has the memory of an earlier pass.
+// newReservation returns the next element of the list, which is not part of it yet. Its capacities
+// have the memory of an earlier pass.
 func (b *backfill) newReservation() *backfillReservation {
 	return &b.list[:len(b.list)+1][len(b.list)]
 }
 
-// findStart moves the rest to the first moment at which the query fits. All that comes
-// back at that moment is in it.
+// findStart sets r.at to the first moment at which the query fits, and r.spare to what is free
+// then.
 func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) bool {
 	r.spare.copyFrom(&b.ahead)
 	for i := 0; i < len(ends); {
@@ -236,8 +230,8 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 	return false
 }
 
-// countLate finds the shadows of a job for which one of expected ends was found: that of late ends,
-// and that of late ends until the job was passed for long enough.
+// countLate sets the late start of a reservation whose start was found. Once other jobs have passed
+// the job for Policy.Patience times its run time, running jobs are no longer expected to end late.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience
@@ -251,8 +245,8 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late = max(r.late, r.at)
 }
 
-// countUntil lists what comes back where it is counted on late until some moment; false where
-// nothing is then later than expected.
+// countUntil fills b.counted with the releases, late ones until the given moment. It reports
+// whether any of them is later than expected.
 func (b *backfill) countUntil(until Instant) (later bool) {
 	b.counted = append(b.counted[:0], b.ends...)
 	for i := range b.counted {
@@ -277,8 +271,8 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// keep makes a reservation that was found count, with these GPUs. One of exact memory must not
-// come to be short by the slack of shares that were not asked in bytes.
+// keep makes a reservation from find count, with these GPUs. If the job asked for exact memory, the
+// slack that memory shares may lack is subtracted, so that later shares leave the job enough.
 func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)
@@ -293,8 +287,8 @@ func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	})
 }
 
-// placed takes what a job gets that the pass starts from what the reservations leave over, where
-// the job is in their way.
+// placed subtracts a started job's resources from the spare capacity of each reservation that it
+// delays.
 func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
 	for i := range b.list {
 		if b.delays(c, &b.list[i]) {
@@ -305,12 +299,12 @@ func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
 	b.comesBack(release{at: now.Add(c.bucket.run), late: now.Add(c.bucket.late), grants: grants, host: h, gpu: noGPU})
 }
 
-// comesBack adds what the pass gives out or keeps to what comes back.
+// comesBack adds a release.
 func (b *backfill) comesBack(e release) {
 	b.ends, b.sorted = append(b.ends, e), false
 }
 
-// save and restore keep what the reservations leave over as it was, while the pass looks for victims.
+// save and restore preserve the spare capacities while the pass looks for victims.
 func (b *backfill) save() {
 	for i := range b.list {
 		b.list[i].saved.copyFrom(&b.list[i].spare)
@@ -323,7 +317,7 @@ func (b *backfill) restore() {
 	}
 }
 
-// keepsWhole reports whether all of the GPU is kept for a job.
+// keepsWhole reports whether the whole GPU is reserved for a job.
 func (b *backfill) keepsWhole(gpu int) bool {
 	for i := range b.list {
 		for _, g := range b.list[i].grants {
@@ -344,8 +338,7 @@ func granted(list []Grant, gpu int) bool {
 	return false
 }
 
-// roomFor reports whether a job of the bucket fits into what is left now behind
-// some reservations.
+// roomFor reports whether a job of the bucket fits now behind the reservations in mask.
 func (b *backfill) roomFor(of *bucket, mask uint32) bool {
 	if !b.hostBehind(mask).suffices(&of.shape.amount) {
 		return false
@@ -360,7 +353,7 @@ func (b *backfill) roomFor(of *bucket, mask uint32) bool {
 	return mask == 0 || b.room.gpusFit(&q, b.capacityBehind(&q, &b.room.now, mask))
 }
 
-// jobOn returns the job for which the GPU is kept.
+// jobOn returns the job for which the GPU is reserved.
 func (b *backfill) jobOn(gpu int) job.ID {
 	for i := range b.list {
 		if granted(b.list[i].grants, gpu) {

@@ -9,24 +9,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// batchKey names a batch: a name is its owner's own, and priority goes before it.
+// batchKey identifies a batch. A name is private to its account, and jobs of different priorities
+// are never in one batch.
 type batchKey struct {
 	account  *Account
 	name     string
 	priority job.Priority
 }
 
-// batch is the waiting jobs that are to be done with all together as soon as
-// possible, by size, the largest first. Those of one size are next to each other.
+// batch is a set of waiting jobs that are to finish together as soon as possible. Its buckets are
+// sorted by size, largest first.
 type batch struct {
 	batchKey
 	buckets []*bucket
-	at      int // in Queue.batches
+	at      int // position in Queue.batches
 }
 
-// extent is what the order in a batch goes by: GPUs times run time, then the run
-// time. A run time is rounded up to three binary digits, so that a batch of
-// 100 000 different ones has some hundred buckets.
+// extent is the size of a job in a batch: GPUs times run time, then run time. Run times are rounded
+// up to three binary digits, so that a batch of 100 000 different jobs has a few hundred buckets.
 type extent struct {
 	area   int64
 	length time.Duration
@@ -39,12 +39,12 @@ func extentOf(milli int, expected time.Duration) extent {
 	return extent{area: seconds * int64(milli), length: time.Duration(seconds) * time.Second}
 }
 
-// bySize orders the larger first.
+// bySize orders larger buckets first.
 func bySize(a, b *bucket) int {
 	return cmp.Or(cmp.Compare(b.extent.area, a.extent.area), cmp.Compare(b.extent.length, a.extent.length))
 }
 
-// joinBatch puts a bucket where it belongs in its batch, if it is of one.
+// joinBatch inserts a bucket into its batch, if it has one.
 func (q *Queue) joinBatch(b *bucket) {
 	if b.bucketKey.batch == "" || b.owed {
 		return
@@ -61,7 +61,7 @@ func (q *Queue) joinBatch(b *bucket) {
 	b.of = g
 }
 
-// leaveBatch takes a bucket out of its batch, and the batch out with the last.
+// leaveBatch removes a bucket from its batch, and the batch with its last bucket.
 func (q *Queue) leaveBatch(b *bucket) {
 	g := b.of
 	if g == nil {
@@ -78,9 +78,8 @@ func (q *Queue) leaveBatch(b *bucket) {
 	delete(q.byBatch, g.batchKey)
 }
 
-// beginBatches finds for each bucket of a batch the larger one whose last job has by
-// itself the last place of all that are larger. Guarded jobs are before all others in
-// any case.
+// beginBatches finds for each bucket of a batch the larger bucket whose last job ranks lowest.
+// Guarded jobs are left out, since they go first anyway.
 func (p *pass) beginBatches() {
 	for _, g := range p.q.batches {
 		var last rank
@@ -101,8 +100,7 @@ func (p *pass) beginBatches() {
 	}
 }
 
-// fallBehind moves a job of a batch behind the larger ones, if it is not there by
-// itself.
+// fallBehind moves a job of a batch behind the larger jobs, unless it already ranks there.
 func (p *pass) fallBehind(r *rank, b *bucket) {
 	r.sizeRank = b.sizeRank
 	if b.behind == nil || b.behind.tail == nil || r.guarded {
@@ -114,7 +112,7 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 	}
 }
 
-// scoreBehind is the score that a job with that one has in its batch at a moment.
+// scoreBehind returns the score that a job with this score has in its batch at a moment.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

@@ -2,38 +2,37 @@ package sched
 
 import "math"
 
-// gpuCapacity is what one GPU has left to give.
+// gpuCapacity is what one GPU has left.
 type gpuCapacity struct {
 	ok    bool
 	milli int
 	jobs  int
 	mem   int64
-	since Instant // when it last became more, in a look ahead
+	since Instant // when it last increased, in a look ahead
 }
 
-// capacity is what the machine has left to give at one moment.
+// capacity is what the machine has left at one moment.
 type capacity struct {
 	gpus []gpuCapacity
 	hostCapacity
 }
 
-// hostShare is what a job has of the machine besides GPUs.
+// hostShare is what a job has of the host besides GPUs.
 type hostShare struct {
 	mem  int64
 	cpus int
 }
 
-// hostRoom is what is left of that, and of places to run in. What is not counted has
-// so much room that it never ends.
+// hostRoom is what is left of host memory, CPUs and job slots. A resource that is not counted is
+// unlimited.
 type hostRoom struct {
 	hostShare
 	slots int // jobs that may start
 }
 
-// unlimited is the room of what is not counted.
 const unlimited = math.MaxInt64 / 2
 
-// roomOf is the room of so much, of which 0 is not counted.
+// roomOf returns a hostRoom of these amounts, of which 0 means unlimited.
 func roomOf(mem int64, cpus, slots int) hostRoom {
 	return hostRoom{hostShare{orUnlimited(mem), orUnlimited(cpus)}, orUnlimited(slots)}
 }
@@ -45,34 +44,34 @@ func orUnlimited[T int | int64](n T) T {
 	return n
 }
 
-// move gives back with sign 1 and takes with -1 what so many jobs have.
+// move returns the resources of one job with sign 1, and takes them with sign -1.
 func (r *hostRoom) move(sign int, h hostShare) {
 	r.mem += int64(sign) * h.mem
 	r.cpus += sign * h.cpus
 	r.slots += sign
 }
 
-// clampTo takes r down to what is in both.
+// clampTo lowers r to the minimum of both.
 func (r *hostRoom) clampTo(o *hostRoom) {
 	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
 }
 
-// has reports whether there is what a job asks. One that asks nothing of something is
-// not kept by what others have too much of it.
+// has reports whether there is enough for a job. A job that asks nothing of a resource fits even if
+// others have overdrawn it.
 func (r *hostRoom) has(h hostShare) bool {
 	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
 }
 
 func (r *hostRoom) hasCPUs(n int) bool { return n == 0 || n <= r.cpus }
 
-// hostCapacity is what there is besides GPUs.
+// hostCapacity is what the host has left.
 type hostCapacity struct {
 	hostRoom
-	noGPU     hostRoom // of this, for jobs that ask no GPU
-	noGPUJobs int      // that run: one alone may have more memory
+	noGPU     hostRoom // the part of it for jobs without GPUs
+	noGPUJobs int      // running jobs without GPUs
 }
 
-// open fills in what is left in the snapshot.
+// open sets l to what the snapshot has left.
 func (l *capacity) open(s *Snapshot) {
 	l.gpus = l.gpus[:0]
 	for i := range s.GPUs {
@@ -92,19 +91,18 @@ func (l *capacity) open(s *Snapshot) {
 	}
 }
 
-// copyFrom makes l a copy of o.
 func (l *capacity) copyFrom(o *capacity) {
 	l.gpus = append(l.gpus[:0], o.gpus...)
 	l.hostCapacity = o.hostCapacity
 }
 
-// clampTo takes r down to what is in both.
+// clampTo lowers r to the minimum of both.
 func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.ok = r.ok && o.ok
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
-// moveNoGPU moves what is left for jobs that ask no GPU, where the job is one.
+// moveNoGPU is move for the part of jobs without GPUs; it ignores other jobs.
 func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	if len(grants) == 0 {
 		l.noGPUJobs -= sign
@@ -112,11 +110,11 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	}
 }
 
-// noGPUHasMem reports whether the share of jobs that ask no GPU has this memory. While none of them runs, one may have
-// more, so that none waits for ever.
+// noGPUHasMem reports whether the part of jobs without GPUs has this memory. While no such job
+// runs, one may have more, so that none waits for ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
-// take gives away.
+// take subtracts what a job gets.
 func (l *capacity) take(grants []Grant, h hostShare) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
@@ -128,7 +126,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 	l.moveNoGPU(-1, grants, h)
 }
 
-// giveBack undoes take at a moment.
+// giveBack reverts take.
 func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]
@@ -141,7 +139,7 @@ func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	l.moveNoGPU(1, grants, h)
 }
 
-// suffices reports whether there is what is asked besides GPUs.
+// suffices reports whether the host has enough for the amount.
 func (h *hostCapacity) suffices(n *amount) bool {
 	if h.slots <= 0 || !h.has(n.hostShare) {
 		return false

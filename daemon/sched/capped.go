@@ -8,16 +8,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job that its account's quotas keep back does not wait for others. What is known
-// of that is kept by account and size, so that all jobs of a bucket lose the same
-// time and keep their order.
+// Time that a job waits because of its account's quotas does not count as waiting. It is measured
+// by account and size, so that all jobs of a bucket lose the same time and keep their order.
 
-// cappedSizes are the sizes that are told apart: no GPU, a part of one, 1 to 15 GPUs,
-// 16 or more.
+// cappedSizes is the number of sizes: no GPU, a part of one, 1 to 15 GPUs, 16 or more.
 const cappedSizes = 18
 
-// sizeOf is the size of jobs that ask so much of GPUs. Parts beside whole GPUs do not
-// count: what is capped for less is capped for more.
+// sizeOf returns the size of jobs that ask this much of GPUs. It ignores a part beside whole GPUs:
+// an account that is capped for less is capped for more.
 func sizeOf(milli int) int {
 	switch {
 	case milli <= 0:
@@ -28,7 +26,7 @@ func sizeOf(milli int) int {
 	return min(1+milli/job.WholeGPU, cappedSizes-1)
 }
 
-// smallest is the least that a job of a size asks of GPUs.
+// smallest returns the least that a job of a size asks of GPUs.
 func smallest(size int) int {
 	switch size {
 	case 0:
@@ -39,10 +37,10 @@ func smallest(size int) int {
 	return (size - 1) * job.WholeGPU
 }
 
-// cappedClock measures for how long jobs of each size could not start for the account.
+// cappedClock measures, for each size, how long the account could start no job of it.
 type cappedClock struct {
-	at    Instant // up to which total has it
-	sizes int     // so many, the largest, have been capped since then
+	at    Instant // total is complete up to this moment
+	sizes int     // number of sizes, from the largest down, that have been capped since
 	total [cappedSizes]time.Duration
 }
 
@@ -54,14 +52,14 @@ func (c *cappedClock) read(size int, now Instant) time.Duration {
 	return sum
 }
 
-// Capped is for how long, up to now, no job that asks so much of GPUs could start for
-// the account. What it says for two moments differs by the time between them that was
-// no waiting. It never goes back.
+// Capped returns how long, up to now, quotas have kept the account from starting a job of this
+// size. The difference between two moments is the time in between that did not count as waiting. It
+// never decreases.
 func (a *Account) Capped(milli int, now Instant) time.Duration {
 	return a.clock.read(sizeOf(milli), now)
 }
 
-// advance counts up to now.
+// advance adds the time up to now to the totals.
 func (c *cappedClock) advance(now Instant) {
 	for size := range c.total {
 		c.total[size] = c.read(size, now)
@@ -69,8 +67,8 @@ func (c *cappedClock) advance(now Instant) {
 	c.at = max(c.at, now)
 }
 
-// CappedTimes is what the clock shows for each size, and how many of the sizes, the
-// largest, are counted on.
+// CappedTimes returns the total of each size, and the number of sizes, from the largest down, that
+// are capped now.
 func (a *Account) CappedTimes(now Instant) ([]time.Duration, int) {
 	a.clock.advance(now)
 	if a.clock.total[cappedSizes-1] == 0 {
@@ -79,23 +77,24 @@ func (a *Account) CappedTimes(now Instant) ([]time.Duration, int) {
 	return slices.Clone(a.clock.total[:]), a.clock.sizes
 }
 
-// RestoreCapped sets what CappedTimes said at a moment.
+// RestoreCapped restores what CappedTimes returned at a moment.
 func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	copy(a.clock.total[:], times)
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
-// findOpen finds for whom the pass leaves a GPU job waiting that is within all quotas.
-// Then larger ones of the account wait with it: would their wait not count while its does, a
-// stream of smaller ones would get ahead of them for ever, and fill up what is left of the quota.
+// findOpen marks the accounts for which the pass leaves a GPU job waiting that is within all
+// quotas. Larger jobs of such an account go on waiting with it: otherwise a stream of smaller jobs
+// would overtake them for ever and use up the quota.
 //
-// Where all that waits is kept back, whatever the quota is of, so are its sizes and larger ones: of
-// host memory and CPUs each job asks its own.
+// For an account whose quotas hold back everything that waits, whatever they limit, it also notes
+// the smallest size that waits. All sizes from there up count as capped, since what jobs ask of
+// host memory and CPUs does not follow from their size.
 func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
 		switch a, sizes := b.account, cappedSizes-sizeOf(b.shape.quota); {
-		case a.gpuJobOpen: // nothing else is asked of the account then
+		case a.gpuJobOpen: // nothing else matters for this account
 		case !a.unbounded && a.capped(&b.shape.amount):
 			if sizes > a.heldSizes && p.leaves(b) {
 				a.heldSizes = sizes
@@ -108,9 +107,9 @@ func (p *pass) findOpen() {
 	}
 }
 
-// leaves reports whether a job of the bucket waits on after the pass, held back by no array.
-// The plan is not carried out yet: what the pass has started still stands in the queue, and
-// is taken off here; bucket.waits is asked once it is gone from there.
+// leaves reports whether the pass leaves a job of the bucket waiting that no array throttle holds
+// back. Jobs that the pass starts are still in the queue, and are subtracted; bucket.waits asks the
+// same after the plan was carried out.
 func (p *pass) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {
@@ -120,14 +119,14 @@ func (p *pass) leaves(b *bucket) bool {
 	return false
 }
 
-// CountCapped notes, after a pass was carried out, which jobs the account can't start
-// from now on, and reports whether these are others than before. Under FIFO nothing is
-// counted, as who came first goes first.
+// CountCapped notes which sizes the account cannot start from now on, and reports whether that
+// changed. It is called after a plan was carried out. Under FIFO nothing is counted, since the
+// order of submission decides.
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)
 	for q := range a.quotas {
-		q.beginCounts() // the pass's are running
+		q.beginCounts() // what the pass gave out counts as running now
 	}
 	c.sizes = 0
 	if !fifo && !a.gpuJobOpen {

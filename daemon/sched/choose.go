@@ -2,11 +2,11 @@ package sched
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// chooser picks the GPUs for a query that fits.
+// chooser picks the GPUs for queries that fit.
 type chooser struct {
 	pass       *pass
 	backfill   *backfill
-	largest    int64 // memory of the machine's largest GPU
+	largest    int64 // memory of the largest GPU
 	grants     []Grant
 	candidates []int
 	own        []int
@@ -14,7 +14,6 @@ type chooser struct {
 	degree     []int64
 }
 
-// begin looks at the GPUs of the pass.
 func (c *chooser) begin() {
 	c.largest = 0
 	for i := range c.pass.s.GPUs {
@@ -22,8 +21,7 @@ func (c *chooser) begin() {
 	}
 }
 
-// choose picks the GPUs for a query that fits, by position. The result is
-// valid until the next call.
+// choose returns the GPUs for a query that fits. The result is valid until the next call.
 func (c *chooser) choose(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
 	if q.shape.milli == 0 {
@@ -45,8 +43,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// choosePart grants the part and takes its GPU from the candidates for whole
-// ones.
+// choosePart grants the part of a GPU, and removes that GPU from the candidates for whole ones.
 func (c *chooser) choosePart(q *query, l *capacity) {
 	best := -1
 	for i := range l.gpus {
@@ -69,7 +66,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 	}
 }
 
-// betterPart reports whether GPU a suits a part better than b, of a lower index.
+// betterPart reports whether GPU a is better for a part than b, which has a lower index.
 func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {
@@ -85,8 +82,8 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	return x.jobs < y.jobs
 }
 
-// chooseLatest picks the GPUs that become free latest, so that those which are
-// free before can serve others until then.
+// chooseLatest returns the GPUs that become free last, so that GPUs that are free earlier can serve
+// other jobs until then.
 func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
 	for range q.shape.whole {
@@ -106,8 +103,8 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// latestPart adds the part of one more GPU. Where only GPUs chosen as whole
-// ones would do, one of them is exchanged for another that is whole.
+// latestPart grants the part of one more GPU. If only GPUs that were chosen as whole ones fit, it
+// replaces one of them by another whole GPU.
 func (c *chooser) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
 	for i := range l.gpus {
@@ -137,10 +134,10 @@ func (c *chooser) anotherWhole(q *query, l *capacity) int {
 			return i
 		}
 	}
-	return -1 // not reached: fits counted one more whole GPU than is asked
+	return -1 // unreachable: fits found one whole GPU more than the query asks
 }
 
-// sortGrants orders a few grants by position without allocating.
+// sortGrants sorts a few grants by position without allocating.
 func sortGrants(list []Grant) {
 	for i := 1; i < len(list); i++ {
 		for k := i; k > 0 && list[k].GPU < list[k-1].GPU; k-- {

@@ -2,7 +2,7 @@ package sched
 
 import "slices"
 
-// copies are copies of what a snapshot points to, one of each.
+// copies maps the accounts and throttles of a snapshot to copies of them.
 type copies struct {
 	accounts  map[*Account]*Account
 	throttles map[*Throttle]*Throttle
@@ -12,8 +12,8 @@ func newCopies() copies {
 	return copies{map[*Account]*Account{}, map[*Throttle]*Throttle{}}
 }
 
-// snapshot copies the machine and what runs. Nothing in it is the original's own
-// memory, nor that of a job.
+// snapshot returns a copy of the machine and its running jobs that shares no memory with the
+// original.
 func (c *copies) snapshot(s *Snapshot) Snapshot {
 	own := *s
 	own.GPUs, own.Running = slices.Clone(s.GPUs), slices.Clone(s.Running)
@@ -32,13 +32,11 @@ func (c *copies) snapshot(s *Snapshot) Snapshot {
 	return own
 }
 
-// waiting copies a waiting job.
 func (c *copies) waiting(w Waiting) Waiting {
 	w.Account, w.Throttle = c.account(w.Account), c.throttle(w.Throttle)
 	return w
 }
 
-// account returns the copy of an account.
 func (c *copies) account(a *Account) *Account {
 	if copied := c.accounts[a]; copied != nil || a == nil {
 		return copied
@@ -52,7 +50,6 @@ func (c *copies) account(a *Account) *Account {
 	return &copied
 }
 
-// throttle returns the copy of a throttle.
 func (c *copies) throttle(t *Throttle) *Throttle {
 	if t == nil {
 		return nil

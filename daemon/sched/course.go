@@ -6,32 +6,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course records what a future does with the GPUs. It is kept of one in which every job runs
-// for as long as expected: in one of those that are drawn each job has a length of its own, and
-// what it shows of a GPU would be one accident of many.
+// course records what a future does with the GPUs. It is recorded for a future in which every job
+// runs for as long as expected. A future with random run times would show one accident of many.
 type course struct {
-	far   Instant // so far it goes
+	far   Instant // where the record ends
 	stays []Stay
-	open  map[job.ID]int // the stay of each job that runs
+	open  map[job.ID]int // index of the stay of each running job
 }
 
-// maxStays bounds a course: an array can have very many tasks.
+// maxStays limits the record: an array can have very many tasks.
 const maxStays = 4096
 
-// Stay is the time that a job has on GPUs.
+// Stay is a job's time on its GPUs.
 type Stay struct {
-	Job    job.ID // of a task that has not become a job, its array
+	Job    job.ID // the array, for a task that has not become a job
 	Grants []Grant
-	From   Instant // of one that runs already, when its attempt began
-	Until  Instant // Never: nobody can say
-	Late   Instant // over by then in four cases of five; where nothing is known, its limit; Never: nobody can say
-	Known  bool    // Until is expected, and not only where a limit ends it
+	From   Instant // of a job that already runs, the start of its attempt
+	Until  Instant // Never: unknown
+	Late   Instant // in four cases of five it has ended by then; the time limit if nothing is known; Never: unknown
+	Known  bool    // Until comes from an estimate or a request to stop, and not from a limit alone
 	Runs   bool    // already
 }
 
-// Course returns what becomes of the GPUs until far, if nothing new comes and every job runs for
-// as long as expected, and until when that is known. It makes the passes while they are asked for,
-// and reports whether that was to the end.
+// Course returns what becomes of the GPUs until far if no jobs are added and every job runs for as
+// long as expected, and the moment up to which this is known. It works while asked returns true,
+// and reports whether it finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
 		f.course = newCourse(f, far)
@@ -49,7 +48,7 @@ func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, u
 	return c.finished(), c.course.far, true
 }
 
-// Waiting lists the waiting jobs that the forecast is of, in order.
+// Waiting returns the waiting jobs that the forecast covers, in order.
 func (f *Forecast) Waiting() []job.ID {
 	list := make([]job.ID, len(f.waiting))
 	for i := range f.waiting {
@@ -66,7 +65,7 @@ func newCourse(of *Forecast, far time.Duration) *future {
 	return f
 }
 
-// stay begins the stay of a job that runs, by its place among these.
+// beginStay records that a job begins to run. at is its index among the running jobs.
 func (f *future) beginStay(id job.ID, at int, runs bool) {
 	c := f.course
 	if c == nil || len(f.machine.Running[at].Grants) == 0 {
@@ -87,21 +86,21 @@ func (f *future) beginStay(id job.ID, at int, runs bool) {
 	c.stays = append(c.stays, s)
 }
 
-// leave ends the stay of a job.
+// endStay records that a job has ended.
 func (f *future) endStay(id job.ID) {
 	if f.course == nil {
 		return
 	}
 	if at, ok := f.course.open[id]; ok {
 		s := &f.course.stays[at]
-		if s.Until != f.machine.Now { // it makes room
+		if s.Until != f.machine.Now { // it was preempted
 			s.Until, s.Late, s.Known = f.machine.Now, f.machine.Now, true
 		}
 		delete(f.course.open, id)
 	}
 }
 
-// closed are the stays, those that go on with the ends that are foreseen.
+// finished returns the stays. Those that still go on have their expected ends.
 func (f *future) finished() []Stay {
 	for i := range f.machine.Running {
 		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].requeues {
@@ -111,7 +110,7 @@ func (f *future) finished() []Stay {
 	return f.course.stays
 }
 
-// enough reports whether more passes would tell nothing that is asked for.
+// enough reports whether further passes would add nothing that was asked for.
 func (f *future) enough() bool {
 	if f.course == nil {
 		return len(f.wanted) == 0
@@ -119,7 +118,7 @@ func (f *future) enough() bool {
 	return f.queue.Len() == 0 || f.machine.Now >= f.course.far
 }
 
-// farthest is how far ahead a future goes.
+// farthest returns the moment at which the future ends.
 func (f *future) farthest() Instant {
 	switch {
 	case f.course != nil:

@@ -6,10 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Explain lists why a job does not start now, as of the planner's last Plan
-// or Placements, which must be of the same moment: first what concerns its owner and the whole
-// machine, then one reason per GPU in index order. A job that asks no GPU gets
-// no reasons per GPU. It returns nothing when the job fits.
+// Explain returns the reasons why a job does not start, nil if it fits. It refers to the last call
+// of Plan or Placements, which must have been for the same moment. Reasons about the owner and the
+// whole machine come first, then one reason per GPU in index order if the job asks for GPUs.
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
@@ -43,7 +42,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	return append(why, perGPU...)
 }
 
-// cursorOf points at a job, which need not be in the queue.
+// cursorOf returns a cursor at a job, which need not be in the queue.
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.pass.s)
@@ -52,7 +51,7 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	return p.pass.cursor(b, e)
 }
 
-// hostReasons counts what the capacity leaves to the job behind reservations.
+// hostReasons compares what the job asks of the host with what the capacity has.
 func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, need, have int64, most job.Message) {
@@ -84,8 +83,8 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	return why
 }
 
-// countNoGPU, memNoGPU and cpusNoGPU are what a job without a GPU has of places, memory
-// and CPUs.
+// countNoGPU, memNoGPU and cpusNoGPU return what a job without GPUs has of slots, memory and CPUs,
+// and 0 for other jobs.
 func countNoGPU(r *Running) int64 {
 	if len(r.Grants) > 0 {
 		return 0
@@ -97,8 +96,7 @@ func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
 func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
 func cpusOf(r *Running) int64    { return int64(r.CPUs) }
 
-// hasMost says which user's running jobs have most of something, such as "bob has
-// 22G".
+// hasMost names the user whose running jobs have most of a resource, such as "bob has 22G".
 func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job.Message {
 	sums, most, who := map[*Account]int64{}, int64(0), ""
 	for i := range s.Running {
@@ -118,12 +116,12 @@ func size(n int64) any  { return job.Size(n) }
 func cpus(n int64) any  { return job.CPUs(n) }
 func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 
-// quotaReasons says which quotas keep the job back: those that are used up, or else those that
-// are kept for another job of the account or group.
+// quotaReasons returns the quotas that refuse the job. If none does, it returns the quota that is
+// kept for another job of the account or group.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
-	if e := p.pass.q.entries[w.ID]; e != nil { // there it may be of a batch
+	if e := p.pass.q.entries[w.ID]; e != nil { // its entry may be part of a batch
 		p.pass.rank(&c.rank, e.bucket, e)
 	}
 	if ahead := p.limits.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
@@ -134,8 +132,8 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	return why
 }
 
-// quotaReasons says what keeps the account from starting jobs: quotas of its own
-// and of its groups that are used up, or that it may not run any.
+// quotaReasons returns the quotas of the account and its groups that refuse a job, and whether the
+// account is barred.
 func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
@@ -170,8 +168,8 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	return why
 }
 
-// explainGPU gives the one reason that would have to go away first. The capacity
-// is what is left to the job behind reservations.
+// explainGPU returns the most important reason why the job does not get this GPU. l is what the
+// reservations leave to the job.
 func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	g := &p.pass.s.GPUs[i]
 	reason := explainState(q.shape, g)
@@ -195,7 +193,7 @@ func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	return reason
 }
 
-// explainState is for what lies with the GPU itself.
+// explainState returns a reason that lies in the GPU itself.
 func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
@@ -224,7 +222,7 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	return job.Reason{}
 }
 
-// heldBy names the jobs on a GPU, the first of many.
+// heldBy names the jobs on a GPU, or the first of many.
 func (g *GPU) heldBy() job.Reason {
 	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
 	if len(g.Held) > 1 {
@@ -236,7 +234,7 @@ func (g *GPU) heldBy() job.Reason {
 	return r
 }
 
-// explainCapacity is for what the GPU has left: enough for a whole or for the part.
+// explainCapacity returns a reason that lies in what the GPU has left.
 func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.pass.s.GPUs[i]
 	if sh.whole > 0 && p.pass.s.wholeFits(q, l, i) || sh.part > 0 && p.pass.s.partFits(q, l, i) {
@@ -276,7 +274,7 @@ func (p *Planner) placedOn(gpu int) job.ID {
 	return 0
 }
 
-// Kept lists the jobs for which the last plan keeps GPUs.
+// Kept returns the jobs for which the last plan reserves GPUs.
 func (p *Planner) Kept() (list []job.ID) {
 	for i := range p.backfill.list {
 		list = append(list, p.backfill.list[i].id)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sums are of accounts that share something. Use is in whole milliseconds, so that
-// the order of adding does not matter.
+// sums adds up accounts that share something. Use is in whole milliseconds, so that the sum does
+// not depend on the order.
 type sums struct{ share, used int64 }
 
 func (s *sums) add(a *Account) {
@@ -15,25 +15,24 @@ func (s *sums) add(a *Account) {
 	s.used += a.used
 }
 
-// weight is the account's part among those it shares with.
+// weight returns the account's weight among the accounts that it shares with.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 
-// evenPart is of what part of a half-life all are taken to have used the whole machine
-// besides, each as much as it is entitled to, so that little use decides little: an hour of
-// a week.
+// evenPart dampens small amounts of use. All accounts are taken to have used the whole machine for
+// this part of a half-life, each as much as it is entitled to: an hour of a week.
 const evenPart = 1.0 / (7 * 24)
 
-// excess is how much more than its part the account has had of what all in the sum had,
-// as a share of that part: -1 where it had nothing, 0 where it had its part.
+// excess returns how far the account's use is above its fair part of the sum, relative to that
+// part: -1 if it used nothing, 0 if it used its part.
 func (s *sums) excess(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
 }
 
-// maxExponent keeps the factor far from the end of floating point.
+// maxExponent keeps the factor within the range of floating point.
 const maxExponent = 64
 
-// active are the accounts of users who wait or run something, some more than once.
+// active yields the accounts of users with waiting or running jobs, some more than once.
 func (p *pass) active() iter.Seq[*Account] {
 	return func(yield func(*Account) bool) {
 		for a := range p.q.accounts {
@@ -49,8 +48,7 @@ func (p *pass) active() iter.Seq[*Account] {
 	}
 }
 
-// beginAccounts computes what has been used by those who are active and their groups, and
-// what follows from it.
+// beginAccounts computes what the active users and their groups have used, and the users' factors.
 func (p *pass) beginAccounts() {
 	for a := range p.active() {
 		a.entered = false
@@ -71,8 +69,8 @@ func (p *pass) beginAccounts() {
 	}
 }
 
-// enter counts an active user among those it shares with: the other members of its groups
-// that have a share, or all users in no such group and those groups.
+// enter adds an active user to the sums of its groups with a share, and each such group once to the
+// top sum. A user without such a group is added to the top sum.
 func (p *pass) enter(a *Account, top *sums) {
 	if a.entered {
 		return
@@ -97,7 +95,7 @@ func (p *pass) enter(a *Account, top *sums) {
 	}
 }
 
-// beginPass finds what the account has used by now.
+// beginPass resets what the account knows of an earlier pass and computes what it has used.
 func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.beginCounts()
 	a.entered, a.over, a.failedShapes = true, false, 0
@@ -110,11 +108,10 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 	}
 }
 
-// beginCounts forgets what a pass gave out.
 func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
 
-// exponent is the excess of a user, or the mean over its groups that have a share of the group's
-// and its own within it.
+// exponent returns the user's excess. For a user in groups with a share it is the mean over these
+// groups of the group's excess plus the user's excess within the group.
 func (a *Account) exponent(top *sums, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {

@@ -8,37 +8,35 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// maxForecast is for how many waiting jobs, the first in order, a start is forecast.
+// maxForecast is the number of waiting jobs, the first in order, whose starts are forecast.
 const maxForecast = 200
 
-// manyFutures is how many are looked at where run times are not known: a prime number, see quantile.
+// manyFutures is the number of futures if run times are uncertain. It must be prime, see quantile.
 const manyFutures = 19
 
-// Forecast foretells when the first waiting jobs start, from some futures: in each of them
-// all that runs and waits runs for as long as it may, by what is believed of it. It goes as far
-// as it has been asked for, and needs neither the planner nor anything else that goes on
-// meanwhile. It must be used by one goroutine at a time.
+// Forecast predicts when the first waiting jobs start by simulating a number of futures. In each
+// one every job has a run time drawn from its estimate. A Forecast works on copies, simulates only
+// as far as it is asked, and must be used by one goroutine at a time.
 type Forecast struct {
 	s         Snapshot
 	waiting   []waitingCopy
 	estimates map[job.ID]*predict.Estimate
 	futures   []*future
-	course    *future // see Course; nil: not asked for
-	until     Instant // it goes no further; 0: as far as forecasts do
-	width     int     // see Planner.maxFailedShapes
+	course    *future // for Course; nil: not asked for
+	until     Instant // where it ends; 0: at the farthest moment
+	width     int     // Planner.maxFailedShapes
 }
 
-// waitingCopy is a waiting job with what its bucket says of it.
+// waitingCopy is a waiting job with what its bucket knows of it.
 type waitingCopy struct {
 	Waiting
 	shape    *resourceShape
 	priority job.Priority
 }
 
-// Forecast returns what foretells when the first waiting jobs start if nothing new comes, by
-// making the passes to come. Jobs run for as long as it is believed of them, or for as long as
-// expected where nothing is. Jobs that never fit by themselves are left out, and those that only
-// the load of a GPU keeps waiting. To make it costs about as much as a pass.
+// Forecast returns a forecast of when the first waiting jobs start if no jobs are added. A job
+// without an estimate runs for as long as expected. Left out are jobs that never fit, and jobs that
+// only the load of a GPU keeps waiting. It costs about as much as a pass.
 func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
 	f := &Forecast{s: c.snapshot(s), estimates: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
@@ -62,17 +60,18 @@ func (f *Forecast) keepEstimate(id job.ID, estimateOf func(job.ID) *predict.Esti
 	}
 }
 
-// Range is when a job is expected to start. With a chance of about four in five it is from Early
-// to Late, which is Never where nobody can say; all are zero where Likely is not known. Where a person
-// fixed the moment, as the end of a reservation or of a drain, all three are that moment.
+// Range is the time range of a job's expected start. The job starts between Early and Late with a
+// probability of about four in five; Late is Never if unknown. All three are zero if Likely is
+// unknown. All three are equal if a person fixed the moment, such as the end of a reservation or a
+// drain.
 type Range struct {
 	Early, Likely, Late Instant
-	Latest              bool // only limits are known of what it waits for: it starts at Late at the latest, or long before
-	Unknown             bool // as others that it waits for run for ever, as far as is known
+	Latest              bool // only limits of other jobs are known: it starts at Late at the latest, possibly long before
+	Unknown             bool // jobs that it waits for run for ever, as far as is known
 }
 
-// GoOn makes the passes that are needed to foretell when a job starts, while that is asked for,
-// which it returns.
+// GoOn simulates until it is known when a job starts. It stops early and returns false once asked
+// returns false.
 func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
 	f.begin()
 	for _, one := range f.futures {
@@ -83,7 +82,7 @@ func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
 	return asked()
 }
 
-// Start foretells when one job starts, if it is among the first.
+// Start returns when a job starts, if it is among the first.
 func (f *Forecast) Start(id job.ID) Range {
 	f.GoOn(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
@@ -107,8 +106,8 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// fixed reports whether a person fixed a moment at which all futures agree, and no job that runs may
-// end before it for all that is known.
+// fixed reports whether a person fixed the moment at, on which all futures agree, and no running
+// job of unknown length could end before it.
 func (f *Forecast) fixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
@@ -119,12 +118,12 @@ func (f *Forecast) fixed(at Instant) bool {
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
-// margin is by what a wait may be shorter or longer than in all futures: these know nothing of
-// jobs to come.
+// margin is the factor by which a wait may be shorter or longer than in all futures, which know
+// nothing of jobs to come.
 const margin = 1.25
 
-// likely is the moment from which half of the starts, which are in order, are off by the
-// smallest part of the wait until then; Never where half of them are not known.
+// likely returns the middle of the half of the sorted starts that lie closest together, relative to
+// the wait until then; Never if half of the starts are unknown.
 func (f *Forecast) likely(at []Instant) Instant {
 	half, best, least := len(at)/2, Never, 2.0
 	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {
@@ -136,7 +135,7 @@ func (f *Forecast) likely(at []Instant) Instant {
 	return best
 }
 
-// begin makes the futures: one where all run times are known.
+// begin creates the futures: one is enough if all run times are known.
 func (f *Forecast) begin() {
 	if len(f.futures) > 0 {
 		return
@@ -153,5 +152,5 @@ func (f *Forecast) begin() {
 	}
 }
 
-// Now is the moment that the forecast is of.
+// Now returns the moment for which the forecast was made.
 func (f *Forecast) Now() Instant { return f.s.Now }

@@ -8,43 +8,43 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// future is the passes to come in one of several futures, carried out on copies: the machine,
-// the queue's first jobs, their accounts and throttles.
+// future simulates the passes to come in one of several futures, on copies of the machine, the
+// first waiting jobs, their accounts and throttles.
 type future struct {
 	planner   *Planner
 	copies    copies
 	sampling  sampling
 	begun     Instant
-	machine   Snapshot // as it is in this future by now
+	machine   Snapshot // at the simulated moment
 	queue     *Queue
-	passes    int  // made so far
-	most      int  // that are made
-	over      bool // more would tell nothing
-	freed     bool // what would run for ever was ended: when anything starts is not known any more
+	passes    int  // so far
+	most      int  // maximum number of passes
+	over      bool // further passes would tell nothing
+	freed     bool // jobs that would run for ever were ended; starts from now on are unknown
 	running   []fate
 	arrays    map[*Throttle]job.ID
-	wanted    map[job.ID]bool              // jobs whose start is not known yet
-	starts    map[job.ID]Instant           // Never: once what would run for ever ends
+	wanted    map[job.ID]bool              // jobs that have not started yet
+	starts    map[job.ID]Instant           // Never: after jobs that would run for ever
 	estimates map[job.ID]*predict.Estimate // the forecast's
-	ofTasks   map[job.ID]*predict.Estimate // of tasks that begin here
+	ofTasks   map[job.ID]*predict.Estimate // of array tasks that start here
 	runTimes  map[job.ID]time.Duration
-	tasks     job.ID  // the last id given to a task; they count down from 0
+	tasks     job.ID  // the last id given to a task, counting down from 0
 	course    *course // nil: only starts are asked for
 	until     Instant // the forecast's
 }
 
-// fate is what a running job is besides, by its position in the snapshot.
+// fate extends the running job at the same index of the snapshot.
 type fate struct {
-	ends     Instant // where Running.End is when that is expected
-	limit    Instant // when it ends at the latest
+	ends     Instant // when it really ends; Running.End is what the planner expects
+	limit    Instant // when its time limit ends it
 	estimate *predict.Estimate
 	shape    *resourceShape // nil: it does not return to the queue
 	throttle *Throttle
 	batch    string
-	requeues bool // it makes room, and goes back to the queue
+	requeues bool // it was told to stop and returns to the queue
 }
 
-// newFuture returns one of the futures of what a forecast copied.
+// newFuture returns one future of a forecast.
 func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	f := &future{
 		planner: NewPlanner(), copies: newCopies(), sampling: one, begun: of.s.Now, queue: NewQueue(),
@@ -63,7 +63,7 @@ func newFuture(of *Forecast, one sampling, most int, record *course) *future {
 	return f
 }
 
-// goesOn says how a running job goes on.
+// fateOf returns the fate of a job that already runs.
 func (f *future) fateOf(r *Running) fate {
 	x := fate{throttle: r.Throttle, ends: r.End, limit: Never, estimate: f.estimates[r.ID]}
 	if r.Request != nil && r.Preemptible {
@@ -80,7 +80,7 @@ func (f *future) fateOf(r *Running) fate {
 	return x
 }
 
-// enter copies a waiting job.
+// enter queues a copy of a waiting job.
 func (f *future) enter(c *waitingCopy) {
 	w := f.copies.waiting(c.Waiting)
 	f.queue.push(w, c.shape, c.priority)
@@ -90,7 +90,7 @@ func (f *future) enter(c *waitingCopy) {
 	}
 }
 
-// owe has a job for which others stop go first, but for an array.
+// owe puts a job first because others stop for it, unless it is an array.
 func (f *future) owe(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
@@ -102,7 +102,7 @@ func (f *future) owe(id job.ID) {
 	f.queue.push(w, b.shape, b.priority)
 }
 
-// place lets a waiting job run.
+// place starts a waiting job.
 func (f *future) place(x *Placement) {
 	e := f.queue.entries[x.Job]
 	b := e.bucket
@@ -117,7 +117,7 @@ func (f *future) place(x *Placement) {
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
 		Account: b.account, Since: waits, Start: f.machine.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
-		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // what it asks besides counts for little
+		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are neglected
 	}
 	if e.Count > 1 {
 		f.tasks--
@@ -135,7 +135,7 @@ func (f *future) place(x *Placement) {
 	}
 }
 
-// run says when a job that starts is expected to end, and when it does.
+// run adds a job to the running ones, with its expected and its real end.
 func (f *future) run(r *Running, x fate) {
 	x.limit = Never
 	if x.shape.limit > 0 {
@@ -151,7 +151,7 @@ func (f *future) run(r *Running, x fate) {
 	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
-// turn lets the next task of an array wait from now on.
+// nextTask makes the next task of an array wait from now on.
 func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
@@ -162,7 +162,7 @@ func (f *future) nextTask(e *entry) {
 	f.queue.push(w, e.bucket.shape, e.bucket.priority)
 }
 
-// count puts a job on its GPUs, its account and the machine, or takes it off.
+// count adds a job to its GPUs, accounts and the host with sign 1, and removes it with sign -1.
 func (f *future) count(r *Running, sign int) {
 	half := f.machine.Policy.HalfLife
 	for a := range r.Account.quotas {
@@ -192,11 +192,11 @@ func (f *future) count(r *Running, sign int) {
 	}
 }
 
-// move goes to a moment and ends what ends then.
+// move advances to a moment and ends the jobs that end by then.
 func (f *future) move(at Instant) {
 	if f.machine.Now = at; at > f.begun {
 		for i := range f.machine.GPUs {
-			f.machine.GPUs[i].LoadPercent = -1 // of that nothing is known
+			f.machine.GPUs[i].LoadPercent = -1 // unknown
 		}
 	}
 	for i := range f.machine.GPUs {
@@ -216,7 +216,7 @@ func (f *future) move(at Instant) {
 	}
 }
 
-// end takes a job off the machine; one that made room waits again.
+// end takes a job off the machine, and requeues it if it was preempted.
 func (f *future) end(r *Running, x *fate) {
 	f.count(r, -1)
 	f.endStay(r.ID)

@@ -7,8 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Infeasible returns why this machine can never serve the request of the account, or
-// nil when it may, now or later.
+// Infeasible returns the reason why this machine can never serve the request, or nil if it may.
 func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	if refusal := infeasibleGPUs(s, r); refusal != nil {
 		return refusal
@@ -25,8 +24,9 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// Never is Infeasible of a job that waits, which was not so when it was submitted: a quota was lowered, or the
-// machine has less than it had. While no GPU can be seen it is nil, as they come back.
+// Never is Infeasible for a waiting job. The job was feasible when it was submitted, but a quota
+// was lowered or the machine lost something. It returns nil while no GPU is visible, since GPUs
+// come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
 		return nil
@@ -34,7 +34,7 @@ func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	return Infeasible(s, a, r)
 }
 
-// infeasibleQuota refuses what is above the account's own quota by itself.
+// infeasibleQuota refuses a request that exceeds a quota by itself.
 func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	if a == nil {
 		return nil
@@ -98,7 +98,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	return nil
 }
 
-// partsGiven reports whether parts are given of one of the GPUs that the shape may have.
+// partsGiven reports whether a GPU that the shape allows is shared in parts.
 func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.unread() && sh.allows(g.Index)) {
@@ -108,7 +108,7 @@ func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 	return false
 }
 
-// partsOn lists the GPUs of which parts are given.
+// partsOn lists the GPUs that are shared in parts.
 func (s *Snapshot) partsOn() string {
 	var list []int
 	for i := range s.GPUs {
@@ -119,8 +119,8 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
-// MostUsable is the most memory that a job could be promised on a GPU that its request allows,
-// so that it starts once that is empty: 0 where GPUs have none but the host's.
+// MostUsable returns the largest amount of memory that a job could be promised on an empty GPU that
+// its request allows; 0 if the GPUs only use host memory.
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {
@@ -131,12 +131,13 @@ func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	return most
 }
 
-// partStep is the smallest step of parts of GPUs.
+// partStep is the step to which parts of GPUs are rounded up.
 const partStep = job.WholeGPU / 100
 
-// MemoryPart returns which part of a GPU's memory a request for a part of a GPU asks, of
-// the smallest GPU that has that much and that the request allows, rounded up: all of it
-// where there is none, 0 where no memory is asked, or a GPU that was not read yet may be one.
+// MemoryPart returns the part of a GPU's memory that a request for a part of a GPU takes. It is
+// computed for the smallest GPU that the request allows and that has enough memory, and is a whole
+// GPU if there is none. It returns 0 if no memory is asked, or if a GPU that was not read yet could
+// serve.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -161,7 +162,7 @@ func MemoryPart(s *Snapshot, r *job.Request) int {
 	return int(steps) * partStep
 }
 
-// mostMemory is the memory of the largest GPU that would do otherwise.
+// mostMemory returns the memory of the largest GPU that the shape allows.
 func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; sh.allows(g.Index) && g.isType(sh.gpuType) {
@@ -171,7 +172,7 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// wish is what GPUs are asked, for a refusal.
+// wish returns what the request asks of GPUs, for a refusal.
 func wish(r *job.Request) job.Wish {
 	return job.Wish{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,

@@ -6,19 +6,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The entries of a bucket are a skip list: doubly linked in their order, and of those
-// of a height of 1 or more, one in four, each also points to the next of them, and so on.
-// What comes to stand in the middle finds its place in few steps.
+// The entries of a bucket form a skip list. They are doubly linked in order. An entry of height 1
+// or more, one in four, also points to the next entry of at least that height, and so on. An entry
+// in the middle finds its place in few steps.
 
 // maxHeight is enough for millions of entries.
 const maxHeight = 10
 
-// height of an entry follows from the job's id, as if it were drawn.
+// height returns the height of a job's entry, which follows from the id as if it were random.
 func height(id job.ID) int {
 	return min(bits.LeadingZeros64(uint64(id)*0x9E3779B97F4A7C15)/2, maxHeight)
 }
 
-// path is where an entry belongs: at each height the last one before it, nil for none.
+// path is an entry's place: for each height the last entry before it, or nil.
 type path [maxHeight + 1]*entry
 
 func (b *bucket) find(e *entry) (to path) {
@@ -36,10 +36,10 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// after returns what follows an entry at a height, the first for nil.
+// after returns the entry that follows at a height; for nil the first entry.
 func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
 
-// link is where an entry keeps what follows it at a height; for nil the bucket does.
+// link returns the pointer to the entry that follows at a height; for nil the bucket's own.
 func (b *bucket) link(e *entry, h int) **entry {
 	switch {
 	case e == nil && h == 0:
@@ -54,7 +54,7 @@ func (b *bucket) link(e *entry, h int) **entry {
 
 func (b *bucket) insert(e *entry) {
 	h, last := height(e.ID), b.tail == nil || b.tail.before(e)
-	if last && h == 0 { // as most that are new
+	if last && h == 0 { // as most new entries
 		b.put(e, b.tail)
 		return
 	}
@@ -71,7 +71,7 @@ func (b *bucket) insert(e *entry) {
 	}
 }
 
-// put links an entry after another, nil for none.
+// put links an entry after prev, or first if prev is nil.
 func (b *bucket) put(e, prev *entry) {
 	b.count(e, 1)
 	from := b.link(prev, 0)
@@ -84,7 +84,6 @@ func (b *bucket) put(e, prev *entry) {
 	}
 }
 
-// count counts an entry more, or less.
 func (b *bucket) count(e *entry, n int) {
 	if b.len += n; e.Throttle != nil {
 		b.bounded += n

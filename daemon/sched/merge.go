@@ -6,9 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// head returns the first n jobs in order by merging the buckets, each of which
-// is in order: what it costs depends on their number and n, not on how many
-// jobs wait. The pass has begun.
+// head returns the first n jobs in order by merging the buckets, each of which is sorted. Its cost
+// depends on n and the number of buckets, not on the number of jobs. The pass must have begun.
 func (w *walk) head(n int) []job.ID {
 	w.begin()
 	for _, b := range w.pass.q.buckets {
@@ -27,8 +26,7 @@ func (w *walk) head(n int) []job.ID {
 	return ids
 }
 
-// Arrange returns those of the jobs that are in the queue, in the order in which
-// a pass looks at them.
+// Arrange returns those of the given jobs that are in the queue, in the order of a pass.
 func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	p.begin(s, q)
 	var list []rank
@@ -40,7 +38,7 @@ func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	return sorted(list)
 }
 
-// sorted returns the jobs by rank.
+// sorted returns the jobs in order.
 func sorted(list []rank) []job.ID {
 	slices.SortFunc(list, func(a, b rank) int {
 		if a.before(&b) {

@@ -7,29 +7,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// rank is a job's place in the order of the rules (package doc).
+// rank is a job's place in the order of the package doc.
 type rank struct {
-	level     int64 // the priority's
+	level     int64 // see level
 	score     float64
 	since     Instant
-	lead      job.ID  // whose score and since that are: its own, or those of one of its batch
-	came      Instant // its own since
+	lead      job.ID  // the job whose score and since these are: itself, or a job of its batch
+	came      Instant // the job's own since
 	id        job.ID
-	sizeRank  int32 // in its batch
-	milli     int32 // of GPUs, which the order does not look at
+	sizeRank  int32 // order of its size in the batch
+	milli     int32 // of GPUs; not part of the order
 	wide      bool  // it asks more than half of the GPUs in service that could serve it
 	guarded   bool
-	protected bool         // it goes on after a stop, and has not had its turn
-	ranBefore bool         // it ran before, and waits to go on
-	owed      bool         // others were stopped for it, and it has not started
-	program   predict.Kind // user, size and program, without the words of the command
-	untried   bool         // too few of its kind have ended to know how long they run
+	protected bool         // it was preempted, runs again, and is within its guaranteed time
+	ranBefore bool         // it ran before and waits to go on
+	owed      bool         // others were stopped for it and it has not started
+	program   predict.Kind // user, size and program, without the arguments
+	untried   bool         // too few jobs of its kind have ended to know how long they run
 }
 
-// level is a priority as one number: by class, and then by its number.
+// level returns a priority as one number, by class and then number.
 func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
-// before reports whether the job of r is looked at before that of o.
+// before reports whether the job of r goes before the job of o.
 func (r *rank) before(o *rank) bool {
 	switch {
 	case r.level != o.level:
@@ -44,7 +44,7 @@ func (r *rank) before(o *rank) bool {
 		return r.since < o.since
 	case r.lead != o.lead:
 		return r.lead < o.lead
-	case r.sizeRank != o.sizeRank: // both are of the batch of their lead
+	case r.sizeRank != o.sizeRank: // both are in the batch of their lead
 		return r.sizeRank < o.sizeRank
 	case r.came != o.came:
 		return r.came < o.came
@@ -52,14 +52,14 @@ func (r *rank) before(o *rank) bool {
 	return r.id < o.id
 }
 
-// rank computes where a job stands in this pass.
+// rank computes the rank of a job in this pass.
 func (p *pass) rank(r *rank, b *bucket, e *entry) {
 	if p.ownRank(r, b, e); b.of != nil {
 		p.fallBehind(r, b)
 	}
 }
 
-// ownRank is the rank that a job has by itself. Under FIFO all scores are 0.
+// ownRank computes the rank of a job without its batch. Under FIFO all scores are 0.
 func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli, r.sizeRank = b.level, int32(b.shape.milli), 0
 	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
@@ -75,18 +75,18 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
-// guards reports whether a job that has waited since then goes first.
+// guards reports whether a job that has waited since this moment goes first.
 func (p *pass) guards(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
 }
 
-// score is that of a job of the bucket at a moment.
+// score returns the score of a job of the bucket at a moment.
 func (b *bucket) score(since, at Instant) float64 {
 	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
-// rankAlone is the rank of the job at the cursor without its batch, as it has once it
+// rankAlone returns the rank of the job at the cursor without its batch, as it is once the job
 // runs.
 func (p *pass) rankAlone(c *cursor) rank {
 	r := c.rank
@@ -96,7 +96,7 @@ func (p *pass) rankAlone(c *cursor) rank {
 	return r
 }
 
-// runningRank computes the rank that a running job would have.
+// runningRank returns the rank of a running job.
 func (p *pass) runningRank(r *Running) rank {
 	out := rank{level: level(r.Priority), since: r.Since, id: r.ID, milli: int32(r.milli())}
 	if !p.s.Policy.FIFO {
@@ -113,7 +113,7 @@ func (p *pass) runningRank(r *Running) rank {
 	return out
 }
 
-// rankAt is the rank that the job at the cursor has at a moment to come.
+// rankAt returns the rank of the job at the cursor at a later moment.
 func (p *pass) rankAt(c *cursor, at Instant) rank {
 	r := c.rank
 	if !p.s.Policy.FIFO {

@@ -1,14 +1,14 @@
 package sched
 
-// pass is one look over a queue at one moment. All parts of the planner read it.
+// pass is one pass over a queue at one moment. All parts of the planner read it.
 type pass struct {
 	s      *Snapshot
 	q      *Queue
-	number uint64 // of the passes over the queue
-	work   int    // jobs, buckets and capacities that were looked at: what the pass costs
+	number uint64 // counts the passes over the queue
+	work   int    // buckets, jobs and capacities that were looked at: the cost of the pass
 }
 
-// begin starts a pass: it computes what the order of the jobs depends on.
+// begin starts a pass and computes what the order of the jobs depends on.
 func (p *pass) begin(s *Snapshot, q *Queue) {
 	q.passes++
 	p.s, p.q, p.number, p.work = s, q, q.passes, 0
@@ -16,7 +16,7 @@ func (p *pass) begin(s *Snapshot, q *Queue) {
 	p.beginBatches()
 }
 
-// open resets what a footprint knows of an earlier pass.
+// open prepares a footprint for the pass, unless it was prepared already.
 func (p *pass) open(f *footprint) {
 	if f.pass == p.number {
 		return

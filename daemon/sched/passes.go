@@ -7,17 +7,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxPasses is how many passes to come are made of one future, allPasses of all of a forecast:
-// each has its part, so that nothing depends on who asks first.
+// maxPasses is the maximum number of simulated passes in one future, allPasses the total of a
+// forecast. Each future has its own share, so that the result does not depend on what is asked
+// first.
 const (
 	maxPasses = 1000
 	allPasses = 400 * manyFutures
 )
 
-// farthest is how far ahead starts are looked for.
+// farthest is the time up to which starts are looked for.
 const farthest = 365 * 24 * time.Hour
 
-// start says when a job starts in this future, if it is among the first; Never: nobody can say.
+// start returns when a job starts in this future, if it is among the first; Never: unknown.
 func (f *future) start(id job.ID) Instant {
 	if at, ok := f.starts[id]; ok {
 		return at
@@ -25,8 +26,8 @@ func (f *future) start(id job.ID) Instant {
 	return Never
 }
 
-// runUntilStart makes passes until the job starts, if it is among the first, while that is asked for,
-// which it returns.
+// runUntilStart simulates until the job starts, if it is among the first. It stops early and
+// returns false once asked returns false.
 func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
 	for f.wanted[id] && !f.over {
 		if !asked() {
@@ -37,7 +38,6 @@ func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
 	return true
 }
 
-// nextPass makes the next pass.
 func (f *future) nextPass() {
 	plan := f.planner.Plan(&f.machine, f.queue)
 	f.passes++
@@ -49,7 +49,7 @@ func (f *future) nextPass() {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
-		return // the reservations are made anew, and may leave more over
+		return // the next pass makes the reservations anew, which may leave more free
 	}
 	at := f.next(plan)
 	if at >= f.farthest() {
@@ -61,8 +61,8 @@ func (f *future) nextPass() {
 	f.move(at)
 }
 
-// endEndless has what runs for ever end now, where anything does: what starts afterwards waits
-// for that, and for nothing that never comes.
+// endEndless ends now the jobs that would run for ever, and reports whether there are any. Starts
+// after that wait for the end of such a job, and not for something that never happens.
 func (f *future) endEndless() bool {
 	found := false
 	for i := range f.running {
@@ -73,12 +73,11 @@ func (f *future) endEndless() bool {
 	return found
 }
 
-// dropLoaded takes out the jobs that only the load of a GPU keeps waiting, for an
-// unknown time.
+// dropLoaded removes the jobs that only the load of a GPU keeps waiting, for an unknown time.
 func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
 		f.planner.pass.open(b.shape.footprint)
-		c := cursor{bucket: b} // of no rank: that of a batch is known as of the beginning of the pass
+		c := cursor{bucket: b} // without a rank: batches were only ranked as the pass began
 		now, ahead := c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
 		if c.capped(&f.planner.room) || f.planner.room.fits(&now, &f.planner.room.now) || !f.planner.room.fits(&ahead, &f.planner.room.now) {
 			continue
@@ -90,7 +89,7 @@ func (f *future) dropLoaded() {
 	}
 }
 
-// carryOut starts and stops what the plan says.
+// carryOut starts and stops jobs according to the plan.
 func (f *future) carryOut(plan *Plan) {
 	for _, v := range plan.Preempt {
 		at := slices.IndexFunc(f.machine.Running, func(r Running) bool { return r.ID == v.Victim })
@@ -108,9 +107,9 @@ func (f *future) carryOut(plan *Plan) {
 	}
 }
 
-// next is when the passes go on: at the next moment at which something ends or comes back.
-// Where jobs may be stopped for others that is looked at when one of them has had its
-// slice, and, as scores grow apart, after a while that grows with how far ahead it is.
+// next returns the moment of the next pass, at which something ends or becomes free. If jobs may be
+// preempted, a pass is also made when one of them has had its slice, and after an interval that
+// grows with the distance from the beginning, since scores drift apart.
 func (f *future) next(plan *Plan) Instant {
 	at := Never
 	for i := range f.machine.Running {
@@ -132,5 +131,5 @@ func (f *future) next(plan *Plan) Instant {
 	return at
 }
 
-// stepDivisor is the part of the time ahead of which moments are told apart.
+// stepDivisor is the part of the simulated time that this interval takes.
 const stepDivisor = 16

@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// Planner makes plans. It keeps nothing between passes but memory to work in,
-// and must be used by one goroutine.
+// A Planner makes plans. Between passes it keeps nothing but memory to work in. It must be used by
+// one goroutine.
 type Planner struct {
 	pass            pass
 	room            room
@@ -14,10 +14,9 @@ type Planner struct {
 	victims         victims
 	out             Plan
 	grants          []Grant // of placements and reservations
-	maxFailedShapes int     // of shapes of one account for which a pass fails to find GPUs to keep
+	maxFailedShapes int     // see maxFailedShapes; tests lower it
 }
 
-// NewPlanner returns a planner.
 func NewPlanner() *Planner {
 	p := &Planner{maxFailedShapes: maxFailedShapes}
 	p.room.pass = &p.pass
@@ -32,7 +31,6 @@ func NewPlanner() *Planner {
 	return p
 }
 
-// begin prepares a pass.
 func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.out.Place, p.out.Preempt, p.out.Backfill = p.out.Place[:0], p.out.Preempt[:0], p.out.Backfill[:0]
 	p.out.Wake, p.grants = Never, p.grants[:0]
@@ -44,8 +42,8 @@ func (p *Planner) begin(s *Snapshot, q *Queue) {
 	p.victims.begin()
 }
 
-// Plan decides. The snapshot and the queue are not changed; the plan is valid
-// until the next call of any method.
+// Plan makes a pass. It does not change the snapshot and the queue. The plan is valid until the
+// next call of any method.
 func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	p.decide(s, q)
 	p.preempt()
@@ -55,16 +53,16 @@ func (p *Planner) Plan(s *Snapshot, q *Queue) *Plan {
 	return &p.out
 }
 
-// Placements decides what starts, as Plan does, but does not look for jobs to make room.
+// Placements returns what Plan would start, without looking for jobs to preempt.
 func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 	p.decide(s, q)
 	p.limits.resetThrottles()
 	return p.out.Place
 }
 
-// PlannedStarts lists the moments from which GPUs are kept for waiting jobs, as many as
-// a pass can plan whatever the policy, and those at which the quotas of these groups let
-// the first job start that they keep back. It is valid until the next call of any method.
+// PlannedStarts returns the moments at which waiting jobs are planned to start: those with
+// reservations, as many as a pass can make whatever the policy, and for each of the groups the
+// first job that its quotas hold back. The result is valid until the next call of any method.
 func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []BackfillReservation {
 	deep := *s
 	deep.Policy.ReservationDepth = maxDepth
@@ -90,8 +88,8 @@ func (p *Planner) decide(s *Snapshot, q *Queue) {
 	}
 }
 
-// splitByFit splits the buckets into those whose jobs fit into what is free as the
-// pass begins and those for which GPUs may be kept. The others are left alone.
+// splitByFit sorts the buckets into those whose jobs fit now and those that may get reservations.
+// It skips the others.
 func (p *Planner) splitByFit() {
 	w := &p.walk
 	w.begin()
@@ -112,8 +110,8 @@ func (p *Planner) splitByFit() {
 	w.blocked.order()
 }
 
-// step looks at the first job in order that is left; false when there is none.
-// Once all reservations are made, those that do not fit are left alone.
+// step deals with the first job in order that is left. It returns false when nothing is left to do:
+// once all reservations are made, jobs that do not fit are skipped.
 func (p *Planner) step() bool {
 	p.pass.work++
 	fit, blocked := &p.walk.fit, &p.walk.blocked
@@ -129,9 +127,8 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// refuse deals with a job that does not fit in its turn: unless it is capped by
-// now, a reservation is made for it, and no job of its bucket is looked at again
-// where none can be.
+// refuse deals with a job that does not fit. It makes a reservation, unless the job is capped by
+// now. If no reservation is possible, the pass skips the rest of the bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
 	if p.hopeless(c.bucket) {
@@ -143,7 +140,7 @@ func (p *Planner) refuse() {
 	switch {
 	case c.capped(&p.room):
 		p.walk.blocked.pop()
-	case !c.open(): // another job of its array was faster
+	case !c.open(): // other tasks of its array have used up the throttle
 		p.walk.blocked.reinsert(p.pass.seek(c))
 	case p.limits.behindOwn(c).hold != nil:
 		p.walk.blocked.pop()
@@ -155,31 +152,30 @@ func (p *Planner) refuse() {
 	}
 }
 
-// maxFailedShapes is for how many shapes of one account a pass fails to find GPUs to keep.
+// maxFailedShapes is the number of shapes of one account for which a pass tries in vain to make a
+// reservation.
 const maxFailedShapes = 16
 
-// hopeless reports whether there is no use in keeping GPUs for a job of the bucket.
-// Reservations of administrators concern accounts, so that a shape is tried for
-// each.
+// hopeless reports whether trying to make a reservation for a job of the bucket is useless. Advance
+// reservations depend on the account, so with any of them a shape is tried for each account.
 func (p *Planner) hopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
 }
 
-// giveUp notes that nothing can be kept for a job of the bucket. An account for
-// whose jobs that was tried often enough is not looked at again.
+// giveUp notes that no reservation is possible for a job of the bucket.
 func (p *Planner) giveUp(b *bucket) {
 	b.shape.hopeless = p.pass.number
 	b.account.failedShapes++
 }
 
-// tryFirst places the first job of the heap, or sorts it out.
+// tryFirst deals with the first job of those that may fit: it places the job, or moves its bucket.
 func (p *Planner) tryFirst() {
 	c := p.walk.fit.first()
 	if c.capped(&p.room) {
 		p.walk.fit.pop()
 		return
 	}
-	if !c.open() { // another job of its array was faster
+	if !c.open() { // other tasks of its array have used up the throttle
 		p.walk.fit.reinsert(p.pass.seek(c))
 		return
 	}
@@ -188,7 +184,7 @@ func (p *Planner) tryFirst() {
 	switch {
 	case fits:
 		ahead := p.limits.behindOwn(c)
-		if ahead.hold != nil { // and so it is for all of its bucket
+		if ahead.hold != nil { // the same holds for the rest of its bucket
 			p.walk.fit.pop()
 			return
 		}
@@ -204,15 +200,15 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// block puts a bucket whose jobs do not fit any more where GPUs may be kept for them.
+// block moves a bucket whose jobs do not fit any more to those that may get reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {
 		p.walk.blocked.push(c)
 	}
 }
 
-// stillFits reports whether a bucket of the heap may still fit, and blocks one that does
-// not. A later job of one that yields may where the first does not.
+// stillFits reports whether a job of the bucket may still fit, and blocks the bucket otherwise. In
+// a preemptible bucket a later job may fit though the first one does not.
 func (p *Planner) stillFits(c *cursor) bool {
 	if b := c.bucket; b.shape.yields || p.backfill.roomFor(b, p.backfill.delayedBy(b.run, b.late)) {
 		return true
@@ -221,8 +217,8 @@ func (p *Planner) stillFits(c *cursor) bool {
 	return false
 }
 
-// placeBehind places the job at the cursor, which fits behind the reservations. Where it names no
-// number of CPUs it gets at most as many as are left beside its own account's jobs ahead.
+// placeBehind places the job at the cursor, which fits behind the reservations in mask. If it names
+// no number of CPUs, it gets at most besideOwn, which its own account's jobs ahead leave.
 func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	q, l := c.query(p.pass.s.Now, whenNow), &p.room.now
 	if mask != 0 {
@@ -235,10 +231,10 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	p.place(c, p.choice.choose(&q, l), h)
 }
 
-// passOver deals with the first of the heap, which does not fit and whose jobs may
-// be stopped for others. A later job of its bucket stands lower, so that it can
-// yield where this one does not, and fit: the last is in the way of the least. It
-// returns false when none of them fits.
+// passOver deals with a job that does not fit and is preemptible. Later jobs of its bucket rank
+// lower, so a later one may be preemptible for a reserved job where this one is not, and therefore
+// fit. The last job of the bucket delays the fewest reservations. passOver returns false if none
+// fits.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.backfill.delayed(c)
 	if p.backfill.keepsMore() && !c.given && !p.hopeless(c.bucket) {
@@ -263,7 +259,7 @@ func (p *Planner) passOver(c *cursor) bool {
 	return false
 }
 
-// place records a placement and takes it from what is left.
+// place adds a placement to the plan and takes its resources.
 func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	grants = p.stored(grants)
 	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, CPUs: h.cpus, Guarded: c.guarded})
@@ -274,9 +270,9 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	c.entry.start(p.pass.number)
 }
 
-// reserve finds the first moment at which the job fits when all goes as
-// expected, and keeps GPUs for it there. It returns false when there is none,
-// or when the job would fit now but for a load that may pass any moment.
+// reserve makes a reservation for the job at the cursor at the first moment at which it fits if all
+// jobs end when expected. It returns false if there is no such moment, or if only the load of a GPU
+// keeps the job from fitting now, since load may drop at any moment.
 func (p *Planner) reserve(c *cursor) bool {
 	if len(p.backfill.list) >= maxDepth || !p.room.fitsEver(c.bucket.shape) {
 		return false
@@ -296,15 +292,15 @@ func (p *Planner) reserve(c *cursor) bool {
 	return true
 }
 
-// stored copies grants into memory that lasts as long as the plan.
+// stored copies grants to memory that stays valid as long as the plan.
 func (p *Planner) stored(grants []Grant) []Grant {
 	at := len(p.grants)
 	p.grants = append(p.grants, grants...)
 	return p.grants[at:len(p.grants):len(p.grants)]
 }
 
-// wake says when a plan may come out otherwise though nothing happened: a
-// running job has had its slice, or scores have grown apart.
+// wake sets the moment at which a new plan may differ though nothing happened: a running job has
+// had its slice, scores have drifted apart, or an advance reservation begins or ends.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
 		return
@@ -329,6 +325,6 @@ func (p *Planner) wake() {
 	}
 }
 
-// preemptEvery is how often scores are compared with those of running jobs that
-// have had their slice.
+// preemptEvery is the interval at which scores are compared with those of running jobs that have
+// had their slice.
 const preemptEvery = time.Minute

@@ -8,10 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// preemptionThreshold is by how much the score of a job must exceed that of a running
-// one before the running one is stopped for it: by nothing for one that holds as
-// much of GPUs or less, since it had its slice, and by a half for each
-// doubling beyond, since of a wider one most is stopped for nothing.
+// preemptionThreshold returns the factor by which a waiting job's score must exceed a running job's
+// score to preempt it. It is 1 for a victim no wider than the waiting job, and grows by 0.5 for
+// each doubling of the victim's width, since most of a wide victim is stopped for nothing.
 func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
@@ -19,32 +18,30 @@ func preemptionThreshold(victim, milli int32) float64 {
 	return 1 + float64(bits.Len(uint(victim/milli))-1)/2
 }
 
-// guaranteedSlices is for how many slices a job that was stopped runs, once it goes on, until it is
-// stopped again for one of its class and number that is no wider, or asks no more than half
-// of the GPUs: such a one can mostly be served beside those that have their turn.
+// guaranteedSlices is the number of time slices that a preempted job is guaranteed once it runs
+// again. The guarantee holds against jobs of its class and number that are no wider or ask at most
+// half of the GPUs: such jobs can mostly be served beside guaranteed ones.
 const guaranteedSlices = 4
 
-// turn is for how long a job runs until then that has run for so long before: a slice at least,
-// and no more than so many times what it had run, so that nobody gains by having a job queued again
-// that has only begun.
+// guaranteed returns the time that a job is guaranteed once it runs again after running for served.
+// It is at least a slice, and at most guaranteedSlices times what the job ran, so that nobody gains
+// by being requeued right after a start.
 func (p *Policy) guaranteed(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
-// lateDivisor is the part of a slice for which a job rather waits than has one
-// more stopped.
+// A victim leaves late if it needs more than this part of a slice to stop.
 const lateDivisor = 10
 
-// leavesLate reports whether a job that makes room does so so late that another, which
-// would have gone by then, is better stopped as well.
+// leavesLate reports whether a job takes so long to stop that others, which would be gone sooner,
+// should be stopped as well.
 func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
-// maxPreemptors bounds for how many jobs a pass looks for victims.
+// maxPreemptors is the number of jobs for which a pass looks for victims.
 const maxPreemptors = 16
 
-// preempt chooses running jobs to stop for jobs that do not fit, the first in
-// order first. What the reservations leave over then is as it was before: until
-// the victims are gone.
+// preempt chooses running jobs to stop for jobs that do not fit, in order. Afterwards the
+// reservations have the same spare capacities as before, since the victims still hold theirs.
 func (p *Planner) preempt() {
 	if p.victims.find(); len(p.victims.list) == 0 {
 		return
@@ -69,8 +66,7 @@ func (p *Planner) preempt() {
 	p.out.Preempt = p.victims.stops
 }
 
-// walkAgain takes up again all jobs that the pass did not place, from the head
-// of each bucket.
+// walkAgain starts a walk over all jobs that the pass did not place.
 func (p *Planner) walkAgain() {
 	p.walk.begin()
 	p.pass.work += len(p.pass.q.buckets)
@@ -85,8 +81,8 @@ func (p *Planner) walkAgain() {
 	p.walk.blocked.order()
 }
 
-// firstLeft returns the first job in order that is left, not capped, and not behind one of
-// its account that keeps its place.
+// firstLeft returns the first job of the walk that no quota, throttle or earlier job of its account
+// holds back.
 func (p *Planner) firstLeft() *cursor {
 	blocked := &p.walk.blocked
 	for len(blocked.list) > 0 {
@@ -95,7 +91,7 @@ func (p *Planner) firstLeft() *cursor {
 		switch {
 		case c.capped(&p.room):
 			blocked.pop()
-		case !c.open(): // another job of its array was faster
+		case !c.open(): // other tasks of its array have used up the throttle
 			blocked.reinsert(p.pass.seek(c))
 		case p.limits.behindOwn(c).hold != nil:
 			blocked.pop()
@@ -106,14 +102,14 @@ func (p *Planner) firstLeft() *cursor {
 	return nil
 }
 
-// victim is a running job that may be stopped, with its place in the order.
+// victim is a running job that may be stopped.
 type victim struct {
 	rank
 	run    *Running
 	chosen bool
 }
 
-// victims is the running jobs that a pass may stop, the lowest first.
+// victims holds the running jobs that a pass may stop, the lowest first.
 type victims struct {
 	pass     *pass
 	room     *room
@@ -122,15 +118,14 @@ type victims struct {
 	choice   *chooser
 	list     []victim
 	stops    []Preemption
-	freed    capacity // what is left with all that others have been told to give back
-	soon     capacity // without what of that comes late
+	freed    capacity // what is left once all jobs that were told to stop have ended
+	soon     capacity // the same without jobs that leave late
 }
 
-// begin forgets what the pass before stopped.
+// begin drops the decisions of the previous pass.
 func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
-// openFreed fills in what will be left when all have gone that have been told to,
-// and the GPUs are back that are being cleaned.
+// openFreed sets freed and soon. GPUs in cleaning are taken to be ready by then.
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
@@ -151,14 +146,14 @@ func (vs *victims) openFreed() {
 	}
 }
 
-// anyYields reports whether one that is not chosen would be stopped for a job of this rank.
+// anyYields reports whether a job that is not chosen yet would be stopped for a job of this rank.
 func (vs *victims) anyYields(r *rank) bool {
 	return slices.ContainsFunc(vs.list, func(v victim) bool {
 		return !v.chosen && v.yieldsWithOthers(r, vs.pass.s.Policy.FIFO)
 	})
 }
 
-// find lists the jobs that have run for their slice, the lowest first.
+// find lists the preemptible jobs that have run for a slice, the lowest first.
 func (vs *victims) find() {
 	vs.list = vs.list[:0]
 	if vs.pass.q.Len() == 0 {
@@ -178,18 +173,17 @@ func (vs *victims) find() {
 	})
 }
 
-// yields reports whether a running job of rank v stands low enough to be stopped
-// for one of rank r. One that went first since it had waited long makes room
-// for no other of its class and number, and others make room for one that has. Else nobody
-// makes room for one that ran before, so that one stop does not lead to the next, nor for one
-// of the same program while it is not known how long either runs.
+// yields reports whether a running job of rank v may be stopped for a job of rank r. A lower class
+// or number always yields. Otherwise a guarded job yields to none, and every other job yields to a
+// guarded one. A job does not yield to one that ran before, so that one stop does not cause the
+// next, nor to a job of the same program while the run time of either is unknown.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
-// togetherAbove is how far, as a factor, a victim may stand above a wider job for which
-// it is stopped, see lowerTogether.
+// togetherAbove is the factor by which a victim's score may exceed the score of a wider job for
+// which it is stopped with others, see lowerTogether.
 const togetherAbove = 8
 
-// yieldsWithOthers is yields for a victim that is not all that the job gets.
+// yieldsWithOthers is yields for a victim that may be one of several.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
@@ -211,10 +205,10 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }
 
-// lowerTogether reports whether victims of the job's class and number have a lower score
-// than it in the mean over the GPUs that it gets, of which those that are free count as 0. If each
-// of eight narrow jobs had to stand lower than a wide one, it would wait for the one that stands
-// highest; and seven free GPUs that one narrow job keeps from a wide one are of no use to anybody.
+// lowerTogether reports whether the victims of the job's class and number have a lower score than
+// the job in the mean over the GPUs that it gets, where free GPUs count as 0. If each of eight
+// narrow jobs had to rank below a wide job, the wide job would wait for the highest of them; and
+// seven free GPUs are of no use if one narrow job keeps the eighth from it.
 func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
@@ -232,15 +226,14 @@ func (vs *victims) victimOf(q Preemption) *victim {
 	return &vs.list[at]
 }
 
-// stopFor chooses victims for the job at the cursor and counts what they
-// free as the job's; false when all of them would not be enough. Where it would
-// have to wait for one that goes late, others that are gone sooner
-// and are enough are chosen as well: a long notice neither saves a job nor makes
-// another wait.
+// stopFor chooses victims for the job at the cursor and counts what they free as the job's. It
+// returns false if all possible victims are not enough. If the job would have to wait for a victim
+// that leaves late, other victims that leave sooner are chosen as well: a long notice neither
+// protects a job nor makes another one wait.
 func (vs *victims) stopFor(c *cursor) bool {
 	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayed(c), c: c}
 	for i := range vs.backfill.list {
-		if vs.backfill.list[i].preemptedFor { // it needs none
+		if vs.backfill.list[i].preemptedFor { // its job needs no reservation any more
 			w.mask &^= 1 << i
 		}
 	}
@@ -259,12 +252,12 @@ func (vs *victims) stopFor(c *cursor) bool {
 type demand struct {
 	query
 	c    *cursor
-	mask uint32 // of the reservations that count
+	mask uint32 // the reservations that count
 }
 
-// pick chooses the lowest victims with which there is enough in a capacity, and no
-// more than are needed; false, and none, when all would not be enough or those that are do
-// not stand lower together. For what is wanted soon none is chosen that goes late.
+// pick chooses the lowest victims with which a capacity has enough for the job, and no more than
+// are needed. It returns false and chooses none if all are not enough, or if those needed do not
+// rank lower together. For vs.soon it chooses no victim that leaves late.
 func (vs *victims) pick(w *demand, from *capacity) bool {
 	picked := len(vs.stops)
 	for i := range vs.list {
@@ -292,8 +285,8 @@ func (vs *victims) enough(w *demand, from *capacity) bool {
 	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
-// ofVictim calls move with each capacity in which a victim counts: what is free once all have gone, what is soon, where
-// it does not go late, and the shadows at which it would still have been there.
+// ofVictim calls move for each capacity that a victim affects: freed, soon unless it leaves late,
+// and the spare capacity of each reservation before whose start it would not have ended.
 func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	move(&vs.freed)
 	if !vs.pass.s.Policy.leavesLate(r) {
@@ -306,17 +299,17 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	}
 }
 
-// releaseVictim counts what a victim holds as given back.
+// releaseVictim returns what a victim holds to these capacities.
 func (vs *victims) releaseVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now) })
 }
 
-// keepVictim undoes releaseVictim.
+// keepVictim reverts releaseVictim.
 func (vs *victims) keepVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
 }
 
-// reserveFreed counts these grants of what is freed as the job's.
+// reserveFreed counts freed grants as the job's.
 func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	vs.freed.take(grants, sh.hostShare)
@@ -332,9 +325,8 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	vs.limits.give(c, sh.hostShare)
 }
 
-// dropUnneeded lets go the last of the victims after the first so many of which
-// the job has no need, those that stand highest first; all of them when it is no
-// use.
+// dropUnneeded drops those of the victims from index picked on that the job does not need, highest
+// first. If ok is false it drops them all.
 func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {

@@ -1,7 +1,8 @@
 package sched
 
-// preferred leaves out candidates for n whole GPUs where there are enough others: first those that a process from
-// outside uses, then small ones, then those of other models than the first of which there are enough.
+// preferred removes candidates for n whole GPUs while enough are left: first GPUs with foreign
+// processes, then small ones, then GPUs of other models than the first model of which there are
+// enough.
 func (c *chooser) preferred(list []int, n int) []int {
 	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
 	if !enough {
@@ -11,7 +12,7 @@ func (c *chooser) preferred(list []int, n int) []int {
 	for at, i := range list {
 		model := c.pass.s.GPUs[i].Model
 		if n < 2 || at > 0 && c.pass.s.GPUs[list[at-1]].Model == model {
-			continue // one is like itself, and that model was looked at
+			continue // one GPU is always of one model; this model was tried
 		}
 		if alike, enough := c.only(list, n, func(i int) bool { return c.pass.s.GPUs[i].Model == model }); enough {
 			return alike
@@ -20,8 +21,8 @@ func (c *chooser) preferred(list []int, n int) []int {
 	return list
 }
 
-// only returns the ones of a list that are good, or all of it where these are fewer than n. The result is valid until
-// the next call with another list.
+// only returns the good elements of a list, or the whole list if fewer than n are good. The result
+// is valid until the next call with another list.
 func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
 	count := 0
 	for _, i := range list {
@@ -42,13 +43,13 @@ func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enou
 	return some, true
 }
 
-// A GPU is small, as those for a display are, with less than a quarter of the largest one's memory and at most 8 GiB.
+// A GPU is small, such as one for a display, if it has at most 8 GiB of memory and less than a
+// quarter of the largest GPU's.
 const (
 	smallPart = 4
 	smallMost = 8 << 30
 )
 
-// isSmall reports whether a GPU has so little memory beside the machine's largest.
 func (c *chooser) isSmall(i int) bool {
 	bytes := c.pass.s.GPUs[i].MemTotalBytes
 	return bytes > 0 && bytes <= smallMost && bytes < c.largest/smallPart

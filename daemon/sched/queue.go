@@ -11,33 +11,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Throttle bounds how many tasks of one array run at once.
+// Throttle limits how many tasks of one array run at once.
 type Throttle struct {
-	Left int // that may start now
-	used int // by this pass
+	Left int // number that may start now
+	used int // started by this pass
 }
 
 // Waiting is a job that may start as soon as it fits.
 type Waiting struct {
 	ID       job.ID
-	Request  *job.Request // read when it is queued
+	Request  *job.Request // only read by Push
 	Account  *Account
-	Since    Instant       // from when its wait counts: that of the next start
-	Capped   time.Duration // what Account.Capped said for its size then: what is added since is no waiting
-	Expected time.Duration // run time, with that of attempts before
-	Late     time.Duration // the run time that one in five like it exceeds, if more than is expected
-	Served   time.Duration // run time of those
-	Effort   time.Duration // see predict.Estimate.Effort; read of jobs that may be stopped for others; 0: what is expected
-	Program  predict.Kind  // user, size and program, without the words of the command; read of the same
-	Untried  bool          // too few of its kind have ended to know them by; read of the same
+	Since    Instant       // from when its wait counts; for an array, the wait of its next task
+	Capped   time.Duration // what Account.Capped returned for its size then; later increases are not part of the wait
+	Expected time.Duration // run time, including earlier attempts
+	Late     time.Duration // run time that one in five jobs like it exceeds; 0: as expected
+	Served   time.Duration // run time of earlier attempts
+	Effort   time.Duration // see predict.Estimate.Effort; only read if preemptible; 0: as expected
+	Program  predict.Kind  // user, size and program, without the arguments; only read if preemptible
+	Untried  bool          // too few jobs of its kind have ended to know how long they run; only read if preemptible
 	Throttle *Throttle     // nil: none
-	Count    int           // starts in it: 1, or the tasks left of an array
-	Owed     bool          // others were stopped for it since it waits
-	Batch    string        // of the account's jobs, with which it is to be done soonest; "": none
+	Count    int           // number of starts: 1, or the tasks left of an array
+	Owed     bool          // other jobs were stopped for it while it waited
+	Batch    string        // name of its batch among the account's jobs; "": none
 }
 
-// entry is a waiting job in its bucket, which has the rest of it: there may be a hundred
-// thousand.
+// entry is a waiting job in its bucket. It holds only what the bucket does not, since there may be
+// 100 000 of them.
 type entry struct {
 	ID       job.ID
 	Since    Instant
@@ -49,13 +49,13 @@ type entry struct {
 
 	bucket     *bucket
 	prev, next *entry
-	skips      *tower // the next ones by height, from 1; nil: it has a height of 0
-	pass       uint64 // the last that started some of it
-	started    int32  // by that
+	skips      *tower // nil: height 0
+	pass       uint64 // the last pass that started some of it
+	started    int32  // number of its starts in that pass
 	Count      int32
 }
 
-// tower is the next entries by height, from 1.
+// tower holds the next entries by height, from 1.
 type tower []*entry
 
 func newEntry(w *Waiting, b *bucket) *entry {
@@ -65,7 +65,7 @@ func newEntry(w *Waiting, b *bucket) *entry {
 	}
 }
 
-// waiting is the job as it was put in.
+// waiting returns the job as it was pushed, without its request.
 func (e *entry) waiting() Waiting {
 	b := e.bucket
 	w := Waiting{
@@ -91,53 +91,53 @@ func (e *entry) startedBy(pass uint64) int {
 	return int(e.started)
 }
 
-// bucketKey is what the jobs of a bucket have in common. Their order among
-// themselves never changes: it is by Since, less what is capped, and id.
+// bucketKey is what the jobs of a bucket have in common. Their order among themselves never
+// changes: it is by the moment from which their wait counts, then by id.
 type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int // of Late; not less than log
+	lateLog   int // of Late; at least log
 	priority  job.Priority
 	batch     string
 	owed      bool
-	extent    extent        // in a batch
-	effort    time.Duration // of jobs that may be stopped for others, rounded up
+	extent    extent        // of jobs in a batch
+	effort    time.Duration // of preemptible jobs, rounded up; otherwise the run time
 	program   predict.Kind
 	untried   bool
-	ranBefore bool // they ran before
+	ranBefore bool // for the rank
 }
 
-// bucket is a list of jobs that differ in nothing but Since and id.
+// bucket is a list of waiting jobs that differ only in id and waiting time.
 type bucket struct {
-	level int64 // the priority's
+	level int64 // of the priority
 	bucketKey
 	head    *entry
-	inverse float64       // of what its wait is measured by, in 1/ns
-	run     time.Duration // the expected run time: a power of two seconds, at most the limit
-	late    time.Duration // the same of Late
+	inverse float64       // 1/effort, in 1/ns
+	run     time.Duration // expected run time: a power of two seconds, at most the limit
+	late    time.Duration // the same for Late
 	tail    *entry
-	len     int      // how many entries it has
-	bounded int      // of these, how many have a Throttle
-	skips   []*entry // the first of each height, from 1
-	at      int      // in Queue.buckets
+	len     int      // number of entries
+	bounded int      // number of entries with a Throttle
+	skips   []*entry // the first entry of each height, from 1
+	at      int      // position in Queue.buckets
 
 	of       *batch  // nil: none
-	sizeRank int32   // of its size in the batch
-	behind   *bucket // the tail of which the jobs do not go before; nil: none
+	sizeRank int32   // order of its size in the batch
+	behind   *bucket // its jobs go behind the last job of this bucket; nil: none
 }
 
-// Queue holds the jobs that may start as soon as they fit. Push and Remove
-// cost the same however long it is, but for a job that is older than others of
-// its bucket: its place among them is searched for in the logarithm of their number.
+// Queue holds the jobs that may start as soon as they fit. The cost of Push and Remove does not
+// depend on its length, except for a job that is older than others in its bucket: its place takes a
+// logarithmic search.
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
 	shapes   map[needs]*resourceShape
 	feet     map[footprintKey]*footprint
-	accounts map[*Account]int // by how many entries
+	accounts map[*Account]int // number of entries of each account
 	entries  map[job.ID]*entry
-	passes   uint64 // over it so far
+	passes   uint64 // so far
 	batches  []*batch
 	byBatch  map[batchKey]*batch
 }
@@ -153,14 +153,14 @@ func NewQueue() *Queue {
 // Len returns the number of entries.
 func (q *Queue) Len() int { return len(q.entries) }
 
-// Expected is the run time that the job was put in the queue with.
+// Expected returns the expected run time of a queued job.
 func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expected }
 
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
-// Kinds yields the first job of each kind that waits, and how many there are of it: jobs of one account that
-// ask the same, so that all of them can start or none.
+// Kinds yields the first job of each kind and the number of jobs of that kind: jobs of one account
+// that ask the same, so that all of them fit or none.
 func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 	return func(yield func(job.ID, int) bool) {
 		for _, b := range q.buckets {
@@ -171,10 +171,10 @@ func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 	}
 }
 
-// Accounts returns the accounts whose jobs wait, in no order.
+// Accounts returns the accounts with waiting jobs, in no order.
 func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
-// Push adds a job. One with this id must not be there.
+// Push adds a job, whose id must not be in the queue.
 func (q *Queue) Push(w Waiting) {
 	sh := q.shapes[needsOf(w.Request)]
 	if sh == nil {
@@ -183,7 +183,7 @@ func (q *Queue) Push(w Waiting) {
 	q.push(w, sh, w.Request.Priority)
 }
 
-// push adds a job of a shape, which may be another queue's.
+// push adds a job of a shape, which may belong to another queue.
 func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 	key := keyOf(&w, q.shape(like), priority)
 	b := q.byKey[key]
@@ -231,7 +231,7 @@ func newBucket(key bucketKey) *bucket {
 	return b
 }
 
-// Remove takes a job out; one that is not there changes nothing.
+// Remove removes a job, if it is in the queue.
 func (q *Queue) Remove(id job.ID) {
 	e := q.entries[id]
 	if e == nil {
@@ -254,7 +254,7 @@ func (q *Queue) Remove(id job.ID) {
 	}
 }
 
-// Take counts down the starts of a job, and takes it out with the last.
+// Take counts down the starts of a job, and removes it with the last.
 func (q *Queue) Take(id job.ID) {
 	if e := q.entries[id]; e != nil {
 		if e.Count--; e.Count <= 0 {
@@ -263,7 +263,7 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's own of a shape, for one job more.
+// shape returns the queue's own shape with the same needs, for one more job.
 func (q *Queue) shape(like *resourceShape) *resourceShape {
 	sh := q.shapes[like.needs]
 	if sh == nil {
@@ -280,7 +280,7 @@ func (q *Queue) shape(like *resourceShape) *resourceShape {
 	return sh
 }
 
-// leaveShape drops a shape with its last job, and its footprint with its last shape.
+// leaveShape drops a shape with its last job, and a footprint with its last shape.
 func (q *Queue) leaveShape(sh *resourceShape) {
 	if sh.refs--; sh.refs > 0 {
 		return
@@ -291,14 +291,14 @@ func (q *Queue) leaveShape(sh *resourceShape) {
 	}
 }
 
-// runLog is the expected run time as a power of two seconds, rounded up. The largest
-// that a duration holds is the 33rd.
+// runLog returns the binary logarithm of a run time in seconds, rounded up. It is at most 33, the
+// largest that fits a Duration.
 func runLog(expected time.Duration) int {
 	seconds := (uint64(max(expected, time.Second)) + uint64(time.Second) - 1) / uint64(time.Second)
 	return min(bits.Len64(seconds-1), 33)
 }
 
-// halfOctave rounds up to a power of two seconds, or three quarters of one.
+// halfOctave rounds up to a power of two seconds, or to three quarters of one.
 func halfOctave(d time.Duration) time.Duration {
 	up := time.Second << runLog(d)
 	if d <= up/4*3 {
@@ -315,21 +315,20 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
-// since is the moment from which the wait counts, less the time at a quota: for all of
-// a bucket it moves alike.
+// since returns the moment from which the wait counts, without time at a quota. All jobs of a
+// bucket move alike.
 func (e *entry) since(now Instant) Instant {
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 
-// base is what never changes of since.
+// base is the part of since that never changes.
 func (e *entry) base() Instant { return e.Since - Instant(e.Capped) }
 
 func (e *entry) before(o *entry) bool {
 	return e.base() < o.base() || e.base() == o.base() && e.ID < o.ID
 }
 
-// Ordered returns the first n jobs in the order in which a pass looks at them;
-// all for a negative n.
+// Ordered returns the first n jobs in the order of a pass, or all if n is negative.
 func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	p.begin(s, q)
 	if n >= 0 {
@@ -344,14 +343,14 @@ func (p *Planner) Ordered(s *Snapshot, q *Queue, n int) []job.ID {
 	return sorted(list)
 }
 
-// IDs returns the ids of all entries in order, in the memory of an earlier list.
+// IDs returns the ids of all entries in ascending order, reusing the memory of list.
 func (q *Queue) IDs(list []job.ID) []job.ID {
 	list = slices.AppendSeq(list[:0], maps.Keys(q.entries))
 	slices.Sort(list)
 	return list
 }
 
-// Moves reports whether an entry stands elsewhere when it is put in again like this.
+// Moves reports whether a queued job would change its place if it were pushed again like this.
 func (q *Queue) Moves(w Waiting) bool {
 	b := q.entries[w.ID].bucket
 	return keyOf(&w, b.shape, b.priority) != b.bucketKey

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// The first job of an account that its quotas keep back, or for which GPUs are kept, keeps
-// its place in them: a job of the account behind it starts only if it is expected to have
-// ended by the moment at which the quotas are to let the first one start, or if they then
-// hold for both. It is the same for a group and the jobs of its members.
+// The first job of an account that its quotas hold back, or that has a reservation, keeps its place
+// in the quotas. A later job of the account starts only if it is expected to end before the quotas
+// let the first job start, or if the quotas then allow both. The same holds for a group and its
+// members' jobs.
 
 // quotaUse is what jobs count for in quotas.
 type quotaUse struct {
@@ -16,7 +16,7 @@ type quotaUse struct {
 	hostShare
 }
 
-// add counts so many of the same jobs more.
+// add adds o with sign 1, and subtracts it with sign -1.
 func (u *quotaUse) add(o quotaUse, sign int) {
 	u.jobs += sign * o.jobs
 	u.milli += sign * o.milli
@@ -27,25 +27,25 @@ func (u *quotaUse) add(o quotaUse, sign int) {
 // quotaHold is a waiting job that keeps its place in quotas.
 type quotaHold struct {
 	rank
-	asks    *amount // nil: there is none
+	asks    *amount // nil: there is no such job
 	account *Account
-	at      Instant // at which GPUs are kept for it
+	at      Instant // start of its reservation
 }
 
-// quotaPlace is what a pass knows of the place that is kept in the quotas of an account.
+// quotaPlace is what a pass knows of the place that is kept in an account's quotas.
 type quotaPlace struct {
 	sought   bool
-	capped   quotaHold // the first that a quota kept back as the pass began
-	reserved quotaHold // the first for which the pass keeps GPUs
+	capped   quotaHold // the first job that a quota held back as the pass began
+	reserved quotaHold // the first job with a reservation
 
 	found foundPlace
 }
 
-// foundPlace is where the place of a job in quotas is.
+// foundPlace is the moment at which the job of a quotaHold can start by its quotas.
 type foundPlace struct {
-	of    *quotaHold // whose
-	given int        // with so many starts of the pass
-	at    Instant    // when the quotas let it start; Never: nobody knows
+	of    *quotaHold // nil: not found yet
+	given int        // number of starts in the pass when it was found
+	at    Instant    // when the quotas let it start; Never: unknown
 	use   quotaUse
 }
 
@@ -56,34 +56,32 @@ type quotaEnd struct {
 	quotaUse
 }
 
-// belongs reports whether what an account runs counts in the quotas of another: in its own,
-// and its group's.
+// belongs reports whether the account's jobs count in the quotas of another: its own or its
+// group's.
 func (a *Account) belongs(to *Account) bool {
 	return a == to || a != nil && slices.Contains(a.Groups, to)
 }
 
-// ownJobsAhead is what the jobs of its own account or group ahead of a job mean for it.
+// ownJobsAhead is how a job is restricted by earlier jobs of its own account or group.
 type ownJobsAhead struct {
-	hold   *quotaHold // the job whose place in quotas it would take; nil: there is none, it may start
-	quotas *Account   // whose quotas these are
-	cpus   int        // how many CPUs it may take beside the jobs ahead
+	hold   *quotaHold // the job whose place in quotas it would take; nil: none
+	quotas *Account   // the account or group with these quotas
+	cpus   int        // maximum number of CPUs that it may take beside the jobs ahead
 }
 
-// limits is what bounds the starts of a pass for the sake of others of the same account, group or
-// array: the places that jobs keep in quotas, and throttles.
+// limits holds what restricts the starts of a pass by account, group or array: kept places in
+// quotas, and throttles.
 type limits struct {
 	pass      *pass
 	room      *room
-	given     []quotaEnd  // what the pass gave out, as quotas count it
-	backs     []quotaEnd  // what a quota gets back
-	throttles []*Throttle // that the pass went through
+	given     []quotaEnd  // the starts of the pass
+	backs     []quotaEnd  // result of quotaEnds
+	throttles []*Throttle // those that the pass used
 }
 
-// begin forgets what the pass before gave out.
 func (m *limits) begin() { m.given = m.given[:0] }
 
-// behindOwn says what the jobs of its own account or group ahead of the job at the cursor
-// mean for it.
+// behindOwn returns how earlier jobs of its own account and groups restrict the job at the cursor.
 func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: unlimited}
 	for q := range c.bucket.account.quotas {
@@ -96,8 +94,8 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	return all
 }
 
-// aheadIn is behindOwn for the quotas of one account or group. The job at the cursor would have
-// ended by ends.
+// aheadIn is behindOwn for the quotas of one account or group. The job at the cursor is expected to
+// end at ends.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: unlimited}
 	if !q.bounded() {
@@ -123,8 +121,8 @@ func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	return ahead
 }
 
-// holdBefore returns the first job that keeps its place in these quotas, if it stands
-// before the one at the cursor.
+// holdBefore returns the first job that keeps its place in these quotas, if it goes before the job
+// at the cursor.
 func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	if !q.place.sought {
 		q.place.sought = true
@@ -140,8 +138,8 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	return first
 }
 
-// findCapped finds the first job that these quotas, or if they are of a user a group's
-// as well, kept back as the pass began.
+// findCapped finds the first job that these quotas held back as the pass began. For a user's quotas
+// that includes jobs that the user's groups held back.
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
 	for _, b := range m.pass.q.buckets {
@@ -160,7 +158,7 @@ func (m *limits) findCapped(q *Account) {
 	}
 }
 
-// firstOpen returns the first job of the bucket that no array held back as the pass began.
+// firstOpen returns the first job of the bucket that no throttle held back as the pass began.
 func (b *bucket) firstOpen() *entry {
 	for e := b.head; e != nil; e = e.next {
 		if e.Count > 0 && (e.Throttle == nil || e.Throttle.Left > 0) {
@@ -170,8 +168,8 @@ func (b *bucket) firstOpen() *entry {
 	return nil
 }
 
-// keptBack reports whether quotas, for a group its own, kept the jobs of the bucket back as
-// the pass began, and will not once what runs has ended.
+// keptBack reports whether quotas held back the jobs of the bucket as the pass began, but will not
+// once running jobs have ended. For a group only its own quotas count.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
 	for of := range a.quotas {
@@ -183,11 +181,11 @@ func (b *bucket) keptBack(q *Account) bool {
 	return full && a.Barred == ""
 }
 
-// mayEver reports whether a job of this amount is within the quotas if nothing else runs.
+// mayEver reports whether the quotas allow a job of this amount when nothing else runs.
 func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
 
-// findPlace finds when the quotas of a job's account and groups let it start, and what
-// is used of these ones then, it included.
+// findPlace finds the moment at which all quotas of a job let it start, and the use of q's quotas
+// at that moment, with the job.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)
 	for of := range k.account.quotas {
@@ -203,8 +201,8 @@ func (m *limits) findPlace(q *Account, k *quotaHold) {
 	q.place.found = foundPlace{k, len(m.given), at, use}
 }
 
-// letsStart is the first moment at which these quotas hold with one more job, by the
-// expected ends of what runs; Never where there is none.
+// letsStart returns the first moment at which these quotas allow one more job, by the expected ends
+// of running jobs; Never if there is none.
 func (m *limits) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
 	if !q.bounded() || q.holds(&use, n) {
@@ -220,7 +218,7 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 	return Never
 }
 
-// quotaEnds lists what these quotas get back.
+// quotaEnds returns what these quotas get back, and when.
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
@@ -236,7 +234,7 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	return m.backs
 }
 
-// hold has a job keep its place in quotas since GPUs are kept for it.
+// hold makes a job with a reservation keep its place in its quotas.
 func (m *limits) hold(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotas {
 		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
@@ -246,7 +244,7 @@ func (m *limits) hold(c *cursor, at Instant) {
 	}
 }
 
-// give counts a start of the pass for the account and its groups.
+// give counts a start of the pass for the account, its groups and the array.
 func (m *limits) give(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
@@ -254,7 +252,7 @@ func (m *limits) give(c *cursor, h hostShare) {
 	m.countStart(c.entry.Throttle)
 }
 
-// countStart counts a start that an array's throttle, if there is one, lets pass.
+// countStart counts a start in an array's throttle, which may be nil.
 func (m *limits) countStart(g *Throttle) {
 	if g == nil {
 		return
@@ -265,7 +263,7 @@ func (m *limits) countStart(g *Throttle) {
 	g.used++
 }
 
-// resetThrottles forgets what the throttles let through in this pass.
+// resetThrottles forgets the starts of this pass.
 func (m *limits) resetThrottles() {
 	for _, g := range m.throttles {
 		g.used = 0

@@ -2,43 +2,42 @@ package sched
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// room is what the machine has left to give.
+// room holds what the machine has left.
 type room struct {
 	pass  *pass
-	start capacity // when the pass began
-	now   capacity // less what the pass gave out
-	final capacity // once all that runs has ended
+	start capacity // as the pass began
+	now   capacity // start without what the pass gave out
+	final capacity // once all running jobs have ended
 }
 
-// begin fills in what there is as the pass begins.
+// begin sets all three as the pass begins.
 func (r *room) begin() {
 	r.start.open(r.pass.s)
 	r.now.copyFrom(&r.start)
 	r.openFinal()
 }
 
-// query is what is asked of a capacity: whether a shape of an account fits at
-// a moment.
+// query asks a capacity whether a job of a shape and account fits at a moment.
 type query struct {
 	shape   *resourceShape
 	account *Account
 	at      Instant
 	when    horizon
-	open    bool // reservations of administrators do not count
+	open    bool // ignore advance reservations
 }
 
-// horizon is of when a capacity is, for what it does not hold: load and use.
+// horizon is the time to which a query refers. It tells what is known of load and memory in use.
 type horizon int8
 
 // The horizons.
 const (
 	whenNow   horizon = iota
-	whenFreed         // when the jobs that are to make room have ended
-	whenAhead         // in the future, of which only what is from outside is taken to stay
-	whenEver          // the same, when all reservations of administrators are over
+	whenFreed         // when preempted jobs have ended
+	whenAhead         // in the future: only foreign processes are taken to stay
+	whenEver          // the same, after all advance reservations
 )
 
-// answer is what a pass finds out once about the GPUs that a footprint asks for.
+// answer caches what a pass finds out about the GPUs of a footprint.
 type answer uint8
 
 const (
@@ -54,7 +53,7 @@ func answerOf(is bool) answer {
 	return no
 }
 
-// admits reports whether a GPU may be considered at all.
+// admits reports whether a GPU may be used at all.
 func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
@@ -65,7 +64,8 @@ func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	return q.open || q.when == whenEver || s.advanceReservationFor(q, i) == nil
 }
 
-// wholeFits and partFits tell what of an admitted GPU would do.
+// wholeFits reports whether an admitted GPU is free as a whole, and partFits whether it has the
+// part that is asked.
 func (s *Snapshot) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
 	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
@@ -86,7 +86,7 @@ func (r *room) gpusFit(q *query, l *capacity) bool {
 	s, sh := r.pass.s, q.shape
 	whole, onlyPart, both := 0, 0, 0
 	for i := range l.gpus {
-		if g := &l.gpus[i]; !g.ok || g.milli <= 0 || !s.admits(q, l, i) { // most are not free
+		if g := &l.gpus[i]; !g.ok || g.milli <= 0 || !s.admits(q, l, i) { // most GPUs are not free
 			continue
 		}
 		w := s.wholeFits(q, l, i)
@@ -103,8 +103,8 @@ func (r *room) gpusFit(q *query, l *capacity) bool {
 	return whole >= sh.whole && (sh.part == 0 || onlyPart > 0 || both > 0 && whole > sh.whole)
 }
 
-// fitsAtStart reports whether the GPUs of a shape were there as the pass began, whoever
-// they are reserved for: where they were not, they are not later in it.
+// fitsAtStart reports whether the GPUs of a shape were free as the pass began, ignoring advance
+// reservations. If they were not, they are not free later in the pass either.
 func (r *room) fitsAtStart(q query) bool {
 	f := q.shape.footprint
 	if f.atStart == unasked {
@@ -114,8 +114,8 @@ func (r *room) fitsAtStart(q query) bool {
 	return f.atStart == yes
 }
 
-// fitsEver reports whether a job of the shape fits once all has come back that is
-// expected to, and no reservation of an administrator is in its way.
+// fitsEver reports whether a job of the shape fits once all running jobs have ended, ignoring
+// advance reservations.
 func (r *room) fitsEver(sh *resourceShape) bool {
 	if !r.final.suffices(&sh.amount) {
 		return false
@@ -127,8 +127,8 @@ func (r *room) fitsEver(sh *resourceShape) bool {
 	return sh.ever == yes
 }
 
-// openFinal fills in what the machine has once all has come back that is expected to.
-// What the pass gives out comes back, too: this is the same throughout it.
+// openFinal sets final to what is free once running jobs have ended and GPUs are ready. It holds
+// for the whole pass, since the jobs that the pass starts end as well.
 func (r *room) openFinal() {
 	r.final.copyFrom(&r.start)
 	s := r.pass.s
@@ -143,8 +143,8 @@ func (r *room) openFinal() {
 	}
 }
 
-// capped reports whether the account's jobs of this amount are passed over: for a quota, or since
-// those that ask no GPU have all places that they may have.
+// capped reports whether the pass skips jobs of this amount, because a quota refuses them, or
+// because all slots for jobs without GPUs are taken.
 func (r *room) capped(a *Account, n *amount) bool {
 	return !a.unbounded && a.capped(n) || n.milli == 0 && r.now.noGPU.slots <= 0
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// sampling says which of how many futures one is: a prime number of them.
+// sampling identifies one future of a prime number of futures.
 type sampling struct{ number, of int }
 
-// quantile is the part of like jobs that run for less time than this one does in this future. Over
-// all futures it is each of the middles of so many equal parts once, in an order that is another
+// quantile returns the share of similar jobs that run shorter than the job does in this future.
+// Over all futures it takes the middle of each of s.of equal parts once, in an order that differs
 // for nearly every job.
 func (s sampling) quantile(id job.ID) float64 {
 	h := uint64(id) * 0x9e3779b97f4a7c15 // a common mix of bits (splitmix64)
@@ -22,8 +22,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime is how long a job runs in this future, of which it has run so long already, also if
-// it is stopped on the way.
+// runTime returns how long a job that already ran for ran runs in this future. It stays the same if
+// the job is preempted.
 func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
@@ -33,8 +33,8 @@ func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time
 	return d
 }
 
-// decide says when a job that runs ends, where something is believed of it: never, where nothing
-// is known of jobs like it and it has no limit.
+// setEnd sets the real end of a running job, if it has an estimate. If nothing is known of jobs
+// like it, only its limit ends it.
 func (f *future) setEnd(r *Running, x *fate) {
 	switch {
 	case x.estimate == nil:
@@ -48,12 +48,12 @@ func (f *future) setEnd(r *Running, x *fate) {
 	}
 }
 
-// rest puts off the end of a job that stands still for so long.
+// postpone delays the end of a suspended job.
 func (x *fate) postpone(d Instant) {
 	x.ends, x.limit = x.ends.Add(time.Duration(d)), x.limit.Add(time.Duration(d))
 }
 
-// outlast has a job be expected to run on that has run for longer than was expected of it.
+// extendEnd sets a later expected end for a job that has run longer than expected.
 func (f *future) extendEnd(r *Running, x *fate) {
 	if r.End > f.machine.Now || x.estimate == nil {
 		return

@@ -8,23 +8,23 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// needs are what placement reads of a request, and nothing else of it.
+// needs is everything that placement reads of a request.
 type needs struct {
 	amount
 	gpuNeeds
 	spread bool
 	limit  time.Duration // 0: none
-	yields bool          // its jobs may be stopped for others
+	yields bool          // preemptible
 }
 
-// amount is how much a job asks. A pass reads it of each bucket: it is small.
+// amount is how much a job asks. It is small, since a pass reads it for each bucket.
 type amount struct {
 	milli     int // of GPUs
-	quota     int // what of them counts in quotas
-	hostShare     // of which cpus is 0 for a job that names none: see cpusFor
+	quota     int // GPUs in quotas, in milli
+	hostShare     // cpus is 0 for a job that names no number: see cpusFor
 }
 
-// footprintKey is what shapes have in common that ask the same of GPUs.
+// footprintKey is what shapes that ask the same of GPUs have in common.
 type footprintKey struct {
 	milli int
 	gpuNeeds
@@ -32,7 +32,7 @@ type footprintKey struct {
 
 func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpuNeeds} }
 
-// gpuNeeds say which GPUs would do.
+// gpuNeeds tells which GPUs can serve.
 type gpuNeeds struct {
 	gpuMem  int64 // per GPU
 	maxLoad int
@@ -54,9 +54,9 @@ func needsOf(r *job.Request) needs {
 	}
 }
 
-// cpusFor is for how many CPUs a job of the account counts once it starts where so much
-// is left: as many as it asked. One that names none never waits for them, and counts
-// for its GPUs' part of them as far as it is left, by its quotas too.
+// cpusFor returns the number of CPUs that a job counts for if it starts within this capacity: what
+// it asks. A job that names no number never waits for CPUs. It counts for its GPUs' part of them,
+// as far as the capacity and its quotas have that much.
 func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
@@ -68,7 +68,7 @@ func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	return max(0, min(part, l.cpus))
 }
 
-// gpuSet is a set of indexes of GPUs as bits; "" is no set.
+// gpuSet is a set of GPU indexes as bits; "" is no set.
 type gpuSet string
 
 func setOf(list []int) gpuSet {
@@ -78,7 +78,7 @@ func setOf(list []int) gpuSet {
 	bits := make([]byte, 1, job.MaxGPUs/8)
 	for _, i := range list {
 		if i < 0 || i >= job.MaxGPUs {
-			continue // no GPU has it
+			continue // no GPU has this index
 		}
 		bits = append(bits, make([]byte, max(0, i/8+1-len(bits)))...)
 		bits[i/8] |= 1 << (i % 8)
@@ -88,32 +88,31 @@ func setOf(list []int) gpuSet {
 
 func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
 
-// resourceShape is what jobs of the same needs have in common: each fits where the
-// others do.
+// resourceShape is shared by jobs with the same needs: if one of them fits, the others do.
 type resourceShape struct {
 	needs
 	*footprint
 	refs int
 
-	hopeless uint64 // the last pass in which nothing could be kept for it
+	hopeless uint64 // the last pass in which no reservation was possible for it
 }
 
-// footprint is what shapes of the same needs of GPUs have in common. What a pass
-// finds out about the GPUs, it finds out once for all of them.
+// footprint is shared by shapes that ask the same of GPUs. A pass examines the GPUs once for all of
+// them.
 type footprint struct {
 	key    footprintKey
 	shapes int
 	whole  int
 	part   int
-	alone  bool // its whole GPUs must be free of processes from outside
+	alone  bool // its whole GPUs must have no foreign process
 
-	machine uint64 // for which qual holds
-	qual    []bool // by position: could ever serve
+	machine uint64 // Snapshot.Machine for which qual holds
+	qual    []bool // by position: the GPU could ever serve
 
-	pass      uint64 // of which the following holds
-	inService int    // how many of the GPUs that could serve are in service
-	atStart   answer // whether they do as it begins
-	ever      answer // whether they would once all that is expected to end has
+	pass      uint64 // for which the fields below hold
+	inService int    // number of GPUs in qual that are in service
+	atStart   answer // the GPUs were free as the pass began
+	ever      answer // the GPUs are free once all running jobs have ended
 }
 
 func newShape(r *job.Request) *resourceShape {
@@ -122,13 +121,13 @@ func newShape(r *job.Request) *resourceShape {
 	return &resourceShape{needs: n, footprint: &f}
 }
 
-// like is a shape of the same needs that belongs to no queue.
+// like returns a shape with the same needs that belongs to no queue.
 func (sh *resourceShape) like() *resourceShape {
 	f := footprint{key: sh.key, whole: sh.whole, part: sh.part, alone: sh.alone}
 	return &resourceShape{needs: sh.needs, footprint: &f}
 }
 
-// qualify fills in which GPUs could ever serve the footprint.
+// qualify computes which GPUs could ever serve the footprint.
 func (f *footprint) qualify(s *Snapshot) {
 	if f.machine == s.Machine && len(f.qual) == len(s.GPUs) {
 		return
@@ -154,8 +153,8 @@ func (n *gpuNeeds) allows(index int) bool {
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }
 
-// partBytes is the memory of a part of the GPU: what was asked, or the same
-// part of what jobs can have.
+// partBytes returns the memory of a part of the GPU: what was asked, or the same part of the usable
+// memory.
 func (sh *resourceShape) partBytes(g *GPU) int64 {
 	if sh.gpuMem > 0 {
 		return sh.gpuMem
@@ -163,8 +162,8 @@ func (sh *resourceShape) partBytes(g *GPU) int64 {
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits reports whether the part's memory is there. A share that was not asked
-// for in bytes may be short by what the driver takes for itself.
+// partFits reports whether the GPU has the part's memory. A share that was not asked in bytes may
+// lack what the driver takes for itself.
 func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
 		return free >= sh.gpuMem
@@ -172,9 +171,8 @@ func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	return free+g.SlackBytes >= sh.partBytes(g)
 }
 
-// tolerates reports whether the GPU's load and memory in use are within the
-// job's and the site's bounds, as far as they are known to be at that time. The
-// first that is not is returned.
+// tolerates reports whether the GPU's load and memory in use are within the limits of the job and
+// the site, as far as they are known at the horizon. If not, it returns the first reason.
 func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, bool) {
 	maxLoad, maxUsed := tighter(sh.maxLoad, p.MaxLoadPercent), tighter(sh.maxUsed, p.MaxUsedPercent)
 	load, bytes := g.use(at)
@@ -190,7 +188,7 @@ func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, b
 	return job.Reason{}, true
 }
 
-// tighter is the lower of two bounds of which 0 is none.
+// tighter returns the lower of two limits, of which 0 is none.
 func tighter(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -8,20 +8,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Instant is a moment in nanoseconds of Unix time. Passes compare thousands of
+// Instant is a moment in nanoseconds of Unix time. It is a number since passes compare thousands of
 // them.
 type Instant int64
 
 // Never is later than every moment.
 const Never = Instant(math.MaxInt64)
 
-// At converts a time.
+// At returns the Instant of a time.
 func At(t time.Time) Instant { return Instant(t.UnixNano()) }
 
-// Time converts back.
+// Time is the inverse of At.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
 
-// Add returns the moment d later, Never where there is none.
+// Add returns the moment d later; Never if that does not fit.
 func (i Instant) Add(d time.Duration) Instant {
 	if d > 0 && i > Never-Instant(d) {
 		return Never
@@ -29,27 +29,27 @@ func (i Instant) Add(d time.Duration) Instant {
 	return i + Instant(d)
 }
 
-// GPUState is whether a GPU can take a job, and if not, why.
+// GPUState tells whether a GPU can take a job, and otherwise why not.
 type GPUState string
 
-// The states. Whether a GPU in state OK is free is told by what it holds.
+// The states. A GPU in state OK may still be full.
 const (
 	OK       GPUState = "ok"
 	Paused   GPUState = "paused"   // by an administrator
 	Drained  GPUState = "drained"  // the same, to be taken out of service
-	Unknown  GPUState = "unknown"  // no fresh word from the driver
-	Lost     GPUState = "lost"     // the driver says that it is gone or broken
-	Sick     GPUState = "sick"     // after an error it needs a reset, or a look
+	Unknown  GPUState = "unknown"  // no recent word from the driver
+	Lost     GPUState = "lost"     // gone or broken, according to the driver
+	Sick     GPUState = "sick"     // needs a reset or an inspection after an error
 	Cleaning GPUState = "cleaning" // a job left it and the check is not done
-	Suspect  GPUState = "suspect"  // a job left it and something of it stayed
+	Suspect  GPUState = "suspect"  // a job left something behind
 )
 
 // Hold is one job's part of a GPU.
 type Hold struct {
 	Job          job.ID
 	Milli        int
-	PromiseBytes int64 // GPU memory promised to it, 0 for none
-	SeenBytes    int64 // GPU memory it was last seen to use
+	PromiseBytes int64 // GPU memory promised to it; 0: none
+	SeenBytes    int64 // GPU memory that it used when last sampled
 }
 
 // GPU is one GPU as placement sees it.
@@ -58,31 +58,31 @@ type GPU struct {
 	Model         string
 	State         GPUState
 	Detail        job.Message // why it is in this state
-	CleaningAfter job.ID      // the job it is cleaned after
+	CleaningAfter job.ID      // the job after which it is cleaned
 	ReadyAt       Instant     // when it is expected to be OK again; 0: unknown
 	MemTotalBytes int64       // without what the driver keeps for itself; 0: unknown
-	MemFreeBytes  int64       // by the driver's word
-	UsableBytes   int64       // of the total, what jobs can have
-	SlackBytes    int64       // by which a share of the memory may be short
+	MemFreeBytes  int64       // according to the driver
+	UsableBytes   int64       // part of the total that jobs can have
+	SlackBytes    int64       // what a share of the memory may lack
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
-	WholeOnly     bool // no parts of it are given
+	WholeOnly     bool // not shared in parts
 
-	Foreign         bool  // a process from outside is on it
+	Foreign         bool  // a process of no job is on it
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells
-	ForeignComputes bool  // one of them does
-	Occupied        bool  // whoever asks whole GPUs alone can't have it for them
+	ForeignComputes bool  // one of them computes
+	Occupied        bool  // jobs that ask for exclusive whole GPUs cannot have it because of them
 }
 
-// unread reports whether the driver has not said yet what the GPU is, or not how much
-// memory it has, as of one that was not well from the beginning.
+// unread reports whether the driver has not told yet what the GPU is or how much memory it has,
+// such as a GPU that was lost from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
-// unified reports whether the GPU has no memory but the host's, of which the driver
-// does not tell. Nothing of it can be promised, and no bound of it is checked.
+// unified reports whether the GPU uses host memory only. The driver does not tell about it: none of
+// it can be promised, and no limit on it is checked.
 func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 
-// inService reports whether the GPU serves jobs, or will in a moment: it may be cleaned after one.
+// inService reports whether the GPU serves jobs, or will once it is cleaned.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
 // free returns the memory that can be promised to a new job.
@@ -94,7 +94,7 @@ func (g *GPU) free() int64 {
 	return free
 }
 
-// share returns the part of the GPU that is not held, in milli.
+// share returns the part of the GPU that no job holds, in milli.
 func (g *GPU) share() int {
 	milli := job.WholeGPU
 	for _, h := range g.Held {
@@ -103,7 +103,7 @@ func (g *GPU) share() int {
 	return milli
 }
 
-// percent is how much of the memory so much is.
+// percent returns bytes as a percentage of the GPU's memory.
 func (g *GPU) percent(bytes int64) int {
 	if g.MemTotalBytes == 0 {
 		return 0
@@ -111,10 +111,9 @@ func (g *GPU) percent(bytes int64) int {
 	return int(bytes * 100 / g.MemTotalBytes)
 }
 
-// use is the load of the GPU and its memory in use, by anybody, as far as they
-// are known to be at that time: what processes from outside use stays as it is.
-// Whose the load is, is unknown, so it stays where no job can take it away,
-// and may go where one of them computes.
+// use returns the GPU's load and its memory in use, as far as they are known at the horizon; a load
+// of -1 is unknown. Foreign processes keep their memory. Once jobs have left the GPU its load is
+// unknown, unless a foreign process computes.
 func (g *GPU) use(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
@@ -126,47 +125,47 @@ func (g *GPU) use(at horizon) (load int, bytes int64) {
 	return load, g.ForeignBytes
 }
 
-// Grant is a part of a GPU, which is named by its position in the snapshot.
+// Grant is a part of a GPU, given by its position in the snapshot.
 type Grant struct {
 	GPU   int
 	Milli int
 	Bytes int64 // memory promised; for a running job what it gives back: the promise, or its use where that is more
 }
 
-// Running is a job that holds what it asked for.
+// Running is a job that holds GPUs or host resources.
 type Running struct {
 	ID          job.ID
 	Grants      []Grant
 	MemBytes    int64
-	CPUs        int           // that it counts for
-	Quota       int           // the same in quotas of GPUs
-	End         Instant       // expected; not before the snapshot's Now
-	Late        Instant       // by when four in five like it will have ended, if after End
+	CPUs        int           // number that it counts for
+	Quota       int           // GPUs in quotas, in milli
+	End         Instant       // expected; not before Snapshot.Now
+	Late        Instant       // when four in five jobs like it will have ended, if after End
 	Stopping    bool          // it has been told to stop
-	Still       Instant       // it is suspended until then, Never where nobody knows; 0: it is not
-	Notice      time.Duration // so long it runs on once told to make room; from now, where it has been
+	Still       Instant       // it is suspended until then, Never if unknown; 0: it is not suspended
+	Notice      time.Duration // time that it takes to stop; if it has been told already, the time left
 	Preemptible bool
 	Priority    job.Priority
 	Account     *Account
-	Since       Instant // its start less the time it had waited before
+	Since       Instant // its start minus its wait before
 	Start       Instant
-	Rested      time.Duration // of the time since then, for which it was suspended
-	Expected    time.Duration // run time, with that of attempts before this one
-	Effort      time.Duration // see predict.Estimate.Effort; 0: what is left of what is expected
-	Program     predict.Kind  // user, size and program, without the words of the command
-	Untried     bool          // too few of its kind have ended to know them by
-	Served      time.Duration // run time of those
-	Guarded     bool          // it went first since it had waited long
-	Rate        Rate          // that it counts for
-	Request     *job.Request  // read by a forecast when it makes room; nil: it does not wait again then
-	Throttle    *Throttle     // of its array; nil: none
+	Rested      time.Duration // time since Start for which it was suspended
+	Expected    time.Duration // run time, including earlier attempts
+	Effort      time.Duration // see predict.Estimate.Effort; 0: what is left of Expected
+	Program     predict.Kind  // user, size and program, without the arguments
+	Untried     bool          // too few jobs of its kind have ended to know how long they run
+	Served      time.Duration // run time of earlier attempts
+	Guarded     bool          // it was guarded when it started
+	Rate        Rate
+	Request     *job.Request // for forecasts: what it waits for again once preempted; nil: it does not
+	Throttle    *Throttle    // of its array; nil: none
 }
 
-// goneBy is from when GPUs that are kept for another count on what the job holds: late, but
-// until some moment, and then as expected.
+// goneBy returns when the job is expected to be gone: late, but at until at the latest, and not
+// before its expected end.
 func (r *Running) goneBy(until Instant) Instant { return max(r.End, min(r.Late, until)) }
 
-// milli is how much of GPUs the job holds.
+// milli returns the sum of its grants.
 func (r *Running) milli() (sum int) {
 	for _, g := range r.Grants {
 		sum += g.Milli
@@ -174,8 +173,7 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// ran is for how long the job has run by then: it is taken to go on at once where it is
-// suspended.
+// ran returns how long the job has run by then. A suspended job is taken to go on at once.
 func (r *Running) ran(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.Rested)
 }
@@ -184,21 +182,21 @@ func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
 
 // Host is what the machine has besides GPUs.
 type Host struct {
-	MemBytes     int64  // that can be promised to jobs; 0: not counted
+	MemBytes     int64  // that can be promised to jobs; 0: unlimited
 	PromisedMem  int64  // to running jobs
-	CPUs         int    // that can be promised to jobs; 0: not counted
+	CPUs         int    // that can be promised to jobs; 0: unlimited
 	PromisedCPUs int    // to running jobs
-	GPUCPUs      int    // of CPUs, for which jobs that have all GPUs and name no CPUs count together
-	Running      int    // jobs that have a unit
+	GPUCPUs      int    // number that jobs with all GPUs count for together if they name no number
+	Running      int    // jobs with a unit
 	MaxRunning   int    // 0: no limit
-	NoGPUSlots   int    // of MaxRunning, for jobs that ask no GPU together; 0: all
-	NoGPUMem     int64  // of MemBytes, the same; one alone may have more
-	NoGPUCPUs    int    // of CPUs, the same; 0: all
+	NoGPUSlots   int    // part of MaxRunning for all jobs without GPUs; 0: all
+	NoGPUMem     int64  // part of MemBytes for them; one alone may have more
+	NoGPUCPUs    int    // part of CPUs for them; 0: all
 	GPUsSeen     bool   // the GPUs have been read since the daemon began
-	NoGPUs       string // why this machine has no GPU to use, a sentence; "" when it has or it is not known
+	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has, or that is unknown
 }
 
-// cpusOf is how many CPUs go with so much of so many GPUs.
+// cpusOf returns the number of CPUs that go with this part of the machine's GPUs.
 func (h *Host) cpusOf(milli, gpus int) int {
 	if gpus == 0 {
 		return 0
@@ -215,29 +213,28 @@ type AdvanceReservation struct {
 	Detail   job.Message // for whom and when
 }
 
-// Snapshot is everything a plan depends on besides the queue. GPUs are in index
-// order.
+// Snapshot is everything a plan depends on besides the queue. GPUs are in index order.
 type Snapshot struct {
 	Now       Instant
 	Policy    Policy
 	GPUs      []GPU
-	Machine   uint64  // changes when a GPU comes, goes or changes its model or size
-	Links     []int32 // weight between GPUs a and b at a*len(GPUs)+b; empty: all alike
+	Machine   uint64  // changes when a GPU comes, goes, or changes its model or size
+	Links     []int32 // weight of the link between GPUs a and b at a*len(GPUs)+b; empty: all alike
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
 	GuardOpen bool // guarded jobs go first now
 }
 
-// Placement gives a waiting job its GPUs, by position in Snapshot.GPUs.
+// Placement gives a waiting job its GPUs.
 type Placement struct {
 	Job     job.ID
 	Grants  []Grant // by position
-	CPUs    int     // that it counts for
-	Guarded bool    // it went first since it had waited long
+	CPUs    int     // number that it counts for
+	Guarded bool    // it was guarded
 }
 
-// Preemption stops a running job to make room for another.
+// Preemption stops a running job for a waiting one.
 type Preemption struct{ Victim, For job.ID }
 
 // BackfillReservation is a reservation that the pass made for a job that does not fit.
@@ -251,5 +248,5 @@ type Plan struct {
 	Place    []Placement
 	Preempt  []Preemption
 	Backfill []BackfillReservation
-	Wake     Instant // when to plan again if nothing happens before; Never: not
+	Wake     Instant // when to plan again if nothing happens before; Never: not at all
 }

@@ -5,16 +5,14 @@ import (
 	"slices"
 )
 
-// maxExact is up to how many candidates all sets are compared.
+// maxExact is the largest number of candidates of which all sets are compared.
 const maxExact = 16
 
-// chooseSet returns n of the candidates, positions in ascending order: the set
-// with the fewest GPUs that a process from outside uses, then with the heaviest
-// links among its members, then the one that leaves the heaviest links among
-// the others, then the lowest positions. The weight left
-// to the others is that of all links less the links of each member, of which
-// those inside the set count twice: with equal weight inside, the lightest sum
-// of links leaves the most.
+// chooseSet returns n of the candidates, positions in ascending order. It prefers the set with the
+// fewest GPUs with foreign processes, then the heaviest links among its members, then the heaviest
+// links left among the other candidates, then the lowest positions. What is left to the others is
+// the weight of all links minus the links of each member, where links inside the set are subtracted
+// twice. So at equal weight inside, the lightest sum of the members' links leaves the most.
 func (c *chooser) chooseSet(list []int, n int) []int {
 	c.set = c.set[:0]
 	if n == 0 {
@@ -42,7 +40,7 @@ func (c *chooser) chooseSet(list []int, n int) []int {
 	return c.set
 }
 
-// lowest is the set where all links are alike.
+// lowest returns the set if all links are alike.
 func (c *chooser) lowest(list []int, n int) []int {
 	for _, foreign := range [2]bool{false, true} {
 		for _, i := range list {
@@ -55,7 +53,7 @@ func (c *chooser) lowest(list []int, n int) []int {
 	return c.set
 }
 
-// link is the weight of the link between two GPUs; none to itself.
+// link returns the weight of the link between two GPUs, 0 for a GPU and itself.
 func (c *chooser) link(a, b int) int64 {
 	if a == b {
 		return 0
@@ -63,8 +61,7 @@ func (c *chooser) link(a, b int) int64 {
 	return int64(c.pass.s.Links[a*len(c.pass.s.GPUs)+b])
 }
 
-// setScore compares sets: foreign use first, then what is inside, then what is
-// left to the others.
+// setScore compares sets: foreign use, then links inside, then what is left to the others.
 type setScore struct{ foreign, inside, degree int64 }
 
 func (w setScore) better(o setScore) bool {
@@ -74,8 +71,8 @@ func (w setScore) better(o setScore) bool {
 	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
 }
 
-// exact compares all sets of n of at most 16 candidates, which are the bits of a
-// mask from the highest down: the lowest positions come first.
+// exact compares all sets of n of at most 16 candidates. A set is a mask, counted down from the
+// highest, so that the lowest positions come first.
 func (c *chooser) exact(list []int, n int) {
 	var best setScore
 	k := len(list)
@@ -96,7 +93,7 @@ func (c *chooser) exact(list []int, n int) {
 	c.take(list, kept)
 }
 
-// take makes a set of those of the candidates that are in it.
+// take appends to c.set the candidates that are in the set.
 func (c *chooser) take(list []int, in []bool) {
 	for at, i := range list {
 		if in[at] {
@@ -105,8 +102,8 @@ func (c *chooser) take(list []int, in []bool) {
 	}
 }
 
-// greedy grows a set from each candidate by the heaviest link to it, keeps the
-// best and improves it by swaps.
+// greedy grows a set from each candidate by the heaviest link, keeps the best set and improves it
+// by swaps.
 func (c *chooser) greedy(list []int, n int) {
 	var best setScore
 	in := make([]bool, len(list))
@@ -147,7 +144,7 @@ func (c *chooser) heaviest(list []int, in []bool) int {
 	return best
 }
 
-// score sums up a set.
+// score rates a set.
 func (c *chooser) score(list []int, in []bool) (w setScore) {
 	for at, a := range list {
 		if !in[at] {
@@ -166,8 +163,7 @@ func (c *chooser) score(list []int, in []bool) (w setScore) {
 	return w
 }
 
-// swap makes the first exchange that is better, and reports whether there was
-// one.
+// swap makes the first exchange that improves the set, and reports whether there was one.
 func (c *chooser) swap(list []int, in []bool, best *setScore) bool {
 	for out := range list {
 		for other := range list {

@@ -7,26 +7,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Rate is what a running job counts for while it runs, in thousandths of a GPU: whole
-// numbers, so that what Start adds Finish takes away.
+// Rate is what a running job counts for, in thousandths of a GPU. It is in whole numbers, so that
+// Finish subtracts exactly what Start added.
 type Rate struct {
-	GPU    int // its parts of GPUs, or of their memory where that is more: for quotas of GPU time
-	Charge int // for fair share: the largest of its shares of any resource, as so many GPUs
+	GPU    int // for quotas of GPU time: its parts of GPUs, or of their memory if that is more
+	Charge int // for fair share: the largest of its shares of any resource, expressed in GPUs
 }
 
-// usage is decayed time of GPUs in GPU-nanoseconds, of all jobs up to a moment. With
-// decay d(t) = 2^(-t/H) what was there is worth d times as much after a time t,
-// and what holds a rate of GPUs over it adds rate·(H/ln 2)·(1 - d). So nothing
-// depends on when a job began, by which clock ever.
+// usage is decayed GPU time, in GPU-nanoseconds, of all jobs up to a moment. With decay d(t) =
+// 2^(-t/H), past use is worth d times as much after a time t, and a rate of GPUs held over that
+// time adds rate·(H/ln 2)·(1 - d). So the result does not depend on when a job began, nor on any
+// clock.
 type usage struct {
 	at    Instant
-	known Instant // up to which what runs was counted when the account was restored, or by Counted
+	known Instant // running jobs are charged up to here by Restore or Counted
 	gpu   float64
-	all   float64 // of all resources
+	all   float64 // of all resources, for fair share
 	rate  Rate
 }
 
-// forget lets what was used decay.
+// forget applies a decay.
 func (u *usage) forget(d float64) { u.gpu, u.all = u.gpu*d, u.all*d }
 
 // add counts what a rate has used over a lifetime.
@@ -35,7 +35,7 @@ func (u *usage) add(r Rate, life float64) {
 	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
-// decay returns what is left after a time of something with a half-life.
+// decay returns the part that is left after a time, for a half-life.
 func decay(passed, half time.Duration) float64 {
 	if half <= 0 {
 		return 1
@@ -53,7 +53,7 @@ func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 
 func (u *usage) move(now Instant, half time.Duration) {
 	if now <= u.at {
-		return // a clock that was put back a little; for more there is Shift
+		return // a clock that was put back a little; Shift is for more
 	}
 	passed := time.Duration(now - u.at)
 	d := decay(passed, half)
@@ -62,18 +62,17 @@ func (u *usage) move(now Instant, half time.Duration) {
 	u.at = now
 }
 
-// Restore sets the GPU time that the account had used at a moment, of running jobs too.
+// Restore sets the GPU time that the account, with its running jobs, had used at a moment.
 func (a *Account) Restore(gpu time.Duration, at Instant) {
 	a.usage.at, a.usage.known = at, at
 	a.usage.gpu, a.usage.all = float64(gpu), float64(gpu)
 }
 
-// RestoreUsed sets what Used said then, where that was more than the GPU time.
+// RestoreUsed sets what Used returned then, if that was more than the GPU time.
 func (a *Account) RestoreUsed(used time.Duration) { a.usage.all = max(a.usage.all, float64(used)) }
 
-// Open begins to count after a restart, when it is known what the time is: what
-// was restored decays, and of the jobs counted by CountRunning nothing is charged yet. A
-// moment to come is not believed.
+// Open begins to count after a restart, once the time is known. It decays what was restored; jobs
+// counted by CountRunning are not charged yet. A restored moment in the future is corrected.
 func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
 	u.forget(decay(time.Duration(now-u.at), half))
@@ -81,17 +80,18 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	a.clock.at = min(a.clock.at, now)
 }
 
-// Counted says that what runs is charged up to now, so that no Charge adds it again.
+// Counted notes that running jobs are charged up to now, so that Charge does not add that time
+// again.
 func (a *Account) Counted(now Instant) { a.usage.known = now }
 
-// Shift moves the account's time with a clock that was set.
+// Shift adjusts the account's moments to a clock that was set.
 func (a *Account) Shift(by time.Duration) {
 	a.usage.at += Instant(by)
 	a.usage.known += Instant(by)
 	a.clock.at += Instant(by)
 }
 
-// CountRunning counts a job of a size that runs, before Open.
+// CountRunning counts a running job, before Open.
 func (a *Account) CountRunning(milli int, rate Rate) {
 	a.Jobs++
 	a.Milli += milli
@@ -99,17 +99,16 @@ func (a *Account) CountRunning(milli int, rate Rate) {
 	a.usage.rate.Charge += rate.Charge
 }
 
-// Rate is what all that runs counts for.
+// Rate returns the sum of the running jobs' rates.
 func (a *Account) Rate() Rate { return a.usage.rate }
 
-// Promise counts what a job that runs has of the machine besides GPUs, and with the
-// same below 0 what one has no more.
+// Promise counts a running job's host resources; with negative values it uncounts them.
 func (a *Account) Promise(mem int64, cpus int) {
 	a.host.mem += mem
 	a.host.cpus += cpus
 }
 
-// Promised is what running jobs of the account have of the machine besides GPUs.
+// Promised returns the host resources of the account's running jobs.
 func (a *Account) Promised() (mem int64, cpus int) { return a.host.mem, a.host.cpus }
 
 // Start counts a job that runs from now on.
@@ -118,14 +117,14 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge counts so much more for what runs, from now on.
+// Recharge changes what running jobs are charged from now on.
 func (a *Account) Recharge(more int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += more
 }
 
-// Charge adds what a job of a rate has used that ran for a time up to a while ago, but for
-// what was counted when the account was restored, or by Counted.
+// Charge adds what a job has used that ran for the time ran and ended the time ago before now. It
+// leaves out what was charged by Restore or Counted.
 func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
@@ -133,7 +132,7 @@ func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half ti
 	u.add(rate, lifetime(ran, decay(ran, half), half)*decay(ago, half))
 }
 
-// Finish undoes Start or CountRunning with the same values and keeps the use.
+// Finish reverts Start or CountRunning, called with the same values, and keeps the use.
 func (a *Account) Finish(milli int, rate Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.Jobs--
@@ -142,20 +141,20 @@ func (a *Account) Finish(milli int, rate Rate, now Instant, half time.Duration) 
 	a.usage.rate.Charge -= rate.Charge
 }
 
-// Used returns what fair share counts, decayed, by now.
+// Used returns the decayed use that fair share counts.
 func (a *Account) Used(now Instant, half time.Duration) time.Duration {
 	u := a.usage
 	u.move(now, half)
 	return asDuration(u.all)
 }
 
-// GPUTime returns the decayed GPU time used by now, which quotas bound.
+// GPUTime returns the decayed GPU time, which quotas limit.
 func (a *Account) GPUTime(now Instant, half time.Duration) time.Duration {
 	u := a.usage
 	u.move(now, half)
 	return asDuration(u.gpu)
 }
 
-// asDuration is what a sum of GPU time is, or half of the longest duration, 146 years, where
-// nothing is forgotten and it is more: 64 GPUs use that in two years and a half.
+// asDuration converts a sum of GPU time. It returns at most half of the longest duration, 146
+// years: where nothing is forgotten, 64 GPUs use that in two and a half years.
 func asDuration(sum float64) time.Duration { return time.Duration(min(sum, math.MaxInt64/2)) }

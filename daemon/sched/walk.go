@@ -2,16 +2,16 @@ package sched
 
 import stdheap "container/heap"
 
-// walk goes through the buckets of a pass in order, each by its next job.
+// walk goes through the buckets of a pass in the order of their next jobs.
 type walk struct {
 	pass      *pass
-	fit       heap     // of buckets whose jobs fit
-	blocked   heap     // of buckets whose jobs do not fit
-	cursors   []cursor // by the places of their buckets in the queue
-	siftAfter int      // after so many dead buckets in a row the rest of a heap is sifted
+	fit       heap     // buckets whose next job may fit
+	blocked   heap     // buckets that may get reservations
+	cursors   []cursor // by the positions of their buckets in the queue
+	siftAfter int      // number of useless buckets after which a heap is sifted
 }
 
-// begin forgets the cursors of the walk before.
+// begin empties both heaps.
 func (w *walk) begin() {
 	w.fit.list, w.blocked.list = w.fit.list[:0], w.blocked.list[:0]
 	if more := len(w.pass.q.buckets) - len(w.cursors); more > 0 {
@@ -19,7 +19,7 @@ func (w *walk) begin() {
 	}
 }
 
-// atHead returns the cursor of a bucket for this walk, at the bucket's first job.
+// atHead returns the walk's cursor of a bucket, at the bucket's first job.
 func (w *walk) atHead(b *bucket) *cursor {
 	c := &w.cursors[b.at]
 	*c = w.pass.cursor(b, b.head)
@@ -27,15 +27,13 @@ func (w *walk) atHead(b *bucket) *cursor {
 	return c
 }
 
-// heap has the buckets whose jobs the pass has not looked at, each by its next job: the first
-// in order is at the front.
+// heap holds cursors, the first one in order at the front.
 type heap struct {
 	walk *walk
 	list cursors
-	dead int // taken off since the last sift without having come to anything
+	dead int // number dropped since the last sift
 }
 
-// cursors is the list of a heap.
 type cursors []*cursor
 
 func (l cursors) Len() int           { return len(l) }
@@ -50,10 +48,9 @@ func (l *cursors) Pop() any {
 	return c
 }
 
-// first returns the first cursor in order.
 func (h *heap) first() *cursor { return h.list[0] }
 
-// order makes a heap of what is in the list.
+// order makes the list a heap.
 func (h *heap) order() {
 	h.dead = 0
 	stdheap.Init(&h.list)
@@ -63,15 +60,15 @@ func (h *heap) push(c *cursor) { stdheap.Push(&h.list, c) }
 
 func (h *heap) pop() { stdheap.Pop(&h.list) }
 
-// drop takes the first off, which has come to nothing, and reports whether it is time to sift:
-// the buckets like it are better taken off at once than one by one.
+// drop removes the first cursor, which was useless, and reports whether it is time to sift:
+// removing similar buckets at once is cheaper than one by one.
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
 	return h.dead > h.walk.siftAfter+len(h.list)/32
 }
 
-// sift keeps the buckets that are to stay.
+// sift keeps the cursors for which stays returns true.
 func (h *heap) sift(stays func(*cursor) bool) {
 	h.walk.pass.work += len(h.list)
 	kept := h.list[:0]
@@ -84,8 +81,8 @@ func (h *heap) sift(stays func(*cursor) bool) {
 	h.order()
 }
 
-// settle moves the first to where it belongs after its cursor has moved on, or takes it off
-// where its bucket has no more jobs.
+// reinsert puts the first cursor where it belongs after it has moved, or removes it if its bucket
+// has no more jobs.
 func (h *heap) reinsert(more bool) {
 	if !more {
 		h.pop()

@@ -1,8 +1,8 @@
 package sched
 
-// Wanted reports of each GPU, by position, whether a job that asks whole ones waits for
-// room, whom no quota of its account or array keeps back and whom the GPU could serve.
-// It is asked after a pass, once the plan has been carried out, and fills in list.
+// Wanted reports for each GPU, by position, whether it could serve a waiting job that asks for
+// whole GPUs and that no quota or throttle holds back. It must be called after the plan was carried
+// out. The result is in list.
 func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	list = list[:0]
 	for range s.GPUs {
@@ -20,9 +20,8 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	return list
 }
 
-// waits reports whether a job of the bucket is held back by no array. It reads what is on
-// record once the plan has been carried out; Planner.leaves asks the same before that, and
-// so counts what its pass has started.
+// waits reports whether some job of the bucket is held back by no throttle. It is called after the
+// plan was carried out; pass.leaves asks the same before that.
 func (b *bucket) waits() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {
