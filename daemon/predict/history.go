@@ -10,17 +10,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxUserKeys is how many kinds of job are remembered of one user, and maxKeys of all
-// together. For another the one is forgotten that was not used for longest.
+// maxUserKeys is the maximum number of keys that are remembered of one user, and maxKeys that of
+// all users. A new key evicts the user's least recently used one.
 const (
 	maxUserKeys = 1000
 	maxKeys     = 100_000
 )
 
-// The levels of keys of a kind, from the widest to the narrowest.
+// levels is the number of run-time keys of a kind, from the widest to the narrowest.
 const levels = 4
 
-// The levels of what is known of a command, whatever its size: see Memory and Most.
+// The levels of what is known of a command whatever its size: see Memory and Most.
 const (
 	memoryLevel = levels + iota
 	mostLevel
@@ -29,14 +29,14 @@ const (
 
 var levelNames = [...]string{"", "size", "script", "shape", memoryLevel: "memory", mostLevel: "most", hostLevel: "host"}
 
-// historyKey names what jobs of a user have in common, at one of the levels.
+// historyKey identifies similar jobs of a user at one of the levels.
 type historyKey struct {
 	level int
 	milli int
 	hash  string
 }
 
-// key is that of a kind at a level; false: it has none.
+// key returns the kind's key at a level; false if it has none.
 func (k Kind) key(level int) (historyKey, bool) {
 	switch level {
 	case 0:
@@ -49,7 +49,7 @@ func (k Kind) key(level int) (historyKey, bool) {
 	return historyKey{level, k.Milli, k.Shape}, k.Shape != ""
 }
 
-// record is how the key stands on record.
+// record returns the text of a key on record.
 func (k historyKey) record(uid int) string {
 	text := strconv.Itoa(uid)
 	if k.level > 0 {
@@ -61,7 +61,7 @@ func (k historyKey) record(uid int) string {
 	return text
 }
 
-// parseKey undoes record; false for any other text.
+// parseKey is the inverse of record; false for any other text.
 func parseKey(text string) (uid int, k historyKey, ok bool) {
 	words := strings.Split(text, " ")
 	uid, err := strconv.Atoi(words[0])
@@ -85,7 +85,7 @@ func parseKey(text string) (uid int, k historyKey, ok bool) {
 	return uid, k, true
 }
 
-// userHistory is what is known of one user's jobs, the key used last at the front.
+// userHistory is what is known of one user's jobs, the most recently used key first.
 type userHistory struct {
 	seen  map[historyKey]*list.Element
 	order *list.List // of *history
@@ -94,15 +94,15 @@ type userHistory struct {
 // history is what is known of the runs of one key.
 type history struct {
 	key     historyKey
-	typical time.Duration // the geometric mean
+	typical time.Duration // geometric mean
 	spread  float64       // of the logarithms
-	weight  float64       // for how many runs they stand
+	weight  float64       // number of runs that they stand for
 	runs    int           // that have ended
 	forms   lengths
 	peak    int64 // bytes of memory, see Predictor.Memory
 }
 
-// of returns a user's history.
+// of returns a user's history, which it creates if needed.
 func (p *Predictor) of(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
@@ -112,8 +112,7 @@ func (p *Predictor) of(uid int) *userHistory {
 	return u
 }
 
-// at returns what is known of a kind at a level, nil for nothing; false: it has no such
-// key.
+// at returns the kind's history at a level, or nil; false if the kind has no such key.
 func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {
@@ -122,7 +121,7 @@ func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	return u.get(key), true
 }
 
-// get returns the history of a key, nil where there is none.
+// get returns the history of a key, or nil.
 func (u *userHistory) get(key historyKey) *history {
 	if u == nil || u.seen[key] == nil {
 		return nil
@@ -130,7 +129,7 @@ func (u *userHistory) get(key historyKey) *history {
 	return u.seen[key].Value.(*history)
 }
 
-// touch returns the history of a key, which is new where there was none.
+// touch returns the history of a key, which it creates if needed.
 func (u *userHistory) touch(p *Predictor, key historyKey) *history {
 	if e := u.seen[key]; e != nil {
 		u.order.MoveToFront(e)
@@ -148,11 +147,11 @@ func (u *userHistory) touch(p *Predictor, key historyKey) *history {
 	return h
 }
 
-func (h *history) belief() belief {
-	return belief{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
+func (h *history) moments() moments {
+	return moments{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
 }
 
-// maxRuns is up to where runs are counted: more of them change nothing.
+// maxRuns is the number up to which runs are counted: more change nothing.
 const maxRuns = 1000
 
 func (h *history) learn(run time.Duration, ended bool) {
@@ -182,9 +181,8 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 	return p
 }
 
-// restore sets what record wrote. Figures that it never writes, of a file that was
-// tampered with, become some that it could have: one that is out of range would
-// make all that is computed with it meaningless.
+// restore sets what record returned. It corrects figures that record never writes, such as those of
+// a file that was tampered with, since they would make everything computed from them meaningless.
 func (h *history) restore(p *job.Prediction) {
 	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
 	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}
@@ -196,7 +194,7 @@ func (h *history) restore(p *job.Prediction) {
 	}
 }
 
-// inRange is x from 0 to a bound; 0 for what is no number.
+// inRange limits x to 0 to most; NaN becomes 0.
 func inRange(x, most float64) float64 {
 	if math.IsNaN(x) {
 		return 0

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// lengths is a distribution of run times in half octaves of seconds: what part of the runs is at
-// least 2^(i/2) seconds long, and shorter than the next.
+// lengths is a distribution of run times in half octaves of seconds: element i is the share of runs
+// that take at least 2^(i/2) seconds and less than 2^((i+1)/2).
 type lengths [48]float64
 
-// edge is where bin i begins, in seconds.
+// edge returns where bin i begins, in seconds.
 func edge(i int) float64 { return math.Exp2(float64(i) / 2) }
 
 func binOf(run time.Duration) int {
 	return min(int(2*math.Log2(max(run.Seconds(), 1))), len(lengths{})-1)
 }
 
-// learn lets a run weigh one in so many.
+// learn adds a run with a weight of 1/weight.
 func (l *lengths) learn(run time.Duration, weight float64) {
 	for i := range l {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
-	for i := range l { // what is too little to count isn't kept on record, and so a restart forgets nothing
-		if l[i] <= leastTail {
+	for i := range l { // records leave out negligible parts, so they must not be kept here either
+		if l[i] <= minTail {
 			l[i] = 0
 		}
 	}
 }
 
-// lognormal is the distribution of an estimate.
+// lognormal returns the lognormal distribution of an estimate.
 func (e *Estimate) lognormal() (l lengths) {
 	before := 0.0
 	for i := range l {
@@ -42,12 +42,12 @@ func (e *Estimate) lognormal() (l lengths) {
 	return l
 }
 
-// longestTrial is up to where evenly reaches.
+// longestTrial is where logUniform ends.
 const longestTrial = 72 * time.Hour
 
-// evenly is what a job may run for of which nothing is known: anything from shortestRun to
-// longestTrial, one order of magnitude as likely as another.
-var evenly = func() (l lengths) {
+// logUniform is the distribution for jobs of which nothing is known: from shortestRun to
+// longestTrial, each order of magnitude equally likely.
+var logUniform = func() (l lengths) {
 	first, last := binOf(shortestRun), binOf(longestTrial)
 	for i := first; i <= last; i++ {
 		l[i] = 1 / float64(last-first+1)
@@ -55,14 +55,14 @@ var evenly = func() (l lengths) {
 	return l
 }()
 
-// mix draws a distribution towards that of so many runs.
+// mix moves a distribution towards that of so many runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {
 		l[i] = (runs*other[i] + priorRuns*l[i]) / (runs + priorRuns)
 	}
 }
 
-// effort is Estimate.Effort by the distribution, in nanoseconds.
+// effort is Estimate.Effort for this distribution, in nanoseconds.
 func (l *lengths) effort(ran, slice time.Duration) float64 {
 	a, left := ran.Seconds(), 0.0
 	first := binOf(ran)
@@ -75,7 +75,7 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 	for i := first; i < len(l); i++ {
 		left += part(i)
 	}
-	if left < leastTail {
+	if left < minTail {
 		return float64(max(ran, slice))
 	}
 	best, ends, spent := math.Inf(1), 0.0, 0.0
@@ -83,14 +83,14 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 		from, to := max(edge(i), a), edge(i+1)
 		ends += part(i)
 		spent += part(i) * ((from+to)/2 - a)
-		if to-a >= slice.Seconds() && ends > leastTail {
+		if to-a >= slice.Seconds() && ends > minTail {
 			best = min(best, (spent+(left-ends)*(to-a))/ends)
 		}
 	}
 	return best * float64(time.Second)
 }
 
-// draw is the run time, of those longer than ran, than which a part u is shorter; false: there are none.
+// draw returns the quantile u of the run times longer than ran; false if there are none.
 func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
 	a, left := ran.Seconds(), 0.0
 	first := binOf(ran)
@@ -101,7 +101,7 @@ func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
 	for i := first; i < len(l); i++ {
 		left += part(i)
 	}
-	if left < leastTail {
+	if left < minTail {
 		return 0, false
 	}
 	rest := u * left

@@ -6,18 +6,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// forgetting is what part of the way down a run takes the peak of its command that came to
-// its end with less.
-const forgetting = 4
+// peakDecay tells how a run that needed less lowers a command's peak: by this part of the
+// difference.
+const peakDecay = 4
 
-// memoryKey is that of what is known of the GPU memory of a command, on GPUs of which it
-// has all or a part; false: it has none.
+// memoryKey returns the key for the GPU memory of a command; false if it has none.
 func (k Kind) memoryKey() (historyKey, bool) {
 	return historyKey{memoryLevel, 0, k.Shape}, k.Shape != ""
 }
 
-// Memory is the most GPU memory that runs of a kind's command are known to take, in bytes
-// of one GPU; 0: no run is known.
+// Memory returns the most GPU memory that runs of the kind's command are known to take, in bytes of
+// one GPU; 0 if no run is known.
 func (p *Predictor) Memory(k Kind) int64 {
 	key, ok := k.memoryKey()
 	if h := p.users[k.UID].get(key); ok && h != nil {
@@ -26,14 +25,13 @@ func (p *Predictor) Memory(k Kind) int64 {
 	return 0
 }
 
-// ObserveMemory learns of an attempt that took so much of a GPU's memory: at once where
-// that is more than is known, in part where it is less and the command came to its end.
-// It returns what to record, nil for nothing.
+// ObserveMemory learns from an attempt's GPU memory. A higher peak counts at once; a lower one
+// counts in part, and only if the command came to its end. It returns the record to store, or nil.
 func (p *Predictor) ObserveMemory(k Kind, peak int64, ended bool, now time.Time) *job.Prediction {
 	key, ok := k.memoryKey()
 	known := p.Memory(k)
 	if less := known - peak; less > 0 && ended {
-		peak = known - less/forgetting
+		peak = known - less/peakDecay
 	}
 	if !ok || peak <= 0 || peak <= known && !ended {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Most is the most that runs of a command took, whatever their number of GPUs and however they
-// ended. Unlike what Memory and Estimate say, it never becomes less: a limit below it has ended a
-// run before, or would have. Each part is 0 where nothing is known.
+// Most is the most that any run of a command took, whatever its number of GPUs and however it
+// ended. Unlike Memory and Estimate it never decreases: a lower limit has ended a run before, or
+// would have. Each part is 0 if unknown.
 type Most struct {
 	Run     time.Duration
 	GPUMem  int64 // bytes of one GPU
@@ -20,12 +20,12 @@ func (m Most) Max(o Most) Most {
 	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
 }
 
-// mostKeys are those of what is known of the most of a command; false: its command is not known.
+// mostKeys returns the keys for the most of a command; false if it has none.
 func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
 }
 
-// Most returns the most that is on record of a kind's command.
+// Most returns the most that any run of the kind's command took.
 func (p *Predictor) Most(k Kind) (m Most) {
 	run, host, ok := k.mostKeys()
 	u := p.users[k.UID]
@@ -38,7 +38,7 @@ func (p *Predictor) Most(k Kind) (m Most) {
 	return m
 }
 
-// ObserveMost learns what an attempt took, and returns what to record.
+// ObserveMost learns what an attempt took, and returns the records to store.
 func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Prediction) {
 	run, host, ok := k.mostKeys()
 	if !ok {
@@ -46,7 +46,7 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
-	for _, key := range []historyKey{run, host} { // of what goes on running nothing is forgotten
+	for _, key := range []historyKey{run, host} { // what is known of a running command must not be evicted
 		if u := p.users[k.UID]; u.get(key) != nil {
 			u.touch(p, key)
 		}
