@@ -12,8 +12,8 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// factors returns the factors of users who wait on a machine of two GPUs, whose evened use
-// is two GPU-hours.
+// factors returns the fair-share factors of waiting users on a machine of two GPUs, on which
+// evenPart amounts to two GPU-hours.
 func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half
@@ -27,8 +27,8 @@ func factors(t *testing.T, half time.Duration, users ...*Account) (list []float6
 	return list
 }
 
-// A user's use is compared with its part of what all have used who wait or run something, and
-// each is taken to have had its part of one more hour of the machine.
+// A user's use is compared with its part of what all active users have used. Each is taken to have
+// had its part of one more hour of the machine.
 func TestFactor(t *testing.T) {
 	used := func(share int, hours float64, groups ...*Account) *Account {
 		a := &Account{UID: 1, Share: share, Groups: groups}
@@ -43,7 +43,7 @@ func TestFactor(t *testing.T) {
 	lab, class, plain := group(1, 8), group(1, 0), group(0, 100)
 	for name, c := range map[string]struct {
 		users []*Account
-		want  []float64 // exponents: how much more than its part each had, in parts
+		want  []float64 // exponents: how far each is above its part, in parts
 	}{
 		"nobody used anything":   {[]*Account{used(1, 0), used(1, 0)}, []float64{0, 0}},
 		"alone":                  {[]*Account{used(1, 100)}, []float64{0}},
@@ -70,7 +70,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// Time that is used up to the last moment is used up.
+// A quota of GPU time is exhausted when the last moment is used.
 func TestUsedUp(t *testing.T) {
 	for _, c := range []struct {
 		half, used, most time.Duration
@@ -87,8 +87,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// Of members of two groups who always want more, those of share 2 get twice as much together,
-// and within a group all get alike.
+// Two groups whose members always want more get GPU time by their shares, 2 to 1. Within a group
+// all members get the same.
 func TestGroupsSettleByTheirShares(t *testing.T) {
 	lab, class := &Account{UID: -1, Share: 2}, &Account{UID: -1, Share: 1}
 	var users []*Account

@@ -9,10 +9,9 @@ import (
 
 const minute = time.Minute
 
-// TestBackfill is the example of EASY with GPUs by name: of four GPUs, 0 is free
-// in 30 minutes and 1 in 60, 2 and 3 are free. Job 1 asks three. Its shadow is
-// in 30 minutes, and 0, 2 and 3 are kept for it, as 1 is still busy then. What
-// comes behind it may use 2 and 3 until then.
+// TestBackfill is the classic example of EASY backfill with named GPUs. GPU 0 is free in 30 minutes
+// and 1 in 60; 2 and 3 are free. Job 1 asks for three, so it starts in 30 minutes, and 0, 2 and 3
+// are kept for it. Later jobs may use 2 and 3 until then.
 func TestBackfill(t *testing.T) {
 	two := asks(func(r *job.Request) { r.GPUMilli = 2000 })
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
@@ -38,7 +37,7 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// What the reservation leaves over at its shadow is for anybody, however long.
+// What a reservation leaves free at its start is for any job, however long it runs.
 func TestLeftOverAtTheShadow(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.runs(101, 30*minute, on(0, 1)...)
@@ -48,11 +47,11 @@ func TestLeftOverAtTheShadow(t *testing.T) {
 	sc.expect("start 2 on 3, keep 0+1+2 for 1 at +30m0s")
 }
 
-// The GPUs that become free latest are kept, so that those which are free before
-// serve others until then; equal ones by the lowest position.
+// The GPUs that become free last are kept, so that GPUs that are free earlier serve others until
+// then. Ties go to the lowest position.
 func TestLatestAreKept(t *testing.T) {
 	for name, c := range map[string]struct {
-		ends  []time.Duration // of the jobs on GPUs 0, 1 and so on; 0: free
+		ends  []time.Duration // of the jobs on GPU 0, 1 and so on; 0: free
 		milli int
 		want  string
 	}{
@@ -75,8 +74,8 @@ func TestLatestAreKept(t *testing.T) {
 	}
 }
 
-// With a depth of two the second job that does not fit has GPUs kept for it too,
-// behind the first: as if that had started at its shadow.
+// With a depth of two the second job that does not fit gets a reservation as well, behind the first
+// one, as if that had started at its reserved start.
 func TestDepth(t *testing.T) {
 	for depth, want := range map[int]string{
 		0: "start 3 on 1",
@@ -93,8 +92,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A job that only the load of a GPU keeps from starting has nothing kept for
-// it: the load may pass at any moment.
+// A job that only the load of a GPU keeps from starting gets no reservation: load may drop at any
+// moment.
 func TestLoadKeepsNothing(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].LoadPercent = 90
@@ -103,10 +102,9 @@ func TestLoadKeepsNothing(t *testing.T) {
 	sc.expect("start 2 on 0")
 }
 
-// A share that nobody asked for in bytes may be short by the slack, but not so
-// that a job which did ask is then short at its shadow: job 1 needs exactly what
-// 101 leaves and 102 gives back, and what job 2 would have is more than is left
-// over then.
+// A memory share that was not asked in bytes may lack the slack, but not at the cost of a job that
+// asked for bytes: job 1 needs exactly what 101 leaves and 102 returns, and job 2 would take more
+// than is left then.
 func TestSlackDelaysNobody(t *testing.T) {
 	for slack, want := range map[int64]string{
 		0:   "keep 250m of 0 for 1 at +30m0s",
@@ -123,10 +121,9 @@ func TestSlackDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestReservationOfAnAdministrator asks for one of two GPUs of which the second
-// is reserved for bob, from in two hours until in five. Others may use it as
-// long as they end before by their limit; without a limit they are taken to run
-// for a day.
+// TestReservationOfAnAdministrator asks for one of two GPUs, the second of which is reserved for
+// bob from two hours on until five. Other users' jobs may use it if their time limit ends before
+// that. Jobs without a limit are taken to run for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}
@@ -155,8 +152,8 @@ func TestReservationOfAnAdministrator(t *testing.T) {
 	}
 }
 
-// TestForecast foretells the starts of three jobs on two GPUs, one behind the
-// other; one that never fits by itself is left out.
+// TestForecast forecasts the starts of three jobs on two GPUs, one behind the other. A job that
+// never fits is left out.
 func TestForecast(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.runs(101, 10*minute, on(0)...)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestBatchOrder has jobs in batches, with ids in the order in which they came unless
-// a row says otherwise.
+// TestBatchOrder has jobs in batches. Their ids are in the order of submission unless a row says
+// otherwise.
 func TestBatchOrder(t *testing.T) {
 	in := func(batch string, milli int, run time.Duration) func(*Waiting) {
 		return func(w *Waiting) { w.Batch, w.Request.GPUMilli, w.Expected = batch, milli, run }
@@ -59,8 +59,7 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
-// TestBatchGainsNothing holds that who puts jobs into batches passes nobody by it:
-// whoever went before one of these jobs goes before it still.
+// Jobs overtake nobody by being in a batch: every job that went before one of them still does.
 func TestBatchGainsNothing(t *testing.T) {
 	p, moved := NewPlanner(), 0
 	for seed := range drawing(5000) {
@@ -96,8 +95,7 @@ func TestBatchGainsNothing(t *testing.T) {
 	}
 }
 
-// TestManyRunTimesInABatch holds that the buckets of a batch are few whatever its run
-// times, and that it leaves nothing behind.
+// A batch has few buckets whatever its run times, and leaves nothing behind.
 func TestManyRunTimesInABatch(t *testing.T) {
 	sc := newScene(t, 1)
 	for i := range 20_000 {

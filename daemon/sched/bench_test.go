@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// crowded is a machine of 64 GPUs that are all held, and a queue of n jobs of
-// 50 users in five sizes with expected run times from a minute to a day.
+// crowded returns a machine of 64 GPUs that are all in use, and a queue of n jobs of 50 users in
+// five sizes, with expected run times from a minute to a day.
 func crowded(n int) (*Snapshot, *Queue) {
 	s := &Snapshot{
 		Now: At(time.Unix(1_700_000_000, 0)), Machine: 1, GuardOpen: true,
@@ -40,9 +40,8 @@ func crowded(n int) (*Snapshot, *Queue) {
 	return s, q
 }
 
-// TestNoAllocation is invariant 8: the planner's memory, once it has grown, is
-// enough for a pass that places nothing, also where it keeps GPUs for several
-// and stops others.
+// TestNoAllocation is invariant 8. Once the planner's memory has grown, it is enough for a pass
+// that places nothing, also one that makes several reservations and preempts.
 func TestNoAllocation(t *testing.T) {
 	for _, depth := range []int{0, 1, 4} {
 		s, q := crowded(2000)
@@ -57,7 +56,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkPass is a pass that can place nothing, however many wait.
+// BenchmarkPass is a pass over n jobs that can place none.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -73,8 +72,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// BenchmarkPushRemove is the upkeep of the queue for one job that comes and
-// goes.
+// BenchmarkPushRemove is the cost of the queue for one job that comes and goes.
 func BenchmarkPushRemove(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

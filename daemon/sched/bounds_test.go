@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestThresholds has one GPU, loaded to 50 percent, with half of its memory in
-// use. Both the site and the job can bound either; the tighter bound counts.
+// TestThresholds has one GPU with a load of 50 percent and half of its memory in use. The site and
+// the job can each limit both; the tighter limit counts.
 func TestThresholds(t *testing.T) {
 	const start, wait = "start 1 on 0", "wait"
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// A load that nobody knows bounds nothing.
+// An unknown load is within every limit.
 func TestUnknownLoad(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 1, -1
@@ -46,8 +46,8 @@ func TestUnknownLoad(t *testing.T) {
 	sc.expect("start 1 on 0")
 }
 
-// TestQuotas has three jobs of ann's, of one GPU each, and one of bob's on four
-// GPUs. A job that is at a quota is passed over and has nothing kept for it.
+// TestQuotas has three jobs of ann's with one GPU each, and one job of bob's, on four GPUs. A job
+// at a quota is skipped and gets no reservation.
 func TestQuotas(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(ann, lab *Account)
@@ -79,8 +79,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// A quota of GPUs or of GPU hours does not concern jobs without a GPU; one of
-// jobs does.
+// Quotas of GPUs and GPU hours do not concern jobs without GPUs. A quota of jobs does.
 func TestQuotasWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.HalfLife = week
@@ -94,8 +93,7 @@ func TestQuotasWithoutGPU(t *testing.T) {
 	sc.expect("start 1 on none, start 2 on none")
 }
 
-// An array has one entry in the queue, of which as many start as its gate lets
-// through.
+// An array has one entry in the queue, of which as many tasks start as its throttle allows.
 func TestArray(t *testing.T) {
 	for left, want := range map[int]string{
 		0: "start 2 on 0", 2: "start 1 on 0, start 1 on 1, start 2 on 2", 9: "start 1 on 0, start 1 on 1, start 1 on 2, start 2 on 3",
@@ -105,11 +103,11 @@ func TestArray(t *testing.T) {
 		sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, gate })
 		sc.waits(2, 1000)
 		sc.expect(want)
-		sc.expect(want) // the gate forgets what a plan let through
+		sc.expect(want) // a plan does not change the throttle
 	}
 }
 
-// The site's bound of running jobs and the memory of the host.
+// The site's limit of running jobs, and the host's memory.
 func TestHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		host Host

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Time in which an account's quota kept a job back is no waiting, and the same time is
-// lost by all jobs of a bucket (invariant 9).
+// Time in which a quota held a job back does not count as waiting, and all jobs of a bucket lose
+// the same time (invariant 9).
 func TestQuotaIsNoWaiting(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, ReservationDepth: 1}
@@ -38,8 +38,8 @@ func (sc *scene) expectOrder(want string) {
 	}
 }
 
-// The clock of each size counts the time in which a job of that size could not start,
-// whichever quota kept it, and is never ahead of what it says for larger ones.
+// The clock of each size counts the time in which no job of that size could start, whichever quota
+// held it back. It never shows more than the clock of a larger size.
 func TestClockOfCappedTime(t *testing.T) {
 	group := &Account{UID: -1, Name: "lab", MaxMilli: 4000}
 	for seed := range drawing(200) {
@@ -92,7 +92,7 @@ func TestClockOfCappedTimeIsSet(t *testing.T) {
 	}
 }
 
-// What is on record of the clock goes on where it was.
+// A restored clock goes on from what is on record.
 func TestClockOfCappedTimeIsRestored(t *testing.T) {
 	a := &Account{MaxMilli: 1000, Milli: 1000}
 	a.CountCapped(noon, false)
@@ -112,12 +112,12 @@ func TestClockOfCappedTimeIsRestored(t *testing.T) {
 	}
 }
 
-// A quota of host memory, or of CPUs, stops the clock as one of GPUs does, for the sizes
-// of which all that waits is kept back by it.
+// A quota of host memory or CPUs stops the clock as a quota of GPUs does, for sizes of which it
+// holds back every waiting job.
 func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits func(sc *scene)
-		want  [3]bool // for a job without a GPU, of one and of two
+		want  [3]bool // for a job without GPUs, of one GPU and of two
 	}{
 		"all":               {func(*scene) {}, [3]bool{false, true, true}},
 		"a smaller does":    {func(sc *scene) { sc.waits(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},

@@ -7,15 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// part is a share of a GPU.
+// part returns a share of a GPU.
 func part(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
 
-// TestChoiceOfAPart places one job that asks a part on four GPUs, of which the
-// first is free.
+// TestChoiceOfAPart places one job that asks for a part on four GPUs, of which the first is free.
 func TestChoiceOfAPart(t *testing.T) {
 	spread := asks(func(r *job.Request) { r.Spread = true })
 	for name, c := range map[string]struct {
-		held   []Grant // by jobs of their own
+		held   []Grant // each by a job of its own
 		milli  int
 		change func(*Waiting)
 		want   string
@@ -43,8 +42,9 @@ func TestChoiceOfAPart(t *testing.T) {
 	}
 }
 
-// A part goes to a GPU that is kept for nobody, though a fuller one is: what it delays if it outlasts
-// its expectation is a job for whole GPUs. Where only that has room it goes there, if it will be done.
+// A part goes to a GPU without a reservation even if a reserved one is fuller: a part that outlasts
+// its estimate would delay a job of whole GPUs. If only the reserved GPU has room, the part goes
+// there if it is expected to end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	readPolicy(t).says("A job that asks a part of a GPU gets one that is not kept as a whole, where one has room, " +
 		"even if a fuller one is.")
@@ -68,8 +68,8 @@ func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	}
 }
 
-// A job of one and a half GPUs takes its half from a GPU in use where it can, so
-// that whole ones stay whole, and never the only whole one.
+// A job of one and a half GPUs takes its half from a GPU in use if it can, so that whole GPUs stay
+// whole. It never takes it from the only whole one.
 func TestChoiceOfWholeAndPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		held  []Grant
@@ -95,7 +95,7 @@ func TestChoiceOfWholeAndPart(t *testing.T) {
 	}
 }
 
-// A GPU that a process from outside uses comes last, for parts and for whole.
+// A GPU with a foreign process comes last, for parts and for whole GPUs.
 func TestForeignComesLast(t *testing.T) {
 	for want, milli := range map[string]int{
 		"start 1 on 500m of 1": 500, "start 1 on 1": 1000, "start 1 on 1+2": 2000, "start 1 on 0+1+2": 3000, "start 1 on 500m of 1+2": 1500,
@@ -107,8 +107,8 @@ func TestForeignComesLast(t *testing.T) {
 	}
 }
 
-// The memory of a part is what was asked, or the same part of what jobs can
-// have; a share that nobody asked for in bytes may be short by the slack.
+// The memory of a part is what was asked, or the same part of the usable memory. A share that was
+// not asked in bytes may lack the slack.
 func TestMemoryOfAPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		free, slack, asked int64
@@ -126,15 +126,14 @@ func TestMemoryOfAPart(t *testing.T) {
 			sc.s.Policy.ReservationDepth = 0
 			g := &sc.s.GPUs[0]
 			g.MemFreeBytes, g.SlackBytes = c.free*gib, c.slack*gib
-			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is exactly 40 GiB less what a thousandth cuts off
+			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is 40 GiB, less what a thousandth rounds off
 			sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = c.asked * gib }))
 			sc.expect(c.want)
 		})
 	}
 }
 
-// What a job was promised and does not use yet is not free: free memory less
-// the unused promises of those on the GPU.
+// Memory that was promised to a job and is not used yet is not free.
 func TestPromisesAreNotFree(t *testing.T) {
 	for seen, want := range map[int64]string{0: "wait", 10: "wait", 20: "start 1 on 500m of 0", 30: "start 1 on 500m of 0"} {
 		sc := newScene(t, 1)
@@ -147,7 +146,7 @@ func TestPromisesAreNotFree(t *testing.T) {
 	}
 }
 
-// TestModelsAndSmallGPUs: several GPUs are of one model where that is possible, and one of little memory, as for a
+// Several GPUs are of one model if possible, and a GPU with little memory, such as one for a
 // display, comes last.
 func TestModelsAndSmallGPUs(t *testing.T) {
 	const big, other, tiny = "NVIDIA A100-SXM4-80GB", "NVIDIA GeForce RTX 3090", "NVIDIA T400 4GB"

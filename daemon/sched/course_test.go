@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// course says who is on which GPUs and when, in minutes after noon: "9 on 0 -60..10/20" is at the
-// latest in four cases of five over by 20, and "?" is for what nobody can say.
+// course prints who is on which GPUs and when, in minutes after noon. "9 on 0 -60..10/20" is job 9,
+// which has ended by 20 in four cases of five. "?" stands for what is unknown.
 func (sc *scene) course(believed func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, believed)
 	stays, until, done := f.Course(func() bool { return true }, far)
@@ -40,7 +40,8 @@ func (sc *scene) course(believed func(job.ID) *predict.Estimate, far time.Durati
 	return strings.Join(list, ", ")
 }
 
-// TestCourse: who runs, who comes after, by the planner's own rules, in scenes that disagree.
+// TestCourse has running jobs and their successors, by the planner's own rules, in scenes that
+// disagree.
 func TestCourse(t *testing.T) {
 	for what, test := range map[string]struct {
 		gpus int
@@ -90,7 +91,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// TestCourseOfTheUnknown: what nobody can say is not made up.
+// A course does not invent what is unknown.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
 	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, &predict.Estimate{Median: 2 * time.Hour, Spread: 1, Known: true}
@@ -111,7 +112,7 @@ func TestCourseOfTheUnknown(t *testing.T) {
 	}
 }
 
-// TestCourseIsBounded: an array of very many tasks ends the course, and who leaves the question.
+// An array of very many tasks ends the course, as does a caller who stops asking.
 func TestCourseIsBounded(t *testing.T) {
 	sc := newScene(t, 64)
 	sc.waits(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })

@@ -9,14 +9,14 @@ import (
 
 func askCPUs(n int) func(*Waiting) { return asks(func(r *job.Request) { r.CPUs = n }) }
 
-// A job that asks CPUs keeps its place by a reservation: what runs longer leaves it
-// what it needs, and a job that names none starts and counts for what is left.
+// A job that asks for CPUs keeps its place by a reservation: longer jobs leave it the CPUs that it
+// needs. A job that names no CPUs starts, and counts for what is left.
 func TestCPUsAreKept(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Host = Host{CPUs: 16, PromisedCPUs: 10, GPUCPUs: 12}
 	sc.runs(101, time.Hour, on(0)...).CPUs = 10
 	sc.waits(1, 1000, askCPUs(12))
-	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 are left at the shadow
+	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 are left at the reserved start
 	sc.waits(3, 1000, askCPUs(2), expected(30*time.Minute))
 	sc.waits(4, 1000, expected(2*time.Hour))
 	sc.expect("start 3 on 1, start 4 on 2, keep 0 for 1 at +1h0m0s")
@@ -28,7 +28,7 @@ func TestCPUsAreKept(t *testing.T) {
 	}
 }
 
-// CPUs can go while a job waits that asks them.
+// The machine can lose CPUs while a job waits for them.
 func TestWhySaysThatCPUsWent(t *testing.T) {
 	for left, want := range map[int]string{
 		8: "too-much, can never start: asks for 10 CPUs, this machine has 8 CPUs for jobs (use a smaller --cpus); host-cpus, need 10 have 8; gpu-free on 0",
@@ -44,8 +44,8 @@ func TestWhySaysThatCPUsWent(t *testing.T) {
 	}
 }
 
-// A job that names no CPUs waits for none, whatever is left: on a machine whose users
-// never name any all goes as if they were not counted.
+// A job that names no CPUs never waits for them. If no user ever names any, all goes as if CPUs
+// were not counted.
 func TestWhoNamesNoCPUsWaitsForNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		host  Host
@@ -73,8 +73,8 @@ func TestWhoNamesNoCPUsWaitsForNone(t *testing.T) {
 	}
 }
 
-// Quotas of memory and CPUs bound what a user, and the members of a group, have at
-// once, and count what runs and what the pass gives out. Why names both.
+// Quotas of memory and CPUs limit what a user, and a group's members together, have at once. They
+// count running jobs and what the pass gives out. The reasons name both.
 func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc := newScene(t, 0)
 	lab := &Account{UID: -1, Name: "lab", MaxCPUs: 6, MaxMem: 12 * gib}
@@ -87,10 +87,10 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 		return asks(func(r *job.Request) { r.MemBytes, r.CPUs = mem*gib, cpus })
 	}
 	sc.waits(1, 0, ask(4, 0))          // above her quota
-	sc.waits(2, 0, ask(3, 1))          // and not
-	sc.waits(3, 0, of(bob), ask(3, 4)) // above that of CPUs of the lab
+	sc.waits(2, 0, ask(3, 1))          // within it
+	sc.waits(3, 0, of(bob), ask(3, 4)) // above the lab's CPUs
 	sc.waits(4, 0, of(bob), ask(3, 3))
-	sc.waits(5, 0, of(bob), ask(2, 0)) // above that of memory of the lab
+	sc.waits(5, 0, of(bob), ask(2, 0)) // above the lab's memory
 	sc.expect("start 2 on none, start 4 on none")
 	ann.MaxCPUs = 3
 	if got, want := sc.why(sc.last(0, ask(4, 5))), "too-much, can never start: asks for 5 CPUs, the quota of ann is 3 CPUs (use a smaller --cpus, or ask an administrator for a larger quota); "+
@@ -103,7 +103,7 @@ func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	}
 }
 
-// A preemptible job makes room for one that waits for its CPUs.
+// A preemptible job is stopped for a job that waits for its CPUs.
 func TestCPUsAreTakenBack(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.Slice = 30 * time.Minute

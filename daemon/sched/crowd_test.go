@@ -11,15 +11,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// awkward is a machine of 8 GPUs, and a queue of n jobs of some users, each of another
-// shape. GPU 7 is out of service and GPU 6 free, but in use by a process from outside;
-// jobs run on the others.
+// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users, each of another
+// shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on the
+// others.
 type awkward struct {
 	users     int
 	change    func(r *job.Request, i int)
 	paused    bool // all GPUs are
-	stoppable bool // what runs is preemptible and has had its slice
-	reserved  bool // an administrator reserved some GPUs later, and one now
+	stoppable bool // running jobs are preemptible and have had their slice
+	reserved  bool // there are advance reservations, one for later and one for now
 }
 
 func (x *awkward) build(n int) (*Snapshot, *Queue) {
@@ -99,8 +99,8 @@ var awkwardStates = map[string]awkward{
 	"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
 }
 
-// A pass looks a few times at each shape, and no more often where there are more of them: time
-// that grew with the square of a queue would be in these looks.
+// The work of a pass grows linearly with the number of shapes. Time that grows with the square of
+// the queue would show in it.
 func TestAPassHasNoSquare(t *testing.T) {
 	looks := func(x awkward, n int) int {
 		s, q := x.build(n)
@@ -122,12 +122,12 @@ func TestAPassHasNoSquare(t *testing.T) {
 	}
 }
 
-// mostLooks is how often a pass looks at each shape; and a few times more, with the machine
-// as it is to become, at the first shapes of an account for which it fails to find GPUs to keep.
+// mostLooks is the number of times that a pass looks at each shape. It looks a few more times at
+// the first shapes of an account for which it can make no reservation.
 const mostLooks = 9
 
-// used is the time of the processor that the process has had: a machine that has more to
-// do than this disturbs it less than the time that passes.
+// used returns the processor time of this process, which other load on the machine disturbs less
+// than it disturbs elapsed time.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -136,8 +136,8 @@ func used(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkAwkward is a pass over jobs of 20 000 shapes that do not fit, for most of
-// which no GPUs can be kept.
+// BenchmarkAwkward is a pass over jobs of 20 000 shapes that do not fit and mostly get no
+// reservation.
 func BenchmarkAwkward(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		for _, users := range []int{1, 50} {

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// forBob keeps GPUs for bob alone.
+// forBob reserves GPUs for bob alone.
 func (sc *scene) forBob(from, to time.Duration, gpus ...int) {
 	sc.reserve(from, to, "for bob", gpus...).UIDs = []int{sc.user("bob").UID}
 }
 
-// Where an administrator reserved GPUs, what was found for one account is not
-// taken to hold for another that asks for the same.
+// With advance reservations, what a pass found for one account is not taken to hold for another
+// account that asks the same.
 func TestReservationsConcernAccounts(t *testing.T) {
 	t.Run("at the start", func(t *testing.T) {
 		sc := newScene(t, 1)
@@ -35,8 +35,7 @@ func TestReservationsConcernAccounts(t *testing.T) {
 	})
 }
 
-// The planner wakes for what comes, not for what is already there: it would never
-// sleep.
+// The planner wakes for moments to come only; otherwise it would never sleep.
 func TestWakesForWhatComes(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(sc *scene)
@@ -58,7 +57,7 @@ func TestWakesForWhatComes(t *testing.T) {
 	}
 }
 
-// No moment is after Eternity.
+// No moment is after Never.
 func TestMomentsDoNotOverflow(t *testing.T) {
 	for _, c := range []struct {
 		at   Instant
@@ -74,7 +73,7 @@ func TestMomentsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// On a machine that has changed it is found out anew which GPUs serve a request.
+// After the machine has changed, a queue finds out anew which GPUs serve a request.
 func TestChangedMachine(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].Model = "Tesla T4"
@@ -84,7 +83,7 @@ func TestChangedMachine(t *testing.T) {
 	sc.expect("start 1 on 0")
 }
 
-// The queue keeps no shape that nobody asks for any more, and each that somebody does.
+// The queue keeps exactly the shapes of its jobs.
 func TestShapesAreForgotten(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.waits(1, 1000)
@@ -99,8 +98,7 @@ func TestShapesAreForgotten(t *testing.T) {
 	}
 }
 
-// Jobs that came at one moment are in the order of their ids, however they are
-// put into the queue.
+// Jobs of one moment are ordered by their ids, in whichever order they were pushed.
 func TestIDsAmongEquals(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{2, 4, 1, 3} {
@@ -114,7 +112,7 @@ func TestIDsAmongEquals(t *testing.T) {
 	}
 }
 
-// A reserved GPU is its people's from the beginning up to the end, which is not in it.
+// An advance reservation gives a GPU to its users from its beginning until before its end.
 func TestOwnsWhatIsReserved(t *testing.T) {
 	for _, c := range []struct {
 		from, to time.Duration
@@ -134,7 +132,7 @@ func TestOwnsWhatIsReserved(t *testing.T) {
 	}
 }
 
-// No more reservations are made than a pass can keep apart.
+// A pass makes at most maxDepth reservations.
 func TestDepthIsBounded(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.ReservationDepth = maxDepth + 5
@@ -147,8 +145,8 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// Beside a share that is kept all the memory is left that it does not have; beside
-// memory that is kept in bytes, less by the slack.
+// Beside a reserved share, all memory is left that is not the share's. Beside memory that is
+// reserved in bytes, the slack is missing as well.
 func TestMemoryBesideWhatIsKept(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0:      "start 2 on 400m of 0, keep 600m of 0 for 1 at +1h0m0s",
@@ -164,8 +162,8 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 	}
 }
 
-// That nothing can be kept for one who has the GPU reserved, since only a load keeps
-// that job waiting, says nothing of another's job of the same shape.
+// If a user with an advance reservation gets no backfill reservation, since only load keeps the job
+// waiting, that says nothing about another user's job of the same shape.
 func TestKeptAfterAnotherInVain(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60

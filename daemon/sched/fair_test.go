@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// rivals are users of whom each always has so many jobs waiting.
+// rivals are users who each always have the same number of jobs waiting.
 type rivals struct {
 	*loop
 	users   []*Account
@@ -18,7 +18,7 @@ type rivals struct {
 	draw    func(*Account) (milli int, run time.Duration)
 }
 
-// compete runs for a time and returns what part of the GPU time each had.
+// compete runs for a time and returns each user's part of the GPU time.
 func (r *rivals) compete(until time.Duration) (parts []float64) {
 	r.used = map[*Account]time.Duration{}
 	for i, u := range r.users {
@@ -62,8 +62,7 @@ func newRivals(t *testing.T, seed uint64, shares, backlog []int) *rivals {
 	return r
 }
 
-// TestFairShare holds that two users who are alike and always have jobs waiting
-// end within 5 percent of each other.
+// Two equal users who always have jobs waiting end within 5 percent of each other.
 func TestFairShare(t *testing.T) {
 	for seed := range drawing(3) {
 		r := newRivals(t, seed, []int{1, 1}, []int{10, 10})
@@ -74,7 +73,7 @@ func TestFairShare(t *testing.T) {
 	}
 }
 
-// The one with the larger share has more of the machine.
+// The user with the larger share gets more of the machine.
 func TestLargerShare(t *testing.T) {
 	for seed := range drawing(2) {
 		r := newRivals(t, seed, []int{1, 2, 8}, []int{10, 10, 10})
@@ -84,10 +83,11 @@ func TestLargerShare(t *testing.T) {
 	}
 }
 
-// Of two users whose shares are 1 and 3 the second gets three times as much where the jobs of both came at
-// once and are expected to run alike. Where each has ten waiting, a new one for each that starts, it is less: who gets less waits longer, and
-// they settle where the waits are as the factors. The first has 1.54 of its parts then and the second 0.82 of
-// its own, and 2^(1.54 - 0.82) is 1.6, as is the time that the one waits over the other's.
+// Of two users with shares of 1 and 3, the second gets three times as much if all their jobs came
+// at once and are expected to run alike. If each always has ten waiting and a new job for each that
+// starts, it gets less: a user who gets less waits longer, and they settle where the waits match
+// the factors. The first then has 1.54 of its part and the second 0.82 of its own. 2^(1.54 - 0.82)
+// is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
 	readPolicy(t).says("Of two users with shares of 1 and 3 who queue jobs alike at the same time the second gets three times as much; " +
 		"where each queues a new job whenever one starts, it is 1.6 times")
@@ -107,15 +107,15 @@ func TestUnequalShares(t *testing.T) {
 	}
 }
 
-// usedOf is the account of a user who had used so many GPU-hours by noon.
+// usedOf returns the account of a user who had used so many GPU-hours by noon.
 func usedOf(uid int, hours int, groups ...*Account) *Account {
 	a := &Account{UID: uid, Groups: groups}
 	a.Restore(time.Duration(hours)*time.Hour, noon)
 	return a
 }
 
-// Accounts that wait for nothing and run nothing do not count, whatever they used: the factors of
-// the others are as if they had never been.
+// Accounts without waiting and running jobs do not count, whatever they used: the factors of the
+// others are as if they did not exist.
 func TestIdleAccounts(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.s.Policy.HalfLife = week
@@ -137,7 +137,7 @@ func TestIdleAccounts(t *testing.T) {
 	}
 }
 
-// factorsOn are the factors of users who wait on a machine of so many GPUs at a moment.
+// factorsOn returns the factors of waiting users on a machine of so many GPUs at a moment.
 func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now
@@ -151,8 +151,9 @@ func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []f
 	return list
 }
 
-// On a machine of an hour little decides little: who had all of it is at one half beside the next, not
-// at a quarter, and a user of an hour beside one of weeks is nearly as one of no use.
+// On a machine that is an hour old, little use decides little: a user who had all of it has half of
+// the factor of the next one, not a quarter. A new user beside users of weeks barely loses by an
+// hour.
 func TestAnHourOldAccount(t *testing.T) {
 	first := factorsOn(t, 8, noon, usedOf(1, 8), usedOf(2, 0))
 	if ratio := first[1] / first[0]; math.Abs(ratio-2) > 0.01 {
@@ -165,8 +166,8 @@ func TestAnHourOldAccount(t *testing.T) {
 	}
 }
 
-// Over a weekend without use everybody is forgotten alike: the order stays, and nobody has
-// saved anything up. Who worked on stands behind on Monday.
+// Over a weekend without use all use decays alike: the order stays, and nobody has saved anything
+// up. A user who worked through it ranks lower on Monday.
 func TestAWeekendWithoutUse(t *testing.T) {
 	monday := noon.Add(60 * time.Hour)
 	before := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 100), usedOf(3, 10))
@@ -184,8 +185,8 @@ func TestAWeekendWithoutUse(t *testing.T) {
 	}
 }
 
-// A group's part does not grow with its members: one alone in a group stands before each of three
-// who together have had as much in theirs.
+// A group's part does not grow with its members: a user alone in a group goes before each of three
+// users who together used as much in theirs.
 func TestGroupsOfUnequalSize(t *testing.T) {
 	lab, class := usedOf(-1, 300), usedOf(-1, 300)
 	lab.Share, class.Share = 1, 1

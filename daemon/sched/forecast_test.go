@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// TestForecastKeepsForWideJobs: who would stand in the way of the first job that
-// does not fit is foretold behind it, as the pass will have it.
+// A job that would delay the first job that does not fit is forecast behind it, as in the passes to
+// come.
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
@@ -34,7 +34,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	}
 }
 
-// TestForecastOfBatches: what has started of a batch is gone when the rest is looked at.
+// Jobs of a batch that have started are gone when the rest of it is ranked.
 func TestForecastOfBatches(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy = Policy{HalfLife: week, ReservationDepth: 1}
@@ -50,7 +50,7 @@ func TestForecastOfBatches(t *testing.T) {
 	}
 }
 
-// foretold says when jobs start, such as "1 at +10m0s, 3 at +0s".
+// foretold prints when jobs start, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
 	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
@@ -60,7 +60,7 @@ func (sc *scene) foretold() string {
 	return strings.Join(list, ", ")
 }
 
-// startsOf are the likely starts of all jobs of which they are known.
+// startsOf returns the likely starts, as far as they are known.
 func startsOf(f *Forecast) map[job.ID]Instant {
 	starts := map[job.ID]Instant{}
 	for i := range f.waiting {
@@ -71,9 +71,9 @@ func startsOf(f *Forecast) map[job.ID]Instant {
 	return starts
 }
 
-// TestForecastOfBounds: a job at a quota of its owner or of a group, or at the limit of its
-// array, starts once one that counts for the same ends. Of those that only a load
-// keeps waiting nothing is foretold, as nobody knows for how long.
+// A job at a quota of its user or group, or at the throttle of its array, starts once a job that
+// counts for the same ends. Jobs that only load keeps waiting have no forecast, since nobody knows
+// for how long.
 func TestForecastOfBounds(t *testing.T) {
 	one := &Throttle{}
 	for name, c := range map[string]struct {
@@ -113,8 +113,8 @@ func TestForecastOfBounds(t *testing.T) {
 	}
 }
 
-// TestForecastOfChosenParts: a part that chooses its GPU counts in quotas as a whole one,
-// in a forecast as well: as it ends, starts and waits.
+// In a forecast, too, a part of a GPU that the job names counts in quotas as a whole GPU: as it
+// ends, starts and waits.
 func TestForecastOfChosenParts(t *testing.T) {
 	sc := newScene(t, 4)
 	ann := sc.user("ann")
@@ -132,8 +132,8 @@ func TestForecastOfChosenParts(t *testing.T) {
 	}
 }
 
-// TestForecastOfOrder: the order changes as time goes on. A short job that comes later
-// has overtaken a long one by the time a GPU becomes free.
+// The order changes as time goes on: a short job that comes later has overtaken a long one by the
+// time a GPU becomes free.
 func TestForecastOfOrder(t *testing.T) {
 	for end, want := range map[time.Duration]string{
 		minute:      "1 at +1m0s, 2 at +9h7m8s",
@@ -151,9 +151,8 @@ func TestForecastOfOrder(t *testing.T) {
 	}
 }
 
-// TestForecastOfPreemption: a job for which another makes room starts once that has had
-// its slice, and that one goes on afterwards: in its place in the order, by when it
-// came.
+// A job that preempts another starts once that one has had its slice. The preempted job goes on
+// afterwards, in its place in the order.
 func TestForecastOfPreemption(t *testing.T) {
 	low := job.Priority{Class: job.Low}
 	for name, c := range map[string]struct {
@@ -181,9 +180,9 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
-// TestForecastOfRanges: of two jobs that began at once and run for an hour in the median, by a factor
-// of e more or less, the first to end lets a third one start. Once they have run for a day, nobody
-// knows whether they do in minutes or in hours. A limit is kept, and who has been told to stop goes.
+// Two jobs that began at once run for an hour in the median, by a factor of e more or less. The
+// first to end lets a third one start. Once they have run for a day, they may end in minutes or in
+// hours. Limits hold, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
 	hour := predict.Estimate{Median: time.Hour, Spread: 1, Known: true}
 	hour.forms = hour.lognormal()
@@ -226,8 +225,8 @@ func TestForecastOfRanges(t *testing.T) {
 	}
 }
 
-// TestForecastOfFixedMoments: what a person fixed has no margin, unless a job of which nothing is known may
-// end before; what other jobs' run times decide has one.
+// A moment that a person fixed has no margin, unless a job of unknown length may end before. A
+// moment that follows from other jobs' run times has one.
 func TestForecastOfFixedMoments(t *testing.T) {
 	long := predict.Estimate{Median: 100 * time.Hour, Spread: 0.1, Known: true}
 	long.forms = long.lognormal()
@@ -265,8 +264,8 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	}
 }
 
-// TestForecastStops: a forecast goes on only while it is asked for, from where it was, and makes so
-// many passes in all its futures together at most, after which it says nothing.
+// A forecast goes on only while it is asked to, from where it was. It makes a limited number of
+// passes in all its futures together, after which it has no answer.
 func TestForecastStops(t *testing.T) {
 	sc, wide := newScene(t, 1), &predict.Estimate{Median: time.Minute, Spread: 1, Known: true}
 	wide.forms = wide.lognormal()
@@ -289,8 +288,8 @@ func TestForecastStops(t *testing.T) {
 	}
 }
 
-// TestUnknownStarts: that a start is unknown is said where a job waits for what runs for ever as far
-// as is known, and for nothing else that never comes, nor where a future was not played to its end.
+// A start is reported as unknown if a job waits for jobs that run for ever as far as is known, and
+// not if it waits for anything else that never comes or if a future was cut short.
 func TestUnknownStarts(t *testing.T) {
 	hour, none := &predict.Estimate{Median: time.Hour, Known: true}, &predict.Estimate{}
 	for name, c := range map[string]struct {
@@ -325,8 +324,8 @@ func TestUnknownStarts(t *testing.T) {
 	}
 }
 
-// That one user's job does not fit beside a reservation says nothing of those for
-// whom it is made.
+// That one user's job does not fit beside an advance reservation says nothing about the users for
+// whom it was made.
 func TestForecastOfWhatIsReserved(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.ReservationDepth = 0
@@ -339,9 +338,8 @@ func TestForecastOfWhatIsReserved(t *testing.T) {
 	}
 }
 
-// TestForecastComesTrue: where everything runs as long as expected and nothing new
-// comes, each job starts when it was foretold, also where the order changes as scores
-// grow apart, and at quotas.
+// If all jobs run as long as expected and no jobs are added, each one starts when forecast, also
+// when the order changes as scores drift apart, and at quotas.
 func TestForecastComesTrue(t *testing.T) {
 	for seed := range drawing(1000) {
 		l := newLoop(t, seed, 4, Policy{FIFO: seed%2 == 0, ReservationDepth: int(seed / 2 % 4), HalfLife: time.Hour})
@@ -358,8 +356,8 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-// foretellOnce draws jobs of some users, of whom the last may run two at once, and
-// foretells their starts in the first pass.
+// foretellOnce draws jobs of some users, the last of whom may run two at once, and forecasts their
+// starts in the first pass.
 func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instant {
 	var accounts []*Account
 	for i := range users {
@@ -379,8 +377,8 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 	return foretold
 }
 
-// TestForecastWithPreemption: so do nearly all where jobs make room for each other
-// once they have had their slice, though not all moments are looked at.
+// The same holds for nearly all jobs if jobs are preempted after their slice, though the forecast
+// skips some moments.
 func TestForecastWithPreemption(t *testing.T) {
 	all, late := 0, 0
 	for seed := range uint64(200) {
@@ -402,7 +400,7 @@ func TestForecastWithPreemption(t *testing.T) {
 	}
 }
 
-// BenchmarkForecast foretells the first 200 starts on 64 GPUs that are all held.
+// BenchmarkForecast forecasts the first 200 starts on 64 GPUs that are all in use.
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()

@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// deepest is the most that scheduling.reservation_depth may be.
+// deepest is the maximum of scheduling.reservation_depth.
 const deepest = 16
 
-// dear are machines of 64 GPUs that are all held, with 10 000 waiting jobs of which no two
-// ask the same, that a forecast is dear on.
+// dear are machines on which a forecast is expensive: 64 GPUs that are all in use, with 10 000
+// waiting jobs that all ask something different.
 var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	"limits": func(_ *Snapshot, r *job.Request, i int) { r.TimeLimit = seconds(i) },
 	"memory": func(_ *Snapshot, r *job.Request, i int) { r.MemBytes = int64(i + 1) },
@@ -31,7 +31,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	},
 }
 
-// dearForecast is one of them, with run times of which nothing is known but a wide spread.
+// dearForecast returns one of them, with estimates of a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
 	wide := &predict.Estimate{Median: time.Hour, Spread: 2, Known: true}
@@ -52,8 +52,8 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predi
 	return NewPlanner(), s, q, func(job.ID) *predict.Estimate { return wide }
 }
 
-// BenchmarkForecastOfShapes foretells the first 200 starts in 19 futures, where each job is of
-// another shape: what it takes of the processor, and of memory while it is kept.
+// BenchmarkForecastOfShapes forecasts the first 200 starts in 19 futures if all jobs differ in
+// shape. It measures processor time, and the memory of the forecast.
 func BenchmarkForecastOfShapes(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(dear)) {
 		b.Run(name, func(b *testing.B) {

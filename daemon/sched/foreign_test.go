@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// takenBy puts a process of no job on a GPU, which computes there.
+// takenBy puts a foreign process that computes on a GPU.
 func (sc *scene) takenBy(bytes int64, gpu int) {
 	g := &sc.s.GPUs[gpu]
 	g.Foreign, g.ForeignComputes, g.Occupied = true, true, true
@@ -15,8 +15,8 @@ func (sc *scene) takenBy(bytes int64, gpu int) {
 	g.MemFreeBytes -= bytes
 }
 
-// TestTakenGPU: whoever asks whole GPUs and says nothing of memory is given none
-// that a process of no job has; everybody else is, as far as there is room.
+// A job that asks for whole GPUs and says nothing of memory gets no GPU with a foreign process.
+// Other jobs do, as far as there is room.
 func TestTakenGPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -42,9 +42,8 @@ func TestTakenGPU(t *testing.T) {
 	}
 }
 
-// A GPU is kept for nobody who could not have it for a process of no job when
-// what runs on it has ended: nobody knows when that one ends. Others need not
-// wait for it.
+// No GPU is reserved for a job that could not have it because of a foreign process, since nobody
+// knows when that process ends. Other jobs need not wait for it.
 func TestNothingKeptOnATakenGPU(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.takenBy(10*gib, 0)
@@ -64,9 +63,9 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 	}
 }
 
-// TestPreemptionInVain: nobody is stopped for a job that could not have the GPU
-// even then, for what is there of no job: its memory, that it has the GPU, or
-// the load of a GPU that no job holds or on which a process of no job computes.
+// No job is stopped for a job that could not have the GPU even then because of a foreign process:
+// because of its memory, because it occupies the GPU, or because of its load. Load counts as
+// foreign if no job is on the GPU, or if a foreign process computes there.
 func TestPreemptionInVain(t *testing.T) {
 	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth
 	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Occupied = false, false }
@@ -105,8 +104,7 @@ func TestPreemptionInVain(t *testing.T) {
 	}
 }
 
-// The load of a GPU that no job holds, and what is in use there, do not go with a
-// job on another.
+// Load and memory in use of a GPU without jobs do not go away with a job on another GPU.
 func TestPreemptionInVainElsewhere(t *testing.T) {
 	for name, set := range map[string]func(*GPU){
 		"load":   func(g *GPU) { g.LoadPercent = 60 },
@@ -123,8 +121,7 @@ func TestPreemptionInVainElsewhere(t *testing.T) {
 	}
 }
 
-// A GPU that has no memory but the host's is bound by none of what asks for
-// memory, whoever is on it.
+// No limit on memory in use applies to a GPU that has only host memory.
 func TestUnifiedMemory(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.Slice, sc.s.Policy.MinFreeBytes, sc.s.Policy.MaxUsedPercent = 30*time.Minute, gib, 10

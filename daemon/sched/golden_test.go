@@ -10,10 +10,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// TestSameDecisions holds that the same events give the same decisions, from run
-// to run and from version to version: the hash of all decisions of a few busy
-// days under each policy. A change that is meant to decide otherwise rewrites it
-// with -update.
+// The same events give the same decisions, from run to run and from version to version. The golden
+// files are hashes of all decisions of a few busy days under each policy. A change that is meant to
+// decide otherwise rewrites them with -update.
 func TestSameDecisions(t *testing.T) {
 	got := ""
 	for _, c := range []struct {

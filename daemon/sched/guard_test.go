@@ -8,11 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestGuardBoundsTheWait holds that under more work than the machine can do,
-// which for ever brings jobs with a better score, no job waits longer than until
-// it is guarded, then for the work of the guarded ones before it at the lane's
-// part of the machine, and until what runs has ended: once for itself and
-// once for each before it, as the lane earns nothing more while it owes nothing.
+// Under overload, with an endless stream of jobs with better scores, the wait of a job is bounded.
+// It waits until it is guarded, then for the work of the guarded jobs before it at the guard's part
+// of the machine, and until running jobs have ended: once for itself and once for each job before
+// it, as the guard earns nothing more while it owes nothing.
 func TestGuardBoundsTheWait(t *testing.T) {
 	const gpus, longest = 8, 4 * time.Hour
 	for seed := range drawing(15) {
@@ -39,8 +38,7 @@ func TestGuardBoundsTheWait(t *testing.T) {
 	}
 }
 
-// bound computes for each job that has just become guarded when it must have
-// started at the latest.
+// bound computes, for each job that has just become guarded, the latest moment of its start.
 func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]Instant) {
 	debt, turns := -l.credit, 1
 	for _, j := range l.running {
@@ -48,7 +46,7 @@ func (l *loop) bound(order []job.ID, longest time.Duration, bounds map[job.ID]In
 			debt += float64(j.end-l.s.Now) * j.gpus()
 		}
 	}
-	slices.Sort(order) // as they came
+	slices.Sort(order) // in order of submission
 	for _, id := range order {
 		j := l.jobs[id-1]
 		if time.Duration(l.s.Now-j.Since) <= l.s.Policy.GuardAfter {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// TestNever has each way in which this machine can never serve a request, as
-// people read it, and requests that it can, now or later.
+// TestNever has each reason why this machine can never serve a request, as people read it, and
+// requests that it can serve now or later.
 func TestNever(t *testing.T) {
 	lab := &Account{UID: -1, Name: "lab", MaxMilli: 3000}
 	for want, c := range map[string]struct {
@@ -72,7 +72,7 @@ func checkNever(t *testing.T, got *job.Refusal, want string) {
 	}
 }
 
-// A GPU that was not well from the beginning may be any, once it answers.
+// A GPU that was lost from the beginning may turn out to be any.
 func TestNeverOfAnUnreadGPU(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.GPUs[2] = GPU{Index: 2, State: Lost}
@@ -85,11 +85,11 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
 }
 
-// Where no GPU is known it depends on whether somebody knows why.
+// If no GPU is known, the answer depends on whether the reason is known.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{
-		"": {}, // the first look at the GPUs is to come
+		"": {}, // the first sample is still to come
 		"asks for 1.5 GPUs, this machine has none":                     {GPUsSeen: true},
 		"1.5 GPUs asked, and none is known. The driver is not loaded.": {NoGPUs: "The driver is not loaded."},
 	} {
@@ -98,7 +98,7 @@ func TestNeverWithoutGPUs(t *testing.T) {
 	checkNever(t, Infeasible(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
 }
 
-// GPUs that use the host's memory have none to ask for; others beside them may.
+// GPUs that use host memory have no memory to ask for; other GPUs beside them may.
 func TestNeverOfUnifiedMemory(t *testing.T) {
 	for want, c := range map[string]struct {
 		unified int

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// TestCountedLate has a job for both GPUs, of which one is free and one is in use for an hour, or for
-// three in one case of five, and a job of one GPU behind it. Until the first has waited for twice
-// as long as it is to run, it is taken to start when the three hours are over, or that wait is. The
-// other passes it if it is to have ended by then, or if late it ends within the three hours.
+// TestCountedLate has a job for both GPUs and a job of one GPU behind it. One GPU is free; the
+// other is in use for an hour, or in one case of five for three. Until the first job has waited for
+// twice its run time, it is expected to start after three hours, or at the end of that wait. The
+// other job passes it if it is expected to end by then, or if in the late case it ends within the
+// three hours.
 func TestCountedLate(t *testing.T) {
 	const (
 		passes = "start 2 on 1, keep 0+1 for 1 at +1h0m0s"
@@ -16,8 +17,8 @@ func TestCountedLate(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		patience        int
-		waited, run     time.Duration // of the first
-		other, lateness time.Duration // of the other
+		waited, run     time.Duration // of the first job
+		other, lateness time.Duration // of the other job
 		want            string
 	}{
 		"it has just come":             {2, 0, 2 * time.Hour, 2 * time.Hour, 4 * time.Hour, "start 2 on 1, keep 0+1 for 1 at +3h0m0s"},

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestList holds that a bucket has its jobs in order, by Since and id, both ways and at
-// each height, whatever comes and goes.
+// A bucket has its jobs in order, by Since and id, in both directions and at each height, whatever
+// comes and goes.
 func TestList(t *testing.T) {
 	for seed := range drawing(100) {
 		d := rand.New(rand.NewPCG(seed, 3))
@@ -69,14 +69,14 @@ func (b *bucket) has(want []job.ID) error {
 	return nil
 }
 
-// BenchmarkRepredict is a new expectation for each of 20 000 jobs that wait, which moves
-// them between two buckets, or from one of their own to another: in the order in which
-// they came, where others of the new bucket lie between, and in another.
+// BenchmarkRepredict gives each of 20 000 waiting jobs a new expected run time. That moves them
+// between two buckets, or to a bucket from one each: in order of submission, with other jobs of the
+// new bucket in between, and in another order.
 func BenchmarkRepredict(b *testing.B) {
 	const n = 20_000
 	for _, x := range []struct {
 		name  string
-		step  int // which comes next
+		step  int // to the next job
 		shape func(i int) int64
 	}{
 		{"in order", 1, func(int) int64 { return 0 }},

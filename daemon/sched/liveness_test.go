@@ -10,7 +10,7 @@ import (
 // oneOf draws from a list.
 func oneOf[T any](l *loop, list ...T) T { return list[l.IntN(len(list))] }
 
-// anyPolicy draws how a site may want it.
+// anyPolicy draws a policy.
 func (l *loop) anyPolicy() {
 	l.s.Policy = Policy{
 		FIFO: l.IntN(3) == 0, HalfLife: oneOf(l, 0, time.Hour, week), GuardAfter: oneOf(l, 0, time.Hour, 24*time.Hour), GuardPercent: 50,
@@ -29,7 +29,7 @@ func (l *loop) anyUsers() []*Account {
 	}
 }
 
-// anyJob draws a request and how long it runs, which is not what is expected.
+// anyJob draws a request and a run time, which differs from the expected one.
 func (l *loop) anyJob(after time.Duration, users []*Account) {
 	r := job.Request{
 		GPUMilli: oneOf(l, 0, 250, 500, 700, 1000, 1000, 1000, 1500, 2000, 2250, 4000, len(l.s.GPUs)*1000),
@@ -56,9 +56,8 @@ func (l *loop) anyJob(after time.Duration, users []*Account) {
 	l.add(after, a, r, run).Expected = time.Duration(1+l.IntN(300)) * time.Minute
 }
 
-// TestEveryJobStarts holds that no feasible job waits for ever, whatever the
-// policy, the quotas and the reservations of administrators, and that on the way
-// no quota is exceeded.
+// No feasible job waits for ever, whatever the policy, the quotas and the advance reservations. No
+// quota is exceeded on the way.
 func TestEveryJobStarts(t *testing.T) {
 	for seed := range drawing(150) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{})
@@ -86,7 +85,7 @@ func TestEveryJobStarts(t *testing.T) {
 	}
 }
 
-// quotas is invariant 6 at every moment.
+// quotas checks invariant 6 at every moment.
 func (l *loop) quotas(users []*Account) {
 	for _, u := range users {
 		for _, a := range append([]*Account{u}, u.Groups...) {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// loop is a machine of GPUs of 80 GiB under a virtual clock: jobs come, the
-// planner decides, and what it starts runs for as long as it was told to.
-// Nothing takes time besides: who is stopped has stopped.
+// loop is a machine of GPUs of 80 GiB under a virtual clock: jobs come, the planner decides, and
+// jobs run for as long as they were given. Nothing else takes time: a job that is stopped has
+// stopped.
 type loop struct {
 	*testing.T
 	*rand.Rand
@@ -23,31 +23,31 @@ type loop struct {
 	jobs    []*loopJob
 	coming  []*loopJob // by arrival
 	running []*loopJob // by id
-	credit  float64    // of the guard's lane, in GPU-nanoseconds
+	credit  float64    // of the guard, in GPU-nanoseconds
 	earned  Instant
-	tick    time.Duration // plans at least so often while somebody waits
+	tick    time.Duration // longest interval between plans while jobs wait
 	passes  int
-	capped  bool // time at them is no waiting, as in the core
+	capped  bool // time at quotas does not count as waiting, as in the core
 	last    *Plan
-	learned *predict.Predictor // what is expected of jobs; nil: what they take
+	learned *predict.Predictor // source of expected run times; nil: the real ones
 
-	passed func(*Plan, []job.ID) // called with each plan before it is carried out and the order it is made in
+	passed func(*Plan, []job.ID) // called with each plan before it is carried out, and the order of that pass
 	ended  func(*loopJob)
 }
 
 // loopJob is a job and what becomes of it.
 type loopJob struct {
 	Waiting
-	run    time.Duration // that it really takes
+	run    time.Duration // real run time
 	came   Instant
 	start  Instant // of the current run, or the last
-	first  Instant // start of all
+	first  Instant // first start
 	end    Instant
 	grants []Grant
 	served time.Duration
 	stops  int
-	lane   bool         // the current run went first since the job had waited long
-	kind   predict.Kind // by which it is learned
+	lane   bool         // the current run was guarded
+	kind   predict.Kind // for predictions
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -64,8 +64,8 @@ func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
 	return l
 }
 
-// add lets a job come a while after noon, after those that were added before.
-// It runs for a time, which is what is expected of it.
+// add makes a job arrive after a time from noon, later than the jobs added before. It runs for as
+// long as expected.
 func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Duration) *loopJob {
 	j := &loopJob{Waiting: Waiting{ID: job.ID(len(l.jobs) + 1), Request: &r, Account: a, Expected: run, Count: 1}, run: run}
 	j.came = noon.Add(after)
@@ -75,7 +75,7 @@ func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Dura
 	return j
 }
 
-// toTheEnd runs until all jobs have ended. It fails when that would never be.
+// toTheEnd runs until all jobs have ended. It fails if that never happens.
 func (l *loop) toTheEnd() {
 	l.Helper()
 	for idle := 0; len(l.coming)+len(l.running)+l.q.Len() > 0; {
@@ -96,7 +96,7 @@ func (l *loop) until(at Instant) {
 	}
 }
 
-// next is when something happens.
+// next returns the moment at which something happens next.
 func (l *loop) next() Instant {
 	at := Never
 	if len(l.coming) > 0 {
@@ -111,8 +111,8 @@ func (l *loop) next() Instant {
 	return at
 }
 
-// step goes to the next moment at which something happens, and plans until the
-// planner is content.
+// step advances to the next moment at which something happens, and makes passes until they change
+// nothing.
 func (l *loop) step() {
 	l.s.Now = l.next()
 	for _, j := range slices.Clone(l.running) {
@@ -133,7 +133,7 @@ func (l *loop) step() {
 	}
 }
 
-// pass plans and carries the plan out; false when there was nothing to do.
+// pass makes a pass and carries it out; false if there was nothing to do.
 func (l *loop) pass() bool {
 	if l.q.Len() == 0 {
 		return false
@@ -160,7 +160,7 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// owe has a job for which others stop go first.
+// owe puts a job first because others stop for it.
 func (l *loop) owe(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true
@@ -187,8 +187,8 @@ func (l *loop) see() {
 	s.GuardOpen = l.credit >= 0
 }
 
-// earn moves the credit of the guard's lane up to now: it earns its part of the
-// machine and pays for what those hold that went first.
+// earn updates the guard's credit: it earns its part of the machine and pays for running guarded
+// jobs.
 func (l *loop) earn() {
 	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 	for _, j := range l.running {
@@ -221,7 +221,6 @@ func (l *loop) begin(j *loopJob, x Placement) {
 	}
 }
 
-// rate is how many GPUs the job is charged for.
 func (j *loopJob) gpus() float64 { return float64(j.Request.GPUMilli) / job.WholeGPU }
 
 func (j *loopJob) rate() Rate { return gpuRate(j.Request.GPUMilli) }
@@ -240,8 +239,8 @@ func (l *loop) leave(j *loopJob) {
 	j.served += time.Duration(l.s.Now - j.start)
 }
 
-// stop sends a running job back to the queue. Its run time does not count as
-// waiting, and it goes on where it was.
+// stop requeues a running job. Its run time does not count as waiting, and the job goes on where it
+// was.
 func (l *loop) stop(j *loopJob) {
 	l.leave(j)
 	j.stops++
@@ -251,7 +250,7 @@ func (l *loop) stop(j *loopJob) {
 	l.q.Push(j.Waiting)
 }
 
-// wait is how long the job waited for its first start.
+// wait returns the wait for the first start.
 func (j *loopJob) wait() time.Duration { return time.Duration(j.first - j.came) }
 
 func (j *loopJob) String() string {

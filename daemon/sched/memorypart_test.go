@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The memory of a part is measured by the smallest GPU that has it and that the request
-// allows, in hundredths rounded up; by none that is known it is all of one.
+// The part of memory is measured by the smallest GPU that has enough and that the request allows,
+// rounded up to hundredths. If no such GPU is known, it is a whole one.
 func TestMemoryPart(t *testing.T) {
 	const gib = 1 << 30
 	s := &Snapshot{GPUs: []GPU{

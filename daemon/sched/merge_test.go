@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first jobs, and some of all, come in the order of all.
+// The first jobs, and any selection, come in the order of all jobs.
 func TestPartsOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(300) {

@@ -10,9 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestScaledTimes holds that a world in which everything takes 2 or 8 times as
-// long has every start 2 or 8 times as late. Expected run times are powers of
-// two seconds in the order, so only powers of two scale exactly.
+// If everything takes 2 or 8 times as long, every start is 2 or 8 times as late. Expected run times
+// are powers of two seconds in the order, so only powers of two scale exactly.
 func TestScaledTimes(t *testing.T) {
 	for seed := range drawing(20) {
 		plain := scaled(t, seed, 1)
@@ -52,10 +51,9 @@ func scaled(t *testing.T, seed uint64, factor time.Duration) *loop {
 	return l
 }
 
-// TestPermutedGPUs holds that the labels of GPUs decide nothing where no tie has
-// to be broken: with all of them in another order each job gets the same ones.
-// Whole GPUs are of one model with links of different weights, and parts are
-// asked of another, of which each has another share left.
+// The labels of GPUs decide nothing unless a tie must be broken: in another order each job gets the
+// same GPUs. Whole GPUs are of one model with links of different weights; parts are asked of
+// another model, of which each GPU has a different share left.
 func TestPermutedGPUs(t *testing.T) {
 	placed := 0
 	for seed := range drawing(500) {
@@ -102,7 +100,7 @@ func TestPermutedGPUs(t *testing.T) {
 	}
 }
 
-// moved says a placement with other labels.
+// moved prints a placement with other labels.
 func moved(x Placement, perm []int) string {
 	list := slices.Clone(x.Grants)
 	for i := range list {

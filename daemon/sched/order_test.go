@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOrder has jobs that all differ in one thing, in the order of the rules.
-// Those that came first have the higher ids, as ids are the last to count.
+// TestOrder has jobs that differ in one thing each, in the order of the rules. Jobs that came first
+// have the higher ids, as ids count last.
 func TestOrder(t *testing.T) {
 	prio := func(c job.Class, n int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.Priority = job.Priority{Class: c, Number: n} })
@@ -49,8 +49,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// While the lane owes something, jobs that waited long stand where their score
-// puts them.
+// While the guard is in debt, jobs that waited long rank by their scores.
 func TestClosedLane(t *testing.T) {
 	for open, want := range map[bool]string{true: "[2 1]", false: "[1 2]"} {
 		sc := newScene(t, 1)
@@ -67,7 +66,7 @@ func TestClosedLane(t *testing.T) {
 	}
 }
 
-// The order within the queue is kept whatever is put in and taken out when.
+// The queue keeps its order whatever is added and removed.
 func TestQueue(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{3, 1, 5, 2, 4} {
@@ -89,8 +88,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestHeadOfTheOrder holds on random states that the first n in order are the
-// beginning of all, and that some in order are in the order of all.
+// On random states, the first n jobs are the beginning of the whole order, and a selection is in
+// the order of all.
 func TestHeadOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(1000) {
@@ -118,9 +117,8 @@ func TestHeadOfTheOrder(t *testing.T) {
 	}
 }
 
-// TestLaterOfBucketYields: where the first of two jobs that are alike but for when
-// they came is in the way of what is kept, the other can stand low enough to be
-// stopped in time.
+// Of two jobs that differ only in when they came, the first would delay a reservation, while the
+// second ranks low enough to be preempted in time.
 func TestLaterOfBucketYields(t *testing.T) {
 	stoppable := func(milli int) func(*Waiting) {
 		return func(w *Waiting) { w.Request.GPUMilli, w.Request.Preemptible = milli, true }

@@ -16,8 +16,7 @@ var (
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 )
 
-// tally counts what the drawn states led to, so that a draw which leads
-// nowhere is noticed.
+// tally counts what the drawn states led to, so that a draw without effect is noticed.
 type tally struct{ placed, guarded, kept, preempted, together, held int }
 
 func (c *tally) add(p *Plan) {
@@ -34,8 +33,8 @@ func (c *tally) add(p *Plan) {
 	}
 }
 
-// TestReference holds invariant 7 on random states, and on the way 1 to 6 and
-// that every job left over has a reason.
+// TestReference holds invariant 7 on random states, and on the way 1 to 6 and that every waiting
+// job has a reason.
 func TestReference(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var c tally
@@ -95,7 +94,7 @@ func (d *drawn) second(p *Planner, before *reference) error {
 		return err
 	}
 	if len(plan.Place) > 0 {
-		return nil // not carried out, as Explain wants it
+		return nil // Explain is only defined if nothing is left to carry out
 	}
 	return explained(p, r)
 }
@@ -124,7 +123,7 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	return nil
 }
 
-// normal gives jobs without a GPU a list of none.
+// normal gives jobs without GPUs an empty list of grants.
 func normal(list []Placement) []Placement {
 	list = slices.Clone(list)
 	for i := range list {
@@ -135,9 +134,9 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// conserved is invariant 4, when all that can be placed is: no job that is not
-// at a bound, nor waited for one of its account in its turn, fits into what is free now and, where it would be in the way of a
-// reservation, stays free at the shadow.
+// conserved checks invariant 4 after all placements. A job that is at no limit and waits for no
+// other job of its account does not fit into what is free now and, for reservations that it would
+// delay, free at their starts.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
 		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
@@ -147,11 +146,10 @@ func (r *reference) conserved() error {
 	return nil
 }
 
-// undelayed is invariant 5 for the first reservation: it is not for later but by ends that count
-// late, and
-// no job but one that goes before has it instead. It ends where what was placed
-// has used up the job's quota or array, or left it to another of its account before it. Jobs that may be stopped can be in its
-// way, and those that start on GPUs which an administrator reserved for them.
+// undelayed checks invariant 5 for the first reservation. It moves later only up to the late ends,
+// and goes to another job only if that one goes before. It may end if the placements used up the
+// job's quota or throttle, or left these to an earlier job of its account. Excepted are preemptible
+// jobs, and jobs that start on GPUs of an advance reservation of their own.
 func (d *drawn) undelayed(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
@@ -177,9 +175,9 @@ func (d *drawn) undelayed(before, now *reference) error {
 	return nil
 }
 
-// latestShadow is what the shadow of a reservation may come to be by those that pass it: the one of late
-// ends, or the moment until which these count, or where an administrator's reservation is in
-// the way then, its end.
+// latestShadow returns the latest start that a reservation may get when jobs pass it: with late
+// ends, at the moment until which these count, or at the end of an advance reservation that is in
+// the way then.
 func (d *drawn) latestShadow(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {
@@ -190,8 +188,8 @@ func (d *drawn) latestShadow(k refKept) Instant {
 	return at
 }
 
-// victims checks who is stopped: preemptible jobs that ran their slice, each
-// once, and for jobs that do not start.
+// victims checks that preemptible jobs are stopped that ran their slice, each once, and for jobs
+// that do not start.
 func (d *drawn) victims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {
@@ -209,13 +207,13 @@ func (d *drawn) victims(plan *Plan) error {
 	return nil
 }
 
-// explained checks that the jobs which do not fit, and no others, have reasons.
+// explained checks that exactly the jobs that do not fit have reasons.
 func explained(p *Planner, r *reference) error {
 	behind := map[job.ID]bool{}
 	for _, j := range r.jobs {
 		behind[j.ID] = r.behindOwn(j)
 	}
-	clear(r.news) // of jobs that others are stopped for
+	clear(r.news) // drop the starts of preemptors
 	for _, j := range r.jobs {
 		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {

@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// The examples of gpusched-policy(7) are made here: the planner decides each of them,
-// and the page must have the table that comes out, and the sentence.
+// The examples of gpusched-policy(7) are made here: the planner decides each of them, and the page
+// must have the resulting table and sentence.
 
 const policyPage = "../../cmd/gpusched/manual/text/policy.txt"
 
-// policy is the page's text.
+// policy is the text of the page.
 type policy struct {
 	*testing.T
 	text string
@@ -33,7 +33,7 @@ func readPolicy(t *testing.T) *policy {
 	return &policy{t, string(data)}
 }
 
-// shows holds that the page has this table.
+// shows checks that the page has this table.
 func (p *policy) shows(rows ...[]string) {
 	p.Helper()
 	if want := table(rows); !strings.Contains(p.text, "\n\n"+want+"\n\n") {
@@ -41,7 +41,7 @@ func (p *policy) shows(rows ...[]string) {
 	}
 }
 
-// says holds that the page has this sentence, however its lines are broken.
+// says checks that the page has this sentence, however its lines are broken.
 func (p *policy) says(format string, args ...any) {
 	p.Helper()
 	want := fmt.Sprintf(format, args...)
@@ -50,7 +50,7 @@ func (p *policy) says(format string, args ...any) {
 	}
 }
 
-// table is a block of an example, its columns two apart and to the right.
+// table formats the block of an example: columns two apart, right-aligned.
 func table(rows [][]string) string {
 	var lines []string
 	for _, row := range rows {
@@ -67,7 +67,7 @@ func table(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// short is a duration as people write it, such as 2h 17m, in whole minutes.
+// short formats a duration as people write it, such as 2h 17m, in whole minutes.
 func short(d time.Duration) string {
 	if d = d.Round(minute); d == 0 {
 		return "0m"
@@ -78,7 +78,7 @@ func short(d time.Duration) string {
 
 func decimals(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// example is a scene under the rules as they are unless a site says otherwise.
+// example returns a scene with the default policy.
 func example(t *testing.T, gpus int) *scene {
 	sc := newScene(t, gpus)
 	sc.s.Policy = Policy{
@@ -88,13 +88,13 @@ func example(t *testing.T, gpus int) *scene {
 	return sc
 }
 
-// had lets a user have used so many GPU-hours.
+// had makes a user have used so many GPU-hours.
 func (sc *scene) had(name string, hours int) *Account {
 	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
 	return sc.user(name)
 }
 
-// TestTheExamplesAreOfTheDefaults: the page lists the settings that the examples are of.
+// The page lists the settings on which its examples are based.
 func TestTheExamplesAreOfTheDefaults(t *testing.T) {
 	page, p := readPolicy(t), example(t, 1).s.Policy
 	days := func(d time.Duration) string { return fmt.Sprintf("%.0fd", d.Hours()/24) }
@@ -110,7 +110,7 @@ func waited(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Since 
 
 func preemptible(w *Waiting) { w.Request.Preemptible = true }
 
-// queue is the table of what waits, the first in order first.
+// queue returns the table of waiting jobs, in order.
 func (sc *scene) queue() (rows [][]string) {
 	rows = append(rows, []string{"job", "user", "expected", "counts as", "waited", "factor", "score"})
 	for _, id := range sc.p.Ordered(&sc.s, sc.q, -1) {
@@ -179,7 +179,7 @@ func TestExampleOfGroups(t *testing.T) {
 		[]string{"eve", "-", "160", decimals(sc.user("eve").factor)})
 }
 
-// withGPUs puts how many GPUs each job asks into the table.
+// withGPUs adds the number of GPUs of each job to the table.
 func (sc *scene) withGPUs() [][]string {
 	rows := sc.queue()
 	for i, row := range rows {
@@ -213,7 +213,7 @@ func TestExampleOfReservations(t *testing.T) {
 	}
 }
 
-// Of a kind of job of about two hours four in five have ended by the time that is counted on.
+// Of jobs of about two hours, four in five have ended by their late end.
 func TestThePageOnLateEnds(t *testing.T) {
 	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
 	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
@@ -227,8 +227,8 @@ func TestThePageOnLateEnds(t *testing.T) {
 	}
 }
 
-// Once it has waited for twice its expected run time, a job counts on GPUs from when half of what
-// runs will have ended: here in one hour, and late in three.
+// Once a job has waited for twice its expected run time, it counts on GPUs at the median end of
+// running jobs: here in one hour instead of three.
 func TestExampleOfPatience(t *testing.T) {
 	readPolicy(t).says("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
 		map[int]string{2: "twice"}[DefaultPatience])
@@ -306,7 +306,7 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// anything is from a minute to a day, in any row of runs as often one order of magnitude as another.
+// anything draws from a minute to a day, each order of magnitude equally often in any run of draws.
 func anything() func(*rand.Rand) time.Duration {
 	n := 0.0
 	return func(*rand.Rand) time.Duration {
@@ -316,7 +316,7 @@ func anything() func(*rand.Rand) time.Duration {
 	}
 }
 
-// kindOf is the estimate of a kind of which so many runs were seen, as drawn.
+// kindOf returns the estimate of a kind after so many runs.
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
 	p, k, rng := predict.NewPredictor(nil), predict.Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {
@@ -325,7 +325,7 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
 	return p.Estimate(k)
 }
 
-// kindsOfEffort are runs that are alike, and runs that are not.
+// kindsOfEffort returns estimates for runs that are alike, and for runs that are not.
 func kindsOfEffort() (alike, wild predict.Estimate) {
 	return kindOf(100, between(110*minute, 130*minute)), kindOf(100, anything())
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// preemptible puts a job that may be stopped on GPUs. It has run for an hour,
-// which is more than the slice, and ends in five.
+// preemptible puts a preemptible job on GPUs. It has run for an hour, which is more than the slice,
+// and ends in five.
 func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) {
 	r := sc.runs(id, 5*time.Hour, grants...)
 	r.Preemptible, r.Expected = true, 6*time.Hour
@@ -18,12 +18,11 @@ func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) 
 	}
 }
 
-// class and number are priorities of what runs.
+// class and number set the priority of a running job.
 func class(c job.Class) func(*Running) { return func(r *Running) { r.Priority.Class = c } }
 func number(n int) func(*Running)      { return func(r *Running) { r.Priority.Number = n } }
 
-// TestWhoYields has a job of class high and number 0 ask a GPU that another
-// holds.
+// TestWhoYields has a job of class high and number 0 ask for a GPU that another job holds.
 func TestWhoYields(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for name, c := range map[string]struct {
@@ -51,10 +50,9 @@ func TestWhoYields(t *testing.T) {
 	}
 }
 
-// TestHysteresis has a job ask one GPU of one of the same class and number which
-// started at once when it came, so that its score is 1: that of the other must
-// be more, and a half more for each doubling by which the running one is the
-// wider. The job is expected to run for 4096 seconds.
+// TestHysteresis has a job ask for one GPU of a job of the same class and number that started
+// without a wait, so that its score is 1. The waiting job's score must be higher, by a half more
+// for each doubling of the running job's width. It is expected to run for 4096 seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for _, c := range []struct {
@@ -85,8 +83,8 @@ func TestHysteresis(t *testing.T) {
 	}
 }
 
-// TestLowerTogether has a job of score 2 ask GPUs of which jobs of these scores have
-// one each; what has none is free.
+// TestLowerTogether has a job of score 2 ask for GPUs that are free or held by jobs of these
+// scores, one GPU each.
 func TestLowerTogether(t *testing.T) {
 	const free, higher = 0, -1
 	for name, c := range map[string]struct {
@@ -129,8 +127,8 @@ func TestLowerTogether(t *testing.T) {
 	}
 }
 
-// TestTurn has a job ask all GPUs, one of which another has that goes on after it was stopped and
-// stands lower: it keeps it for four slices, or four times as long as it had run.
+// TestTurn has a job ask for all GPUs. A job that ranks lower holds one of them and runs again
+// after it was preempted. It keeps the GPU for four slices, or four times as long as it had run.
 func TestTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		served, ran time.Duration
@@ -168,8 +166,9 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestTurnAndWiderOnes has a job ask some of four GPUs, one of which another has its turn on; so many that
-// nobody may be stopped on are in use, and the others free or out of service, or of another type than is asked.
+// TestTurnAndWiderOnes has a job ask for some of four GPUs, one of which a job holds within its
+// guaranteed time. Some others are held by jobs that cannot be stopped; the rest is free, out of
+// service, or of another type.
 func TestTurnAndWiderOnes(t *testing.T) {
 	for _, c := range []struct {
 		asks, used   int
@@ -201,8 +200,8 @@ func TestTurnAndWiderOnes(t *testing.T) {
 	}
 }
 
-// TestTurnBehindReservation has one GPU free for an hour: job 1 needs it then, with the host memory
-// that another has. A job that may be stopped takes it meanwhile if it is to have had its turn by then.
+// TestTurnBehindReservation has one GPU free for an hour. Job 1 needs it then, with host memory
+// that another job holds. A preemptible job takes it meanwhile if its guaranteed time ends by then.
 func TestTurnBehindReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
@@ -216,15 +215,15 @@ func TestTurnBehindReservation(t *testing.T) {
 	}
 }
 
-// TestGuardAndVictims has a job of a much higher score ask the GPU of one that
-// started guarded, and a guarded one ask the GPU of one of a much higher score.
+// TestGuardAndVictims has a job of a much higher score ask for the GPU of a job that started
+// guarded, and a guarded job ask for the GPU of a job of a much higher score.
 func TestGuardAndVictims(t *testing.T) {
 	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // a score of 1
 	urgent := func(w *Waiting) { w.Expected = time.Second }
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	for name, c := range map[string]struct {
 		open    bool
-		guarded bool // who runs
+		guarded bool // the running job
 		waited  time.Duration
 		change  func(*Waiting)
 		stops   bool
@@ -252,8 +251,8 @@ func TestGuardAndVictims(t *testing.T) {
 	}
 }
 
-// TestWhichVictims has a job of class high ask whole GPUs of which others hold
-// all: those that stand lowest are stopped, and no more than are needed.
+// TestWhichVictims has a job of class high ask for whole GPUs that other jobs hold: the lowest are
+// stopped, and no more than needed.
 func TestWhichVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -279,9 +278,9 @@ func TestWhichVictims(t *testing.T) {
 	}
 }
 
-// A lower one is spared where a higher one has to go that is enough by itself:
-// two of GPUs 0, 2 and 3 are asked, of which 101 has one only. What is freed
-// for a job is not there for the next.
+// A lower job is spared if a higher one must be stopped that is enough by itself: the job asks for
+// two of GPUs 0, 2 and 3, of which 101 has only one. What is freed for a job is not free for the
+// next.
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.ReservationDepth = 0
@@ -294,15 +293,14 @@ func TestNoUselessVictim(t *testing.T) {
 	sc.expect("stop 102 for 2")
 }
 
-// TestLateVictims has a job of class high ask for the GPUs of 101, which stands
-// lowest and is warned so long before, and of others. They have a slice of half an
-// hour, so that three minutes are waited for.
+// TestLateVictims has a job of class high ask for the GPUs of 101, which ranks lowest and gets this
+// notice, and of others. The slice is half an hour, so a job waits three minutes for a victim.
 func TestLateVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		notice time.Duration // of 101
 		other  time.Duration // of 102 and 103
 		asked  int           // milli
-		told   bool          // 101 has been
+		told   bool          // 101 was told to stop
 		want   string
 	}{
 		"waits for one that goes soon":    {3 * time.Minute, 0, 1000, false, "stop 101 for 1"},
@@ -328,8 +326,7 @@ func TestLateVictims(t *testing.T) {
 	}
 }
 
-// What is already on its way back counts as free: a job that has been told to
-// stop, and a GPU that is being cleaned. Nobody else is stopped then.
+// Jobs that were told to stop and GPUs in cleaning count as free, and no other job is stopped then.
 func TestOnItsWayBack(t *testing.T) {
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	sc := newScene(t, 2)
@@ -347,13 +344,12 @@ func TestOnItsWayBack(t *testing.T) {
 	sc.preemptible(102, nil, on(1)...)
 	sc.waits(1, 1000, high)
 	sc.expect("wait")
-	sc.s.GPUs[0].ReadyAt = 0 // nobody knows when
+	sc.s.GPUs[0].ReadyAt = 0 // unknown
 	sc.expect("stop 102 for 1")
 }
 
-// TestWake says when a plan may come out otherwise though nothing happened: when
-// a running job has had its slice, each minute after that, and when a
-// reservation of an administrator begins or ends.
+// A plan may differ though nothing happened: when a running job has had its slice, each minute
+// after that, and when an advance reservation begins or ends.
 func TestWake(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*scene)

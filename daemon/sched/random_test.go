@@ -14,19 +14,18 @@ const gib = int64(1) << 30
 // noon is the moment of the drawn states.
 const noon = Instant(1_700_000_000_000_000_000)
 
-// ago is a moment before noon. Instant.Add is for moments to come only.
+// ago returns a moment before noon. Instant.Add is only for later moments.
 func ago(d time.Duration) Instant { return noon - Instant(d) }
 
-// drawn is a random machine with a queue. Its values come from small sets, so
-// that ties are frequent.
+// drawn is a random machine with a queue. Values come from small sets, so that ties are frequent.
 type drawn struct {
 	*rand.Rand
 	s        Snapshot
 	accounts []*Account
 	waiting  []*Waiting
 	q        *Queue
-	most     int // of shapes of an account for which GPUs are kept in vain
-	sift     int // after so many that came to nothing a pass looks through the rest
+	most     int // maxFailedShapes
+	sift     int // siftAfter
 
 	stoppable bool // a preemptible job was started
 }
@@ -58,8 +57,8 @@ func draw(seed uint64) *drawn {
 	return d
 }
 
-// drawing is how many of so many seeds a test tries: few with -short, where the
-// tests run once for each mutant.
+// drawing returns the number of seeds to try: fewer with -short, as the tests run once for each
+// mutant.
 func drawing(seeds uint64) uint64 {
 	if testing.Short() {
 		return max(1, seeds/5)
@@ -69,7 +68,7 @@ func drawing(seeds uint64) uint64 {
 
 func pick[T any](d *drawn, list ...T) T { return list[d.IntN(len(list))] }
 
-// often is true n times in ten.
+// often returns true n times in ten.
 func (d *drawn) often(n int) bool { return d.IntN(10) < n }
 
 func (d *drawn) policy() {
@@ -104,7 +103,7 @@ func (d *drawn) drawAccounts() {
 	}
 }
 
-// capped has the account have been at its quotas for some time, for some sizes.
+// capped makes the account have been at its quotas for some time, for some sizes.
 func (d *drawn) capped(a *Account) {
 	if d.often(6) {
 		return
@@ -226,14 +225,13 @@ func (d *drawn) expected() time.Duration {
 	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
 }
 
-// effort draws what jobs that may be stopped are ranked by.
+// effort draws what preemptible jobs are ranked by.
 func (d *drawn) effort() (time.Duration, predict.Kind, bool) {
 	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
 	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.often(5)
 }
 
-// queue draws the waiting jobs. Some share a gate, as the tasks of an array do
-// that wait again.
+// queue draws the waiting jobs. Some share a throttle, as tasks of an array that wait again do.
 func (d *drawn) queue() {
 	var gate *Throttle
 	for i := range d.IntN(14) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// why says the reasons of a job that came last, such as "gpu-memory on 0: need 2
-// have 1" for a GPU and "quota-jobs" for the machine.
+// why prints the reasons of a job that came last, such as "gpu-memory on 0: need 2 have 1" for a
+// GPU and "quota-jobs" for the machine.
 func (sc *scene) why(w Waiting) string {
 	sc.p.Plan(&sc.s, sc.q)
 	var list []string
@@ -34,7 +34,7 @@ func (sc *scene) why(w Waiting) string {
 	return strings.Join(list, "; ")
 }
 
-// last is a job that came last of all.
+// last returns a job that came after all others.
 func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
 	w := Waiting{ID: 99, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1, Since: noon}
 	for _, f := range change {
@@ -43,8 +43,7 @@ func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
 	return w
 }
 
-// TestReasonOfAGPU has each reason that a single GPU can give: the one that
-// would have to go away first.
+// TestReasonOfAGPU has each reason that a single GPU can give: the most important one.
 func TestReasonOfAGPU(t *testing.T) {
 	state := func(s GPUState, detail string) func(*scene) {
 		return func(sc *scene) {
@@ -102,7 +101,7 @@ func TestReasonOfAGPU(t *testing.T) {
 	}
 }
 
-// reserve keeps GPUs for nobody that a scene has.
+// reserve makes an advance reservation for users that the scene does not have.
 func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *AdvanceReservation {
 	r := AdvanceReservation{From: noon + Instant(from), To: noon + Instant(to), Detail: job.Text(detail), GPUs: make([]bool, len(sc.s.GPUs))}
 	for _, g := range gpus {
@@ -112,8 +111,8 @@ func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Ad
 	return &sc.s.Reserved[len(sc.s.Reserved)-1]
 }
 
-// A GPU that others may have until a wide job's shadow is kept from one that
-// would run longer, and free to one that would not.
+// A GPU with a reservation is refused to a job that would run beyond the reserved start, and is
+// free for a job that would not.
 func TestReasonIsTheReservation(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.runs(101, time.Hour, on(0)...)
@@ -126,8 +125,7 @@ func TestReasonIsTheReservation(t *testing.T) {
 	}
 }
 
-// What concerns the owner and the machine comes first, and several GPUs at once
-// are counted.
+// Reasons about the owner and the machine come first, and several GPUs are counted.
 func TestReasonsOfTheMachine(t *testing.T) {
 	sc := newScene(t, 3)
 	sc.s.Policy.HalfLife = week
@@ -158,8 +156,8 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	}
 }
 
-// A quota is used up to the last moment, and where it alone keeps a job waiting there
-// are GPUs enough.
+// A quota is used up to the last moment. If only a quota keeps a job waiting, the GPUs are reported
+// as free.
 func TestReasonOfAQuota(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = week
@@ -175,8 +173,8 @@ func TestReasonOfAQuota(t *testing.T) {
 	}
 }
 
-// What jobs without a GPU may have is used up by such jobs, and whoever has most of it
-// is named, the first of equals.
+// If jobs without GPUs have used up their part of the host, the user with most of it is named, the
+// first one on a tie.
 func TestReasonsWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Host = Host{MaxRunning: 10, Running: 4, MemBytes: 100, PromisedMem: 60, NoGPUSlots: 3, NoGPUMem: 20, GPUsSeen: true}

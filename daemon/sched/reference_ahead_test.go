@@ -10,21 +10,21 @@ import (
 type refKept struct {
 	id     job.ID
 	at     Instant
-	late   Instant // the shadow by late ends
-	until  Instant // so long they count in the other
+	late   Instant // start with late ends
+	until  Instant // moment up to which ends count late for the other start
 	grants []Grant
 	mem    int64
 	cpus   int
 	ends   refEnds
 	rest   machine
-	then   refJob // as it stands at the shadow
+	then   refJob // as it ranks at its start
 	served bool   // others stop for it
 }
 
-// refEnds are when something is expected to end, and by when it has in four cases of five.
+// refEnds is when something is expected to end, and by when it has ended in four cases of five.
 type refEnds struct{ end, late Instant }
 
-// counted is from when an end counts, late until some moment.
+// counted returns when an end counts: late up to a moment, and then as expected.
 func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {
@@ -34,8 +34,8 @@ type refRun struct {
 	cpus   int
 }
 
-// ever reports whether the job fits when all that runs has ended, all GPUs are back
-// that are expected, and nothing is reserved by an administrator.
+// ever reports whether the job fits once all running jobs have ended and all expected GPUs are
+// ready, without advance reservations.
 func (r *reference) ever(w *Waiting) bool {
 	s := *r.s
 	s.Reserved = nil
@@ -49,10 +49,9 @@ func (r *reference) ever(w *Waiting) bool {
 	return then.fits(w, then.now, s.Now, whenAhead)
 }
 
-// keep makes a reservation, if the job fits at a moment to come. A job that never fits
-// is passed over. One that only the load of a GPU keeps from starting gets none, nor
-// one that a reservation of an administrator keeps, nor do those like it, nor any of an
-// account for whose jobs that was found often.
+// keep makes a reservation if the job fits at a later moment. A job that never fits is skipped. A
+// job gets no reservation if only load or an advance reservation keeps it from starting. Then jobs
+// like it get none either, nor does any job of an account for which that happened often.
 func (r *reference) keep(j refJob) {
 	if !r.ever(j.Waiting) {
 		return
@@ -78,8 +77,8 @@ func (r *reference) keep(j refJob) {
 	r.giveUp(j)
 }
 
-// shadow finds the first moment at which the job fits where ends count late until it was passed for
-// long enough, what is kept there, and the first moment at which it fits where they always do.
+// shadow finds the first moment at which the job fits if ends count late until the job was passed
+// for long enough, what is kept there, and the first moment if ends always count late.
 func (r *reference) shadow(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)
@@ -122,7 +121,7 @@ func (r *reference) giveUp(j refJob) {
 	r.tries[j.Account]++
 }
 
-// ends lists all that comes back, GPUs not counted.
+// ends lists everything that becomes free, except GPUs that become ready.
 func (r *reference) ends() (list []refRun) {
 	for _, x := range r.s.Running {
 		list = append(list, refRun{refEnds{max(x.End, r.s.Now), x.Late}, x.Grants, x.MemBytes, x.CPUs})
@@ -173,9 +172,9 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 	return m
 }
 
-// latest chooses the GPUs that become free latest: whole ones first, and the
-// part on one that is left. Where none is, it goes to the last of the whole
-// ones that would do, in whose place the first other comes.
+// latest chooses the GPUs that become free last: whole ones first, and the part on one that is
+// left. If none is left, the part goes to the last of the whole ones that would do, which is
+// replaced by the first other.
 func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
 	whole, part := r.usable(w, m, at, whenAhead)

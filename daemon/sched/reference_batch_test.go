@@ -8,15 +8,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// refPlace is what a job's place follows from besides priority and guard: its own,
-// or that of one of its batch.
+// refPlace is what a job's place follows from besides priority and guard: its own values, or those
+// of a job of its batch.
 type refPlace struct {
 	score float64
 	since Instant
 	lead  job.ID
 }
 
-// comparePlaces is the order of scores.
+// comparePlaces orders by score.
 func comparePlaces(a, b refPlace) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.since, b.since), cmp.Compare(a.lead, b.lead))
 }
@@ -27,8 +27,7 @@ type refExtent struct {
 	length int // seconds
 }
 
-// refExtentOf rounds the run time up to the next number that is at most eight times a
-// power of two.
+// refExtentOf rounds the run time up to the next number that is at most eight times a power of two.
 func refExtentOf(w *Waiting) refExtent {
 	seconds := int((max(w.Expected, time.Second) + time.Second - 1) / time.Second)
 	for step := 1; ; step *= 2 {
@@ -38,7 +37,7 @@ func refExtentOf(w *Waiting) refExtent {
 	}
 }
 
-// larger reports whether o goes before j in the batch of both for its size.
+// larger reports whether o goes before j in their batch for its size.
 func larger(o, j refJob) bool {
 	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
 	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
@@ -61,13 +60,13 @@ func (r *reference) standBehind() {
 	}
 }
 
-// compareInBatch is the order of those that stand at one place.
+// compareInBatch orders jobs at the same place.
 func compareInBatch(a, b refJob) int {
 	x, y := refExtentOf(a.Waiting), refExtentOf(b.Waiting)
 	return cmp.Or(cmp.Compare(y.area, x.area), cmp.Compare(y.length, x.length), cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
 }
 
-// scoreThen is the score that a job will have at a moment, behind the larger ones.
+// scoreThen returns the score that a job will have at a moment, behind larger ones.
 func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	score := func(j refJob) float64 {
 		return 1 + r.factor(j.Account)*float64(max(0, at-j.since))*(1/float64(refMeasure(j.Waiting)))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// activeUsers are those who wait or run something, each once.
+// activeUsers returns the users with waiting or running jobs, each once.
 func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
 	var users []*Account
 	add := func(a *Account) {
@@ -23,8 +23,8 @@ func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
 	return users
 }
 
-// factor is the fair-share factor of a user: two to the power of what it had less than its part
-// of what was used, in such parts.
+// factor is a user's fair-share factor: two to the power of how far its use is below its part, in
+// parts.
 func (r *reference) factor(a *Account) float64 {
 	if r.s.Policy.HalfLife <= 0 {
 		return 1
@@ -58,7 +58,7 @@ func withShare(a *Account) []*Account {
 	return slices.DeleteFunc(slices.Clone(a.Groups), func(g *Account) bool { return g.Share < 1 })
 }
 
-// excess is what an account had more than its part of what those in a list had together.
+// excess is how far an account's use is above its part of the use of a list of accounts.
 func (r *reference) excess(a *Account, among []*Account) float64 {
 	used := func(a *Account) float64 { return float64(a.Used(r.s.Now, r.s.Policy.HalfLife) / time.Millisecond) }
 	shares, all := 0, 0.0

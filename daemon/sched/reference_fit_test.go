@@ -14,10 +14,10 @@ type machine struct {
 	cpus  int
 	slots int
 
-	noGPUMem   int64 // of these, for jobs that ask none
+	noGPUMem   int64 // the part for jobs without GPUs
 	noGPUCPUs  int
 	noGPUSlots int
-	noGPUJobs  int // that run
+	noGPUJobs  int // running jobs without GPUs
 }
 
 type refGPU struct {
@@ -51,8 +51,7 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	}
 }
 
-// usable lists the GPUs that would do as whole ones and those that would do for
-// the part.
+// usable lists the GPUs that would do as whole ones, and those that would do for the part.
 func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
@@ -75,7 +74,7 @@ func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (who
 	return whole, part
 }
 
-// could reports whether a GPU is one that a job asks for.
+// could reports whether the job may use the GPU.
 func could(w *Waiting, g *GPU) bool {
 	q := w.Request
 	if len(q.GPUIDs) > 0 && !slices.Contains(q.GPUIDs, g.Index) || len(q.GPUIDs) == 0 && len(q.GPUsFrom) > 0 && !slices.Contains(q.GPUsFrom, g.Index) {
@@ -108,8 +107,8 @@ func (r *reference) allowed(w *Waiting, g *GPU, pos int, at Instant) bool {
 	return true
 }
 
-// calm reports whether the load and the memory in use are within all bounds, now
-// or as far as they are known to be later.
+// calm reports whether load and memory in use are within all limits, as far as they are known at
+// the horizon.
 func (r *reference) calm(q *job.Request, g *GPU, when horizon) bool {
 	load, bytes := g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if goes := when == whenAhead || when == whenFreed && len(g.Held) > 0; goes {

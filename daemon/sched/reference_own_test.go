@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// refBegun is a job that the pass lets start, as it counts in quotas.
+// refBegun is a job that the pass starts, as quotas count it.
 type refBegun struct {
 	refUse
 	account *Account
@@ -25,8 +25,8 @@ func useOf(w *Waiting) refUse {
 	return refUse{1, counts(w.Request), w.Request.CPUs, w.Request.MemBytes}
 }
 
-// within reports whether the quotas of what an account has at once hold with one more job. What
-// it does not ask is not bounded for it.
+// within reports whether an account's quotas allow one more job. Quotas of resources that the job
+// does not ask do not concern it.
 func (u refUse) within(a *Account, w *Waiting) bool {
 	more := useOf(w)
 	sum := u.plus(more, 1)
@@ -38,7 +38,8 @@ func (u refUse) within(a *Account, w *Waiting) bool {
 
 func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
 
-// runs is what an account has by its running jobs, and with those that the pass starts.
+// runs returns the use of an account's running jobs, with those that the pass starts if started is
+// true.
 func (r *reference) runs(a *Account, started bool) refUse {
 	mem, cpus := a.Promised()
 	u := refUse{a.Jobs, a.Milli, cpus, mem}
@@ -48,7 +49,7 @@ func (r *reference) runs(a *Account, started bool) refUse {
 	return u
 }
 
-// runsAt is the same at a moment to come.
+// runsAt is the same at a later moment.
 func (r *reference) runsAt(a *Account, at Instant) refUse {
 	u := r.runs(a, true)
 	for _, x := range r.s.Running {
@@ -64,9 +65,9 @@ func (r *reference) runsAt(a *Account, at Instant) refUse {
 	return u
 }
 
-// keepsPlace reports whether a waiting job keeps its place in the quotas of an account:
-// GPUs are kept for it, or as the pass began a quota kept it back, of the
-// account or, in its user's own, of a group.
+// keepsPlace reports whether a waiting job keeps its place in the quotas of an account: it has a
+// reservation, or as the pass began a quota of the account, or for the user's own account one of a
+// group, held it back.
 func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if !slices.Contains(quotasOf(j.Account), in) {
 		return false
@@ -91,8 +92,8 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	return full
 }
 
-// placeAt is when a job that keeps its place is to start: at the first moment at which all of
-// its quotas hold, and not before its GPUs are there.
+// placeAt returns when a job that keeps its place is to start: the first moment at which all of its
+// quotas allow it, and not before its reserved start.
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}
 	for _, x := range r.s.Running {
@@ -115,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// beside is what of the quotas of an account is left to a job beside that which keeps its
-// place there; false when the job need not look at it.
+// beside returns what of an account's quotas is left beside the job that keeps its place there;
+// false if the job need not regard it.
 func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })
@@ -131,8 +132,8 @@ func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	return r.runsAt(in, at).plus(useOf(k.Waiting), 1), true
 }
 
-// behindOwn reports whether a job waits for one of its account, or of a group's, that
-// keeps its place before it.
+// behindOwn reports whether a job waits for an earlier one of its account or group that keeps its
+// place.
 func (r *reference) behindOwn(j refJob) bool {
 	return slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool {
 		use, ok := r.beside(j, a)

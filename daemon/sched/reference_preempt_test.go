@@ -42,7 +42,7 @@ func (j refJob) standing(s *Snapshot) refStanding {
 	return x
 }
 
-// running is how it will stand once it runs: by itself.
+// running returns how the job ranks once it runs, without its batch.
 func (j refJob) running() refStanding {
 	return refStanding{
 		Priority: j.Request.Priority, guarded: j.guarded, score: j.score, milli: j.Request.GPUMilli,
@@ -50,8 +50,7 @@ func (j refJob) running() refStanding {
 	}
 }
 
-// preemptAll is rule "Preemption": for the first of the jobs that do not fit,
-// in order, as many as the pass looks at.
+// preemptAll is rule "Preemption": it looks at the first jobs that do not fit, in order.
 func (r *reference) preemptAll() {
 	r.freed, r.soon = r.now.clone(), r.now.clone()
 	defer func(before []refKept) { r.kept = before }(r.kept)
@@ -94,7 +93,7 @@ func (r *reference) preemptAll() {
 	}
 }
 
-// waits reports whether something of the job is left and not at a bound.
+// waits reports whether something of the job is left and no limit holds it back.
 func (r *reference) waits(j refJob) bool {
 	starts := 0
 	for _, x := range r.place {
@@ -105,8 +104,7 @@ func (r *reference) waits(j refJob) bool {
 	return starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
-// victims lists the jobs that have had their slice, those that stand lowest
-// first.
+// victims lists the preemptible jobs that have had their slice, the lowest first.
 func (r *reference) victims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
@@ -140,7 +138,7 @@ func (r *reference) victims() (list []*refVictim) {
 	return list
 }
 
-// compareStanding is the order of running jobs among themselves.
+// compareStanding orders running jobs.
 func compareStanding(a, b *refVictim) int {
 	return cmp.Or(
 		cmp.Compare(b.Class, a.Class), cmp.Compare(b.Number, a.Number), cmp.Compare(truth(b.guarded), truth(a.guarded)),
@@ -158,12 +156,12 @@ func truth(b bool) int {
 // yields is rule "Preemption" for two jobs, of which v runs.
 func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
 
-// yieldsAmong is the same for one that may be stopped with others.
+// yieldsAmong is the same for a job that may be stopped with others.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
 	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 8)
 }
 
-// lowerInTheMean is what must hold of all that are stopped for a job.
+// lowerInTheMean is what must hold for all jobs that are stopped for a job.
 func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	scores, millis := 0.0, 0.0
 	for _, x := range list {
@@ -176,8 +174,8 @@ func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	return scores <= max(millis, float64(j.milli))*j.score
 }
 
-// turn is how long a job that goes on runs until one of its class and number may stop it that is no wider, or
-// asks no more than half of the GPUs.
+// turn returns how long a preempted job that runs again is protected from jobs of its class and
+// number that are no wider or ask at most half of the GPUs.
 func (r *reference) turn(served time.Duration) time.Duration {
 	if served < r.s.Policy.Slice {
 		return max(4*served, r.s.Policy.Slice)
@@ -185,7 +183,7 @@ func (r *reference) turn(served time.Duration) time.Duration {
 	return 4 * r.s.Policy.Slice
 }
 
-// widerBy is by how much more than its score a victim's counts.
+// widerBy is the factor by which a victim's score counts.
 func widerBy(v, j refStanding) float64 {
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
@@ -210,12 +208,11 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score
 }
 
-// late reports whether the job goes too late to be waited for where another would
-// have gone before.
+// late reports whether the job takes so long to stop that others should be stopped as well.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
-// preemptFor stops the set with which the job fits, and then that with which it
-// fits soon, if there is one.
+// preemptFor stops the set with which the job fits, and then the set with which it fits soon, if
+// there is one.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	gone, ok := r.set(j, all, nil, false)
 	if !ok {
@@ -226,9 +223,9 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	return true
 }
 
-// set tries all sets of those that yield, counted with the lowest of them as the
-// lowest bit, and returns the first with which the job fits beside what is gone.
-// So the highest is as low as can be, then the next, and none is not needed.
+// set tries all sets of the jobs that yield, as binary numbers with the lowest job as the lowest
+// bit, and returns the first with which the job fits beside what is gone. So the highest job is as
+// low as possible, then the next, and every one is needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
@@ -278,8 +275,8 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// gone is the machine without these, what of it comes soon, and what the
-// reservations then leave over.
+// gone returns the machine without these jobs, what of it is free soon, and what the reservations
+// then leave.
 func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
@@ -299,7 +296,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 	return freed, soon, kept
 }
 
-// others are the reservations that count against a job in search of victims.
+// others returns the reservations that count against a job in search of victims.
 func others(kept []refKept, j refJob) []refKept {
 	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// reference decides by the rules of doc.go in the plainest way: it sorts all
-// jobs and looks at each, computing everything anew. Of the package it uses
-// Account.Used, GPUTime and Capped, the types and the bounds of the rules. A file reference_*_test.go
-// has one rule each.
+// reference decides by the rules of doc.go in the plainest way: it sorts all jobs and looks at each
+// one, computing everything anew. It uses nothing of the package but Account.Used, GPUTime and
+// Capped, the types, and the constants of the rules. Each file reference_*_test.go has one rule.
 type reference struct {
 	s       *Snapshot
 	jobs    []refJob
@@ -23,25 +22,25 @@ type reference struct {
 	place   []Placement
 	preempt []Preemption
 	freed   machine         // with what is stopped for others
-	soon    machine         // of that without what comes late
-	looked  map[job.ID]bool // in search of victims
+	soon    machine         // freed without what comes late
+	looked  map[job.ID]bool // as preemptors
 	news    map[*Account]*refNew
 	gates   map[*Throttle]int
-	given   map[refKind]bool // up: none of its jobs gets a reservation in this pass
-	vain    map[string]bool  // requests for which nothing could be kept
-	tries   map[*Account]int // in vain
-	most    int              // of these
+	given   map[refKind]bool // their jobs get no further reservation in this pass
+	vain    map[string]bool  // requests for which no reservation was possible
+	tries   map[*Account]int // number of such requests
+	most    int              // maximum of tries
 	started []refRun
 	begun   []refBegun
-	held    []job.ID   // that fitted and waited for others of their account
-	users   []*Account // who wait or run something
+	held    []job.ID   // jobs that fit and waited for others of their account
+	users   []*Account // those with waiting or running jobs
 }
 
-// refKind is what jobs have in common that differ in when they came only.
+// refKind is shared by jobs that differ only in when they came.
 type refKind struct {
 	priority job.Priority
 	account  *Account
-	request  string // the whole of it
+	request  string // the whole request
 	run      time.Duration
 	late     time.Duration
 	batch    string
@@ -61,7 +60,7 @@ type refNew struct {
 type refJob struct {
 	*Waiting
 	since   Instant
-	score   float64 // by itself, as it has once it runs
+	score   float64 // without its batch, as once it runs
 	place   refPlace
 	guarded bool
 	run     time.Duration
@@ -119,7 +118,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	return r
 }
 
-// value is what rule "Order" says of one job.
+// value is rule "Order" for one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
@@ -154,7 +153,7 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// whole is all of a request but its priority, of which its place is.
+// whole returns all of a request but its priority.
 func whole(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}
@@ -192,7 +191,7 @@ func (r *reference) compare(a, b refJob) int {
 	return cmp.Or(comparePlaces(a.place, b.place), compareInBatch(a, b))
 }
 
-// decide is rule "Placement", and "Preemption" for what it leaves over.
+// decide is rule "Placement", and "Preemption" for what it leaves.
 func (r *reference) decide() {
 	r.placeAll()
 	r.preemptAll()
@@ -221,8 +220,8 @@ func (r *reference) placeAll() {
 
 }
 
-// cpusFor is for how many CPUs a job counts from its start: as many as it named, or else
-// its GPUs' part of those that go with all, but no more than are left, to it as well.
+// cpusFor returns the number of CPUs that a job counts for: what it named, or its GPUs' part of
+// what goes with all GPUs, but no more than is left, also in its quotas.
 func (r *reference) cpusFor(j refJob, left machine) int {
 	w := j.Waiting
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
@@ -253,7 +252,7 @@ func (r *reference) start(j refJob, grants []Grant, cpus int) {
 	r.count(j, cpus)
 }
 
-// count puts a start on the account, its groups and its array.
+// count counts a start for the account, its groups and its array.
 func (r *reference) count(j refJob, cpus int) {
 	for _, a := range append([]*Account{j.Account}, j.Account.Groups...) {
 		n := r.new(a)
@@ -307,7 +306,7 @@ func (r *reference) capped(w *Waiting) bool {
 	return false
 }
 
-// inWay reports whether the job, started now, may still be there at the shadow.
+// inWay reports whether the job, started now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
 	if j.Request.Preemptible && r.yields(j.running(), k.then.standing(r.s)) {
@@ -320,13 +319,13 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 	return r.s.Now.Add(run) > k.at && r.s.Now.Add(late) > k.late
 }
 
-// leftFor is what is free now and stays free at each shadow at which the job
-// would be in the way.
+// leftFor returns what is free now and stays free at the start of each reservation that the job
+// would delay.
 func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
 
-// less lowers a machine to what these reservations leave over where the job
-// would be in the way, but for GPUs that are reserved for its account now and not
-// for the other's.
+// less reduces a machine to what these reservations leave, if the job would delay them. GPUs that
+// an advance reservation gives to the job's account now, and not to the reserved job's, are not
+// withheld.
 func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {
@@ -346,14 +345,14 @@ func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	return left
 }
 
-// owns reports whether an administrator reserved the GPU for the account now.
+// owns reports whether an advance reservation gives the GPU to the account now.
 func (r *reference) owns(a *Account, gpu int) bool {
 	return slices.ContainsFunc(r.s.Reserved, func(v AdvanceReservation) bool {
 		return v.GPUs[gpu] && v.From <= r.s.Now && r.s.Now < v.To && v.allows(a)
 	})
 }
 
-// counts is what a request counts for in quotas of GPUs: a part away from others is a
+// counts returns what a request counts for in quotas of GPUs: a part that no other job shares is a
 // whole GPU.
 func counts(q *job.Request) int {
 	if q.GPUMilli%1000 == 0 {

@@ -17,7 +17,7 @@ func (d *drawn) left() (list []*Waiting) {
 	return list
 }
 
-// carryOut does what a plan says and checks invariants 1 to 3 and 6.
+// carryOut carries out a plan and checks invariants 1 to 3 and 6.
 func (d *drawn) carryOut(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]
@@ -41,8 +41,8 @@ func (d *drawn) carryOut(place []Placement) error {
 	return d.quotas(place)
 }
 
-// roomy holds that what jobs start with is there: places, memory and CPUs, but for jobs
-// that ask none of it.
+// roomy checks that slots, memory and CPUs suffice for started jobs, except for resources that a
+// job does not ask.
 func (d *drawn) roomy(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
@@ -60,7 +60,7 @@ func (d *drawn) roomy(place []Placement) error {
 	return nil
 }
 
-// gang is invariant 2.
+// gang checks invariant 2.
 func (d *drawn) gang(w *Waiting, grants []Grant) error {
 	sum, last := 0, -1
 	var indexes []int
@@ -78,7 +78,7 @@ func (d *drawn) gang(w *Waiting, grants []Grant) error {
 	return nil
 }
 
-// hold puts a part of the job on a GPU: invariants 1 and 3.
+// hold puts a part of the job on a GPU and checks invariants 1 and 3.
 func (d *drawn) hold(w *Waiting, grant Grant) error {
 	g := &d.s.GPUs[grant.GPU]
 	if g.State != OK || grant.Milli == job.WholeGPU && len(g.Held) > 0 || g.share() < grant.Milli {
@@ -115,7 +115,7 @@ func (d *drawn) started(w *Waiting, x Placement) {
 	}
 }
 
-// quotas is invariant 6, for those to whom the plan gave something.
+// quotas checks invariant 6 for accounts that the plan gave something to.
 func (d *drawn) quotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]

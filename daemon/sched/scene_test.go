@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// scene is a machine of GPUs of 80 GiB with a queue, set by hand. The policy is
-// strict order with one reservation unless a test says otherwise.
+// scene is a hand-made machine of GPUs of 80 GiB with a queue. Unless a test says otherwise the
+// policy is strict order with one reservation.
 type scene struct {
 	*testing.T
 	s     Snapshot
@@ -38,8 +38,8 @@ func (sc *scene) user(name string) *Account {
 	return sc.users[name]
 }
 
-// runs puts a job of ann's on GPUs, which ends a while after noon. It began an
-// hour before noon, at once when it came.
+// runs puts a job of ann's on GPUs, which ends a while after noon. It began an hour before noon,
+// without a wait.
 func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
@@ -53,7 +53,7 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	return r
 }
 
-// on is whole GPUs, by position.
+// on returns whole GPUs, by position.
 func on(gpus ...int) (list []Grant) {
 	for _, g := range gpus {
 		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})
@@ -61,9 +61,8 @@ func on(gpus ...int) (list []Grant) {
 	return list
 }
 
-// waits puts a job of ann's into the queue, expected to run for an hour, that
-// came as long before noon as its id is under 100, in seconds: in the order of
-// ids.
+// waits queues a job of ann's that is expected to run for an hour. It came 100 - id seconds before
+// noon, so jobs come in the order of their ids.
 func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
 	w := Waiting{
 		ID: id, Request: &job.Request{GPUMilli: milli}, Account: sc.user("ann"), Expected: time.Hour, Count: 1,
@@ -75,15 +74,15 @@ func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
 	sc.q.Push(w)
 }
 
-// The changes to what waits.
+// The changes to a waiting job.
 func expected(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Expected = d } }
 func of(a *Account) func(*Waiting)            { return func(w *Waiting) { w.Account = a } }
 func asks(f func(*job.Request)) func(*Waiting) {
 	return func(w *Waiting) { f(w.Request) }
 }
 
-// plan says what the planner decides, such as "start 4 on 0+500m of 1, keep 0+1
-// for 5 at +1m40s, stop 9 for 5"; nothing is "wait".
+// plan prints what the planner decides, such as "start 4 on 0+500m of 1, keep 0+1 for 5 at +1m40s,
+// stop 9 for 5", or "wait".
 func (sc *scene) plan() string {
 	var list []string
 	plan := sc.p.Plan(&sc.s, sc.q)

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// busyDay adds jobs of two users that together ask for more than the machine
-// has. Each runs for a part of what is expected of it.
+// busyDay adds jobs of two users that together ask for more than the machine has. Each job runs for
+// a part of what is expected.
 func (l *loop) busyDay(part func() float64) {
 	users := []*Account{{UID: 1001}, {UID: 1002}}
 	for i := range 120 {
@@ -24,9 +24,8 @@ func (l *loop) busyDay(part func() float64) {
 	}
 }
 
-// TestShadowNeverMovesLater holds that what starts behind a reservation never
-// delays it: while jobs end no later than expected, the shadow of the first job
-// that does not fit moves later only when a job that goes before it has started.
+// Jobs that start behind a reservation never delay it: while jobs end no later than expected, the
+// start of the first reservation moves later only when a job that goes before it has started.
 func TestShadowNeverMovesLater(t *testing.T) {
 	kept := 0
 	for seed := range drawing(60) {
@@ -53,9 +52,8 @@ func TestShadowNeverMovesLater(t *testing.T) {
 	}
 }
 
-// TestReservedStartsAtItsShadow holds that with exact run times, and nobody who
-// goes before, a job starts at the very moment that was first kept for it. That
-// some jobs may be stopped changes nothing where they do not yield to others.
+// With exact run times and no jobs that go before, a job starts at the very moment that was first
+// reserved for it. Preemptible jobs change nothing if they do not yield to others.
 func TestReservedStartsAtItsShadow(t *testing.T) {
 	checked := 0
 	for seed := range drawing(60) {
@@ -84,8 +82,7 @@ func TestReservedStartsAtItsShadow(t *testing.T) {
 	}
 }
 
-// TestFirstComeAmongEquals holds that of jobs which differ in nothing but when
-// they came none starts before one that came earlier.
+// Of jobs that differ only in when they came, none starts before an earlier one.
 func TestFirstComeAmongEquals(t *testing.T) {
 	pairs := 0
 	for seed := range drawing(30) {

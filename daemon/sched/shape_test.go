@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// notRead are the fields of a request that placement does not read, and why.
+// notRead are the fields of a request that placement does not read, with the reason.
 var notRead = map[string]string{
 	"GPUVisible": "names the GPUs to the job", "Grace": "a part of the running job's notice",
 	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "who is held does not wait here", "Requeue": "after an end",
@@ -20,8 +20,8 @@ var notRead = map[string]string{
 	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
 }
 
-// TestNeeds holds that requests that differ in a field that placement reads are
-// of different needs, and that each other field is listed.
+// Requests that differ in a field that placement reads have different needs, and every other field
+// is listed.
 func TestNeeds(t *testing.T) {
 	request := reflect.TypeFor[job.Request]()
 	for i := range request.NumField() {
@@ -40,7 +40,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// fill gives a value that is not zero.
+// fill sets a value that is not zero.
 func fill(t *testing.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

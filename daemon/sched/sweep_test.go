@@ -10,17 +10,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// fewRuns is how many jobs of a kind have ended when it is known how long they run, as in the core.
+// fewRuns is the number of jobs of a kind that must have ended before its run time counts as known,
+// as in the core.
 const fewRuns = 5
 
-// learn has others of its kind be expected to run as long as a job that has ended.
+// learn makes jobs of the kind be expected to run as long as a job that has ended.
 func (l *loop) learn(j *loopJob) {
 	if l.learned != nil {
 		l.learned.Observe(j.kind, j.run, true, l.s.Now.Time())
 	}
 }
 
-// believe puts what waits where it belongs by what has been learned.
+// believe requeues waiting jobs by what has been learned.
 func (l *loop) believe() {
 	if l.learned == nil {
 		return
@@ -45,20 +46,20 @@ func (l *loop) believeRunning(r *Running, j *loopJob) {
 	}
 }
 
-// sweep is a loop in which bob's jobs, which are alike, have all GPUs, and others of his wait; then
-// some of alice's come that ask as much as one of them.
+// sweep is a loop in which bob's jobs, which are alike, have all GPUs, and more of them wait. Then
+// some of alice's jobs come that ask as much as one of them.
 type sweep struct {
 	*loop
 	bob, alice *Account
 	milli      int
 	run        time.Duration
-	words      bool // no two of the jobs have the same command
-	ended      int  // so many had ended before
+	words      bool // all jobs have different commands
+	ended      int  // number of jobs that had ended before
 	priority   job.Priority
-	askers     map[job.ID]int // and how many were stopped for each
+	askers     map[job.ID]int // number of jobs stopped for each
 }
 
-// newSweep is one of a machine that so many of its jobs fill.
+// newSweep returns a sweep on a machine that so many of its jobs fill.
 func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	policy := example(t, 1).s.Policy
 	policy.Slice = slice
@@ -71,7 +72,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	return w
 }
 
-// submit lets so many of bob's jobs come at a moment.
+// submit makes n of bob's jobs come at a moment.
 func (w *sweep) submit(n int, after time.Duration) {
 	for range n {
 		j := w.add(after, w.bob, job.Request{GPUMilli: w.milli, Preemptible: true, Priority: w.priority}, w.run)
@@ -85,7 +86,7 @@ func (w *sweep) submit(n int, after time.Duration) {
 	}
 }
 
-// ask lets one of alice's come.
+// ask makes one of alice's jobs come.
 func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Duration) *loopJob {
 	r := job.Request{GPUMilli: w.milli, Priority: w.priority}
 	change(&r)
@@ -95,9 +96,9 @@ func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Dur
 	return j
 }
 
-// judge holds what gpusched-policy(7) says of sweeps: their jobs do not take turns, as one that was stopped has
-// none stopped of its class and number; for one that asks as much as one of them one is stopped; and
-// none for another while it is not known how long they run.
+// judge checks what gpusched-policy(7) says of sweeps. A job that was preempted preempts none of
+// its class and number, so the jobs do not take turns. For a job that asks as much as one of them,
+// one is stopped. No job is stopped for another of the sweep while their run time is unknown.
 func (w *sweep) judge(plan *Plan, _ []job.ID) {
 	for _, v := range plan.Preempt {
 		victim, other := w.jobs[v.Victim-1], w.jobs[v.For-1]
@@ -119,7 +120,8 @@ func (w *sweep) untried(j *loopJob) bool {
 	return e.Ended < fewRuns
 }
 
-// TestRanBefore has a preemptible job that ran before ask some of four GPUs, each of which a job has.
+// TestRanBefore has a preemptible job that ran before ask for some of four GPUs, each of which a
+// job holds.
 func TestRanBefore(t *testing.T) {
 	readPolicy(t).says("For a preemptible job that has run before and waits to go on, no other of its class and number " +
 		"is stopped either, but in these two cases.")
@@ -178,7 +180,8 @@ func TestOneStopForOneAsker(t *testing.T) {
 	}
 }
 
-// TestSweepsDoNotTakeTurns draws sweeps of more jobs than there is room for, and some jobs that come to them.
+// TestSweepsDoNotTakeTurns draws sweeps of more jobs than there is room for, and jobs that come to
+// them.
 func TestSweepsDoNotTakeTurns(t *testing.T) {
 	for seed := range drawing(150) {
 		d := newLoop(t, seed, 1, Policy{})

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// integral sums up what accounts hold under a loop, in small steps.
+// integral sums up what accounts hold during a loop, in small steps.
 type integral struct {
 	*loop
 	half time.Duration
@@ -17,7 +17,7 @@ type integral struct {
 	sum  map[*Account]float64
 }
 
-// move adds what was held since the last step, and decays.
+// move adds what was held since the last step, and applies the decay.
 func (x *integral) move() {
 	passed := time.Duration(x.s.Now - x.last)
 	for a := range x.held {
@@ -40,9 +40,8 @@ func (x *integral) move() {
 	}
 }
 
-// TestUsageIsTheIntegral holds that what accounts have used is the integral of
-// what they held, decayed, at every moment; without a half-life plainly the sum.
-// A group has used what its members have.
+// What accounts have used is the decayed integral of what they held, at every moment; without a
+// half-life it is the sum. A group has used what its members have.
 func TestUsageIsTheIntegral(t *testing.T) {
 	for seed := range drawing(30) {
 		half := []time.Duration{0, 3 * time.Hour, week}[seed%3]
@@ -67,19 +66,18 @@ func TestUsageIsTheIntegral(t *testing.T) {
 	}
 }
 
-// addsUp checks that each job had its GPUs for as long as it runs, and that what
-// it waited and ran is the time from when it came to its end.
+// addsUp checks that each job had its GPUs for as long as it runs, and that its wait and run times
+// add up to the time between its arrival and end.
 func (l *loop) addsUp() {
 	for _, j := range l.jobs {
-		waited := time.Duration(j.start - j.Since) // Since has moved by the runs that were cut short
+		waited := time.Duration(j.start - j.Since) // Since has moved by runs that were cut short
 		if cut := time.Duration(j.Since - j.came); j.served != j.run || waited+cut+time.Duration(j.end-j.start) != time.Duration(j.end-j.came) || cut+time.Duration(j.end-j.start) != j.run {
 			l.Errorf("%s waited %s and ran %s from +%s to +%s", j, waited, j.served, time.Duration(j.came-noon), time.Duration(j.end-noon))
 		}
 	}
 }
 
-// Use decays by half in a half-life, also while a job runs, and a clock that
-// goes back changes nothing.
+// Use halves in a half-life, also while a job runs. A clock that goes back changes nothing.
 func TestUsageDecays(t *testing.T) {
 	const half = 10 * time.Hour
 	var a Account
@@ -103,10 +101,10 @@ func TestUsageDecays(t *testing.T) {
 	}
 }
 
-// gpuRate is the rate of a job that asks nothing but GPUs.
+// gpuRate returns the rate of a job that asks only for GPUs.
 func gpuRate(milli int) Rate { return Rate{milli, milli} }
 
-// What fair share counts and GPU time go by their own rates.
+// Fair share and GPU time each have their own rate.
 func TestUsageOfTwoKinds(t *testing.T) {
 	var a Account
 	a.Start(500, Rate{500, 4000}, noon, 0)
@@ -126,9 +124,8 @@ func TestUsageOfTwoKinds(t *testing.T) {
 	}
 }
 
-// What an account has used is the same whether the scheduler counted all along
-// or was started again while jobs ran, at which what was on record of them is not
-// charged twice, nor the use of a time that a wrong clock made up.
+// An account's use is the same whether the scheduler counted all along or was restarted while jobs
+// ran. What was on record of them is not charged twice, nor is time that a wrong clock made up.
 func TestUsageAfterARestart(t *testing.T) {
 	const half = 10 * time.Hour
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {
@@ -150,8 +147,8 @@ func TestUsageAfterARestart(t *testing.T) {
 	}
 }
 
-// A clock that is set ahead and back while jobs run and end charges nobody, and
-// what comes after counts as ever.
+// A clock that is set ahead and back while jobs run and end charges nobody, and later use counts as
+// ever.
 func TestUsageWithAClockThatJumps(t *testing.T) {
 	const half, year = week, 365 * 24 * time.Hour
 	var a Account
@@ -175,7 +172,7 @@ func TestUsageWithAClockThatJumps(t *testing.T) {
 	}
 }
 
-// Where nothing is forgotten a large machine uses more than a duration holds.
+// If nothing is forgotten, a large machine uses more than a duration holds.
 func TestUseOfYears(t *testing.T) {
 	a, now := &Account{}, noon
 	a.Start(1000*job.WholeGPU, Rate{GPU: 1000 * job.WholeGPU, Charge: 1000 * job.WholeGPU}, now, 0)

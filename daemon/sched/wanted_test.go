@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// A GPU is wanted by whoever waits for a whole one that it could be, and whom no quota
-// or limit of an array keeps back.
+// A GPU is wanted by a job that waits for a whole GPU that this one could be, and that no quota or
+// throttle holds back.
 func TestWantedGPUs(t *testing.T) {
 	wanted := 0
 	for seed := range drawing(3000) {
 		d := draw(seed)
-		NewPlanner().Ordered(&d.s, d.q, 0) // a pass begins, which looks at the accounts
+		NewPlanner().Ordered(&d.s, d.q, 0) // begins a pass, which updates the accounts
 		list := d.q.Wanted(&d.s, nil)
 		r := newReference(&d.s, d.waiting)
 		for i := range d.s.GPUs {
@@ -34,8 +34,7 @@ func TestWantedGPUs(t *testing.T) {
 	}
 }
 
-// couldServe reports whether the GPU is one that the request allows, of a memory that
-// is large enough.
+// couldServe reports whether the request allows the GPU and the GPU has enough memory.
 func (r *reference) couldServe(w *Waiting, g *GPU) bool {
 	q := w.Request
 	named := len(q.GPUIDs) == 0 || slices.Contains(q.GPUIDs, g.Index)
