@@ -19,12 +19,12 @@ func TestBackfill(t *testing.T) {
 		behind []func(*Waiting)
 		want   string
 	}{
-		"ends before the shadow":       {[]func(*Waiting){expected(15 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
-		"two GPUs until the shadow":    {[]func(*Waiting){two, expected(15 * minute)}, "start 2 on 2+3, keep 0+2+3 for 1 at +30m0s"},
-		"would run past the shadow":    {[]func(*Waiting){expected(40 * minute)}, "keep 0+2+3 for 1 at +30m0s"},
-		"by its limit it cannot":       {[]func(*Waiting){expected(40 * minute), limit(20 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
-		"rounded up it would, just so": {[]func(*Waiting){expected(18 * minute)}, "keep 0+2+3 for 1 at +30m0s"}, // 2048 s
-		"asks no GPU":                  {[]func(*Waiting){asks(func(r *job.Request) { r.GPUMilli = 0 })}, "start 2 on none, keep 0+2+3 for 1 at +30m0s"},
+		"ends before the reserved start":    {[]func(*Waiting){expected(15 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
+		"two GPUs until the reserved start": {[]func(*Waiting){two, expected(15 * minute)}, "start 2 on 2+3, keep 0+2+3 for 1 at +30m0s"},
+		"would run past the reserved start": {[]func(*Waiting){expected(40 * minute)}, "keep 0+2+3 for 1 at +30m0s"},
+		"by its limit it cannot":            {[]func(*Waiting){expected(40 * minute), limit(20 * minute)}, "start 2 on 2, keep 0+2+3 for 1 at +30m0s"},
+		"rounded up it would, just so":      {[]func(*Waiting){expected(18 * minute)}, "keep 0+2+3 for 1 at +30m0s"}, // 2048 s
+		"asks no GPU":                       {[]func(*Waiting){asks(func(r *job.Request) { r.GPUMilli = 0 })}, "start 2 on none, keep 0+2+3 for 1 at +30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t, 4)
@@ -38,7 +38,7 @@ func TestBackfill(t *testing.T) {
 }
 
 // What a reservation leaves free at its start is for any job, however long it runs.
-func TestLeftOverAtTheShadow(t *testing.T) {
+func TestLeftOverBesideAReservation(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.runs(101, 30*minute, on(0, 1)...)
 	sc.waits(1, 3000)

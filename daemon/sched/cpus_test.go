@@ -29,7 +29,7 @@ func TestCPUsAreKept(t *testing.T) {
 }
 
 // The machine can lose CPUs while a job waits for them.
-func TestWhySaysThatCPUsWent(t *testing.T) {
+func TestReasonOfLostCPUs(t *testing.T) {
 	for left, want := range map[int]string{
 		8: "too-much, can never start: asks for 10 CPUs, this machine has 8 CPUs for jobs (use a smaller --cpus); host-cpus, need 10 have 8; gpu-free on 0",
 		1: "too-much, can never start: asks for 10 CPUs, this machine has 1 CPU for jobs (use a smaller --cpus); host-cpus, need 10 have 1; gpu-free on 0",
@@ -46,7 +46,7 @@ func TestWhySaysThatCPUsWent(t *testing.T) {
 
 // A job that names no CPUs never waits for them. If no user ever names any, all goes as if CPUs
 // were not counted.
-func TestWhoNamesNoCPUsWaitsForNone(t *testing.T) {
+func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		host  Host
 		quota int

@@ -101,7 +101,7 @@ var awkwardStates = map[string]awkward{
 
 // The work of a pass grows linearly with the number of shapes. Time that grows with the square of
 // the queue would show in it.
-func TestAPassHasNoSquare(t *testing.T) {
+func TestAPassIsLinear(t *testing.T) {
 	looks := func(x awkward, n int) int {
 		s, q := x.build(n)
 		p := NewPlanner()

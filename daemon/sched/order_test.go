@@ -50,7 +50,7 @@ func TestOrder(t *testing.T) {
 }
 
 // While the guard is in debt, jobs that waited long rank by their scores.
-func TestClosedLane(t *testing.T) {
+func TestGuardInDebt(t *testing.T) {
 	for open, want := range map[bool]string{true: "[2 1]", false: "[1 2]"} {
 		sc := newScene(t, 1)
 		sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, GuardPercent: 50}

@@ -108,7 +108,7 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	for i, k := range r.kept {
 		kept = append(kept, BackfillReservation{Job: k.id, At: k.at})
 		if i < len(p.backfill.list) && p.backfill.list[i].late != k.late {
-			return fmt.Errorf("late shadow of job %d: %d, the reference %d", k.id, p.backfill.list[i].late, k.late)
+			return fmt.Errorf("late start of job %d: %d, the reference %d", k.id, p.backfill.list[i].late, k.late)
 		}
 		if i < len(p.backfill.list) && !slices.Equal(p.backfill.list[i].grants, k.grants) {
 			return fmt.Errorf("kept %+v for job %d, the reference %+v", p.backfill.list[i].grants, k.id, k.grants)
@@ -166,7 +166,7 @@ func (d *drawn) undelayed(before, now *reference) error {
 	if j := now.jobs[at]; j.Throttle != nil && j.Throttle.Left <= 0 || now.capped(j.Waiting) || now.behindOwn(j) {
 		return nil
 	}
-	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > d.latestShadow(k) {
+	if len(now.kept) == 0 || now.kept[0].id == k.id && now.kept[0].at > d.latestStart(k) {
 		return fmt.Errorf("kept for %d at %d, and after the placements %+v", k.id, k.at, now.kept)
 	}
 	if other := slices.IndexFunc(now.jobs, func(j refJob) bool { return j.ID == now.kept[0].id }); other > at {
@@ -175,10 +175,10 @@ func (d *drawn) undelayed(before, now *reference) error {
 	return nil
 }
 
-// latestShadow returns the latest start that a reservation may get when jobs pass it: with late
+// latestStart returns the latest start that a reservation may get when jobs pass it: with late
 // ends, at the moment until which these count, or at the end of an advance reservation that is in
 // the way then.
-func (d *drawn) latestShadow(k refKept) Instant {
+func (d *drawn) latestStart(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {
 		if at > k.at {

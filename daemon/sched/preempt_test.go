@@ -127,9 +127,9 @@ func TestLowerTogether(t *testing.T) {
 	}
 }
 
-// TestTurn has a job ask for all GPUs. A job that ranks lower holds one of them and runs again
+// TestGuaranteedTime has a job ask for all GPUs. A job that ranks lower holds one of them and runs again
 // after it was preempted. It keeps the GPU for four slices, or four times as long as it had run.
-func TestTurn(t *testing.T) {
+func TestGuaranteedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		served, ran time.Duration
 		gpus        int
@@ -166,10 +166,10 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestTurnAndWiderOnes has a job ask for some of four GPUs, one of which a job holds within its
+// TestGuaranteedTimeAndWiderJobs has a job ask for some of four GPUs, one of which a job holds within its
 // guaranteed time. Some others are held by jobs that cannot be stopped; the rest is free, out of
 // service, or of another type.
-func TestTurnAndWiderOnes(t *testing.T) {
+func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	for _, c := range []struct {
 		asks, used   int
 		drained, old int
@@ -200,9 +200,9 @@ func TestTurnAndWiderOnes(t *testing.T) {
 	}
 }
 
-// TestTurnBehindReservation has one GPU free for an hour. Job 1 needs it then, with host memory
+// TestGuaranteedTimeBehindAReservation has one GPU free for an hour. Job 1 needs it then, with host memory
 // that another job holds. A preemptible job takes it meanwhile if its guaranteed time ends by then.
-func TestTurnBehindReservation(t *testing.T) {
+func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
 		sc.s.Host.MemBytes, sc.s.Host.PromisedMem = 8*gib, 8*gib
@@ -327,7 +327,7 @@ func TestLateVictims(t *testing.T) {
 }
 
 // Jobs that were told to stop and GPUs in cleaning count as free, and no other job is stopped then.
-func TestOnItsWayBack(t *testing.T) {
+func TestStoppingCountsAsFree(t *testing.T) {
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 0

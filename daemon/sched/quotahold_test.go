@@ -154,7 +154,7 @@ func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 }
 
 // No job is stopped for a job that waits for another one of its own account.
-func TestNobodyStopsForWhoWaitsForOwn(t *testing.T) {
+func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.Slice = 30 * time.Minute
 	sc.user("ann").MaxMilli = 3000
@@ -171,7 +171,7 @@ func TestNobodyStopsForWhoWaitsForOwn(t *testing.T) {
 
 // A job that asks for all of its account's quota starts though small jobs of the same account come
 // in an endless stream beyond the quota. The time at quotas does not count as waiting.
-func TestOwnStreamEndsNoWait(t *testing.T) {
+func TestStartsDespiteOwnStream(t *testing.T) {
 	for name, quota := range map[string]func(*Account){
 		"GPUs":   func(a *Account) { a.MaxMilli = 4000 },
 		"memory": func(a *Account) { a.MaxMem = 4 * gib },

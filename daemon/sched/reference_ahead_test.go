@@ -70,16 +70,16 @@ func (r *reference) keep(j refJob) {
 		r.giveUp(j)
 		return
 	}
-	if k, ok := r.shadow(j, base); ok {
+	if k, ok := r.findStart(j, base); ok {
 		r.kept = append(r.kept, k)
 		return
 	}
 	r.giveUp(j)
 }
 
-// shadow finds the first moment at which the job fits if ends count late until the job was passed
+// findStart finds the first moment at which the job fits if ends count late until the job was passed
 // for long enough, what is kept there, and the first moment if ends always count late.
-func (r *reference) shadow(j refJob, base machine) (k refKept, ok bool) {
+func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)
 	}

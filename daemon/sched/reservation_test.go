@@ -26,7 +26,7 @@ func (l *loop) busyDay(part func() float64) {
 
 // Jobs that start behind a reservation never delay it: while jobs end no later than expected, the
 // start of the first reservation moves later only when a job that goes before it has started.
-func TestShadowNeverMovesLater(t *testing.T) {
+func TestReservationNeverMovesLater(t *testing.T) {
 	kept := 0
 	for seed := range drawing(60) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{FIFO: seed%2 == 0, HalfLife: week, ReservationDepth: 1 + int(seed%3)})
@@ -40,7 +40,7 @@ func TestShadowNeverMovesLater(t *testing.T) {
 			at := slices.Index(order, k.Job)
 			overtaken := slices.ContainsFunc(plan.Place, func(x Placement) bool { return slices.Index(order, x.Job) < at })
 			if k.Job == last.Job && k.At > last.At && !overtaken {
-				t.Errorf("seed %d: the shadow of job %d moves from +%s to +%s", seed, k.Job, time.Duration(last.At-noon), time.Duration(k.At-noon))
+				t.Errorf("seed %d: the reserved start of job %d moves from +%s to +%s", seed, k.Job, time.Duration(last.At-noon), time.Duration(k.At-noon))
 			}
 			last = k
 			kept++
@@ -54,7 +54,7 @@ func TestShadowNeverMovesLater(t *testing.T) {
 
 // With exact run times and no jobs that go before, a job starts at the very moment that was first
 // reserved for it. Preemptible jobs change nothing if they do not yield to others.
-func TestReservedStartsAtItsShadow(t *testing.T) {
+func TestReservedStartsOnTime(t *testing.T) {
 	checked := 0
 	for seed := range drawing(60) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{FIFO: true, ReservationDepth: 1, Slice: 30 * time.Minute})
@@ -73,7 +73,7 @@ func TestReservedStartsAtItsShadow(t *testing.T) {
 		l.toTheEnd()
 		for id, at := range promised {
 			if checked++; l.jobs[id-1].first != at {
-				t.Errorf("seed %d: %s starts %s after its first shadow", seed, l.jobs[id-1], time.Duration(l.jobs[id-1].first-at))
+				t.Errorf("seed %d: %s starts %s after its first reserved start", seed, l.jobs[id-1], time.Duration(l.jobs[id-1].first-at))
 			}
 		}
 	}
