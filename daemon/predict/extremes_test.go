@@ -25,8 +25,7 @@ var (
 func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
 		for _, median := range extremeRuns {
-			e := Estimate{Median: max(median, shortestRun), Spread: spread}
-			e.forms, e.trials = e.lognormal(), e.lognormal()
+			e := Lognormal(max(median, shortestRun), spread)
 			for _, ran := range extremeRuns {
 				if got := e.Total(ran); got <= ran && ran < math.MaxInt64 || got <= 0 {
 					t.Errorf("%s ± %g: a job that ran %s is to run %s", median, spread, ran, got)
@@ -48,8 +47,7 @@ func TestEffortBySteps(t *testing.T) {
 	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {
 		for _, median := range []time.Duration{time.Minute, 5 * time.Hour} {
-			e := Estimate{Median: median, Spread: spread}
-			e.trials = e.lognormal()
+			e := Lognormal(median, spread)
 			var lengths []time.Duration // as the form has them: evenly from one edge to the next
 			for i, part := range e.trials {
 				for k := range int(part * stepRuns) {

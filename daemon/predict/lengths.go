@@ -29,17 +29,18 @@ func (l *lengths) learn(run time.Duration, weight float64) {
 	}
 }
 
-// lognormal returns the lognormal distribution of an estimate.
-func (e *Estimate) lognormal() (l lengths) {
-	before := 0.0
-	for i := range l {
+// Lognormal returns an estimate whose run times are exactly lognormal.
+func Lognormal(median time.Duration, spread float64) Estimate {
+	e, before := Estimate{Median: median, Spread: spread}, 0.0
+	for i := range e.forms {
 		upTo := 1.0
-		if i < len(l)-1 {
+		if i < len(e.forms)-1 {
 			upTo = 1 - e.tail(edge(i+1)*float64(time.Second))
 		}
-		l[i], before = upTo-before, upTo
+		e.forms[i], before = upTo-before, upTo
 	}
-	return l
+	e.trials = e.forms
+	return e
 }
 
 // longestTrial is where logUniform ends.

@@ -64,8 +64,8 @@ type medianSpread struct {
 // computed twice.
 const maxLognormals = 256
 
-// lognormal caches Estimate.lognormal, which is expensive: as the scheduler starts, each kind of a
-// long queue asks for one.
+// lognormal caches the shape of Lognormal, which is expensive: as the scheduler starts, each kind of
+// a long queue asks for one.
 func (p *Predictor) lognormal(e *Estimate) lengths {
 	k := medianSpread{e.Median, e.Spread}
 	forms, known := p.lognormals[k]
@@ -73,7 +73,7 @@ func (p *Predictor) lognormal(e *Estimate) lengths {
 		if len(p.lognormals) >= maxLognormals || p.lognormals == nil {
 			p.lognormals = map[medianSpread]lengths{}
 		}
-		forms = e.lognormal()
+		forms = Lognormal(e.Median, e.Spread).forms
 		p.lognormals[k] = forms
 	}
 	return forms

@@ -187,11 +187,4 @@ func TestOverrun(t *testing.T) {
 			t.Errorf("expected %s, ran %s: %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
-	for expected, want := range map[time.Duration]time.Duration{
-		0: time.Second, time.Second: time.Second, time.Second + 1: 2 * time.Second, 2 * time.Second: 2 * time.Second, time.Hour: 4096 * time.Second,
-	} {
-		if got := runTime(runLog(expected), 0); got != want || powerOfTwo(expected) != want {
-			t.Errorf("%s is taken as %s, want %s", expected, got, want)
-		}
-	}
 }

@@ -94,15 +94,14 @@ func TestCourse(t *testing.T) {
 // A course does not invent what is unknown.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
-	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, &predict.Estimate{Median: 2 * time.Hour, Spread: 1, Known: true}
-	wide.forms = wide.lognormal()
+	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, known(2*time.Hour, 1)
 	sc.runs(101, 1*minute, on(0)...).Request = &job.Request{GPUMilli: 1000}
 	sc.runs(102, 60*minute, on(1)...).Request = &job.Request{GPUMilli: 1000}
 	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
 	sc.waits(2, 2000)
 	believed := func(id job.ID) *predict.Estimate {
 		if id == 102 {
-			return wide
+			return &wide
 		}
 		return unknown
 	}

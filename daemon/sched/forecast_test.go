@@ -60,6 +60,13 @@ func (sc *scene) foretold() string {
 	return strings.Join(list, ", ")
 }
 
+// known returns an estimate of lognormal run times for a program that has run.
+func known(median time.Duration, spread float64) predict.Estimate {
+	e := predict.Lognormal(median, spread)
+	e.Known = true
+	return e
+}
+
 // startsOf returns the likely starts, as far as they are known.
 func startsOf(f *Forecast) map[job.ID]Instant {
 	starts := map[job.ID]Instant{}
@@ -184,8 +191,7 @@ func TestForecastOfPreemption(t *testing.T) {
 // first to end lets a third one start. Once they have run for a day, they may end in minutes or in
 // hours. Limits hold, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
-	hour := predict.Estimate{Median: time.Hour, Spread: 1, Known: true}
-	hour.forms = hour.lognormal()
+	hour := known(time.Hour, 1)
 	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
 	for name, c := range map[string]struct {
 		set  func(*Running, *predict.Estimate)
@@ -228,8 +234,7 @@ func TestForecastOfRanges(t *testing.T) {
 // A moment that a person fixed has no margin, unless a job of unknown length may end before. A
 // moment that follows from other jobs' run times has one.
 func TestForecastOfFixedMoments(t *testing.T) {
-	long := predict.Estimate{Median: 100 * time.Hour, Spread: 0.1, Known: true}
-	long.forms = long.lognormal()
+	long := known(100*time.Hour, 0.1)
 	none := predict.Estimate{Median: time.Hour, Spread: 1}
 	limit := &job.Request{TimeLimit: job.Span(10 * time.Hour)}
 	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
@@ -267,12 +272,11 @@ func TestForecastOfFixedMoments(t *testing.T) {
 // A forecast goes on only while it is asked to, from where it was. It makes a limited number of
 // passes in all its futures together, after which it has no answer.
 func TestForecastStops(t *testing.T) {
-	sc, wide := newScene(t, 1), &predict.Estimate{Median: time.Minute, Spread: 1, Known: true}
-	wide.forms = wide.lognormal()
+	sc, wide := newScene(t, 1), known(time.Minute, 1)
 	sc.runs(101, time.Hour, on(0)...)
 	sc.waits(1, 1000, func(w *Waiting) { w.Count = 2000 })
 	sc.waits(2, 1000)
-	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return wide })
+	f := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &wide })
 	passes := func() (n int) {
 		for _, one := range f.futures {
 			n += one.passes
@@ -404,9 +408,8 @@ func TestForecastWithPreemption(t *testing.T) {
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
-	wide := &predict.Estimate{Median: time.Hour, Spread: 1, Known: true}
-	wide.forms = wide.lognormal()
-	for name, believed := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return wide }} {
+	wide := known(time.Hour, 1)
+	for name, believed := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return &wide }} {
 		b.Run("futures="+name, func(b *testing.B) {
 			for b.Loop() {
 				if len(startsOf(p.Forecast(s, q, believed))) == 0 {

@@ -34,8 +34,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 // dearForecast returns one of them, with estimates of a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
-	wide := &predict.Estimate{Median: time.Hour, Spread: 2, Known: true}
-	wide.forms = wide.lognormal()
+	wide := known(time.Hour, 2)
 	q, users := NewQueue(), s.Running[:50]
 	for i := range s.Running {
 		s.Running[i].Preemptible = name == "stoppable"
@@ -49,7 +48,7 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predi
 			Since: s.Now - Instant(48*time.Hour) + Instant(i),
 		})
 	}
-	return NewPlanner(), s, q, func(job.ID) *predict.Estimate { return wide }
+	return NewPlanner(), s, q, func(job.ID) *predict.Estimate { return &wide }
 }
 
 // BenchmarkForecastOfShapes forecasts the first 200 starts in 19 futures if all jobs differ in

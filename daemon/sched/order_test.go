@@ -166,3 +166,14 @@ func TestHalfOctave(t *testing.T) {
 		}
 	}
 }
+
+// A run time is rounded up to a power of two seconds.
+func TestRunTime(t *testing.T) {
+	for expected, want := range map[time.Duration]time.Duration{
+		0: time.Second, time.Second: time.Second, time.Second + 1: 2 * time.Second, 2 * time.Second: 2 * time.Second, time.Hour: 4096 * time.Second,
+	} {
+		if got := runTime(runLog(expected), 0); got != want || powerOfTwo(expected) != want {
+			t.Errorf("%s is taken as %s, want %s", expected, got, want)
+		}
+	}
+}
