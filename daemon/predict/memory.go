@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// peakDecay tells how a run that needed less lowers a command's peak: by this part of the
-// difference.
+// peakDecay is the divisor by which a lower peak counts: a run that needed less lowers the command's
+// peak by this part of the difference.
 const peakDecay = 4
 
 // memoryKey returns the key for the GPU memory of a command; false if it has none.

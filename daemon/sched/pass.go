@@ -11,7 +11,7 @@ type pass struct {
 // begin starts a pass and computes what the order of the jobs depends on.
 func (p *pass) begin(s *Snapshot, q *Queue) {
 	q.passes++
-	p.s, p.q, p.number, p.work = s, q, q.passes, 0
+	*p = pass{s: s, q: q, number: q.passes}
 	p.beginAccounts()
 	p.beginBatches()
 }

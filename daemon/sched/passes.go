@@ -78,8 +78,8 @@ func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
 		f.planner.pass.open(b.shape.footprint)
 		c := cursor{bucket: b} // without a rank: batches were only ranked as the pass began
-		now, ahead := c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
-		if c.capped(&f.planner.room) || f.planner.room.fits(&now, &f.planner.room.now) || !f.planner.room.fits(&ahead, &f.planner.room.now) {
+		room, now, ahead := &f.planner.room, c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
+		if c.capped(room) || room.fits(&now, &room.now) || !room.fits(&ahead, &room.now) {
 			continue
 		}
 		for b.head != nil {

@@ -10,7 +10,7 @@ type Policy struct {
 	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
 	GuardPercent     int           // part of the machine's time that such jobs get
 	ReservationDepth int           // number of jobs that get reservations in a pass; 0: none
-	Patience         int           // a reservation expects late ends until its job has waited this many run times; 0: never
+	Patience         int           // a reservation expects late ends until its job waited this many run times; 0: never
 	Slice            time.Duration // minimum time for which a preemptible job runs before it is stopped
 	MaxLoadPercent   int           // a GPU with a higher load takes no job; 0 or 100: any
 	MaxUsedPercent   int           // a GPU with more of its memory in use takes no job; 0 or 100: any

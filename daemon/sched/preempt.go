@@ -265,7 +265,8 @@ func (vs *victims) pick(w *demand, from *capacity) bool {
 			break
 		}
 		v := &vs.list[i]
-		if v.chosen || from == &vs.soon && vs.pass.s.Policy.leavesLate(v.run) || !v.yieldsWithOthers(&w.c.rank, vs.pass.s.Policy.FIFO) {
+		late := from == &vs.soon && vs.pass.s.Policy.leavesLate(v.run)
+		if v.chosen || late || !v.yieldsWithOthers(&w.c.rank, vs.pass.s.Policy.FIFO) {
 			continue
 		}
 		v.chosen = true

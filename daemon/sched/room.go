@@ -26,7 +26,7 @@ type query struct {
 	open    bool // ignore advance reservations
 }
 
-// horizon is the time to which a query refers. It tells what is known of load and memory in use.
+// horizon is the time to which a query refers. Load and memory in use depend on it.
 type horizon int8
 
 // The horizons.

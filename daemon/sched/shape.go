@@ -32,7 +32,7 @@ type footprintKey struct {
 
 func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpuNeeds} }
 
-// gpuNeeds tells which GPUs can serve.
+// gpuNeeds is what a GPU must be to serve.
 type gpuNeeds struct {
 	gpuMem  int64 // per GPU
 	maxLoad int

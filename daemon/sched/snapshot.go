@@ -29,7 +29,7 @@ func (i Instant) Add(d time.Duration) Instant {
 	return i + Instant(d)
 }
 
-// GPUState tells whether a GPU can take a job, and otherwise why not.
+// GPUState is the reason a GPU can take no job, or OK.
 type GPUState string
 
 // The states. A GPU in state OK may still be full.
