@@ -166,13 +166,6 @@ const (
 	widestOfCmd = 3500
 )
 
-// wider are packages with another limit, and the reason.
-var wider = map[string]struct {
-	lines int
-	why   string
-}{
-}
-
 // TestPackagesAreSmall: a reader can get to know each package.
 func TestPackagesAreSmall(t *testing.T) {
 	for _, p := range list(t, "./...") {
@@ -187,12 +180,8 @@ func TestPackagesAreSmall(t *testing.T) {
 			}
 			lines += bytes.Count(text, []byte("\n"))
 		}
-		w, listed := wider[name]
-		switch {
-		case listed && lines <= most:
-			t.Errorf("%s has %d lines and needs no place in the list of wider packages", name, lines)
-		case lines > max(most, w.lines):
-			t.Errorf("%s has %d lines, over %d: divide it (%s)", name, lines, max(most, w.lines), w.why)
+		if lines > most {
+			t.Errorf("%s has %d lines, over %d: divide it", name, lines, most)
 		}
 	}
 }
