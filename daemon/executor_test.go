@@ -141,14 +141,14 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			bus := &begun{}
 			d := assemble(Options{Log: slog.New(slog.DiscardHandler), Units: bus, Store: anyPayload{}, Specs: oneSpec{}})
-			a := core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 2}}, Looked: time.Now()}
+			a := core.Start{Job: job.Job{ID: 1, Attempt: &job.Attempt{Number: 2}}, SampledAt: time.Now()}
 			time.Sleep(waited)
 			ev := d.exec.start(t.Context(), a)
 			stale := ev == core.StartFailed{Job: 1, Attempt: 2, How: core.StartStale}
 			if bus.n.Load() != want || stale == (want == 1) {
 				t.Errorf("after %v: %d starts, %+v", waited, bus.n.Load(), ev)
 			}
-			if a.Looked = (time.Time{}); d.exec.start(t.Context(), a) == ev && stale || bus.n.Load() != want+1 {
+			if a.SampledAt = (time.Time{}); d.exec.start(t.Context(), a) == ev && stale || bus.n.Load() != want+1 {
 				t.Errorf("after %v: a start that rests on no look does not go out", waited)
 			}
 		})

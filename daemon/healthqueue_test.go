@@ -11,8 +11,8 @@ import (
 // Jobs that ask for more than the machine has are a fault; jobs that a quota holds back are only
 // reported.
 func TestHealthOfTheQueue(t *testing.T) {
-	gpus := job.Say("never/gpu-count", job.Wish{GPUs: 4 * job.WholeGPU}, 3)
-	quota := job.Say("never/quota", job.Wish{GPUs: 3 * job.WholeGPU}, job.Text("alice"), job.GPUs(2*job.WholeGPU))
+	gpus := job.Say("never/gpu-count", job.GPURequest{GPUs: 4 * job.WholeGPU}, 3)
+	quota := job.Say("never/quota", job.GPURequest{GPUs: 3 * job.WholeGPU}, job.Text("alice"), job.GPUs(2*job.WholeGPU))
 	for _, c := range []struct {
 		machine, quota core.Hopeless
 		health         job.Health

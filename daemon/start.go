@@ -42,8 +42,8 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		}
 		return failed
 	}
-	if !a.Looked.IsZero() && x.host.Now().Sub(a.Looked) > lookLasts {
-		x.log.Info("sampling the GPUs of a job again: its start was delayed", "job", j.ID, "since", a.Looked)
+	if !a.SampledAt.IsZero() && x.host.Now().Sub(a.SampledAt) > lookLasts {
+		x.log.Info("sampling the GPUs of a job again: its start was delayed", "job", j.ID, "since", a.SampledAt)
 		failed.How = core.StartStale
 		return failed
 	}

@@ -60,8 +60,8 @@ func (t trace) batches(batches []batch) {
 			t.record(b.effects.Records[n].Job, b.at, now)
 		}
 		for _, a := range b.effects.Actions {
-			if s, ok := a.(core.Start); ok && !s.Looked.IsZero() {
-				t.mark(s.Job.ID, stepLooked, s.Looked)
+			if s, ok := a.(core.Start); ok && !s.SampledAt.IsZero() {
+				t.mark(s.Job.ID, stepLooked, s.SampledAt)
 			}
 		}
 	}

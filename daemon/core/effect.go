@@ -19,11 +19,11 @@ type Effects struct {
 // Action is something to do outside the core; an event answers it.
 type Action interface{ action() }
 
-// Start starts the unit of the job's current attempt; answered by Started or StartFailed. Looked is
+// Start starts the unit of the job's current attempt; answered by Started or StartFailed. SampledAt is
 // when the sample ended that the start relies on; zero if it relies on none.
 type Start struct {
-	Job    job.Job
-	Looked time.Time
+	Job       job.Job
+	SampledAt time.Time
 }
 
 // Hasten finds out why a start takes long, once when it becomes slow and again when its job is to

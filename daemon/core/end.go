@@ -82,7 +82,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 // to the queue.
 func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
-	l.GoOn(over)
+	l.Resume(over)
 	c.systemd.forgetWarning(l.ID)
 	r := c.result(l.Job)
 	r.GPUError, r.Left = l.GPUError, job.Text(l.Left)

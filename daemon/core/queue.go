@@ -223,7 +223,7 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 		j.Requeues++
 	}
 	j.Expected = 0
-	j.QueuedAt = j.QueuedAt.Add(ran + j.Rest(now))
+	j.QueuedAt = j.QueuedAt.Add(ran + j.SuspendedFor(now))
 	if how != samePlace || j.QueuedAt.After(now) { // the clock was set back while no daemon ran
 		j.QueuedAt = now
 	}

@@ -291,7 +291,7 @@ func TestStaleStartSamplesAgain(t *testing.T) {
 		w.step(w.sample(0), -1)
 		w.queue(nil)
 		w.step(w.sample(next[core.Sample](t, w).Number), -1)
-		if s := next[core.Start](t, w); s.Looked.IsZero() {
+		if s := next[core.Start](t, w); s.SampledAt.IsZero() {
 			t.Error("the start rests on no look")
 		}
 		w.step(core.StartFailed{Job: 1, Attempt: 1, How: core.StartStale}, -1)

@@ -28,7 +28,7 @@ func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
 		w.Of.Action, w.Of.Unasked = tracked.Starting, false
 		w.Of.Lifetime().Asked = now
-		c.step.act(Start{Job: *w.Of.Job, Looked: w.Looked})
+		c.step.act(Start{Job: *w.Of.Job, SampledAt: w.SampledAt})
 	}
 }
 

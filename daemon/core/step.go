@@ -42,8 +42,8 @@ func (s *stepBuffer) takeReplan() bool {
 	return needed
 }
 
-// fresh reports whether this step's event is a sample.
-func (s *stepBuffer) fresh() bool { return s.sampled }
+// hasSample reports whether this step's event is a sample.
+func (s *stepBuffer) hasSample() bool { return s.sampled }
 
 // markDirty records the job at the end of the step.
 func (s *stepBuffer) markDirty(l *tracked.Job) {

@@ -93,7 +93,7 @@ func (w *world) noBreach(j *job.Job) string {
 	if n := w.overs[fmt.Sprint(j.ID, ref.UUID)]; n < 2 {
 		return fmt.Sprintf("%d samples showed that", n)
 	}
-	if ref.Use.OverTold.IsZero() || ref.Use.Over < w.policy.Usage.MemoryGrace {
+	if ref.Use.OverWarned.IsZero() || ref.Use.Over < w.policy.Usage.MemoryGrace {
 		return "it was not warned, or not long ago"
 	}
 	if owed := w.owed(d); owed <= int64(d.MemFreeBytes) {
@@ -133,8 +133,8 @@ func (w *world) notIdle(j *job.Job) string {
 		if used, n := has(d, j.ID); n > 0 && (used < 0 || d.UtilGPUPercent != 0) {
 			return fmt.Sprintf("GPU %d is used", r.Index)
 		}
-		if u := r.Use; u.IdleTold < p.IdleAfter || u.Idle < u.IdleTold+p.IdleGrace {
-			return fmt.Sprintf("GPU %d was idle for %s, warned at %s", r.Index, u.Idle, u.IdleTold)
+		if u := r.Use; u.IdleWarned < p.IdleAfter || u.Idle < u.IdleWarned+p.IdleGrace {
+			return fmt.Sprintf("GPU %d was idle for %s, warned at %s", r.Index, u.Idle, u.IdleWarned)
 		}
 	}
 	return ""

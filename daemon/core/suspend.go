@@ -48,7 +48,7 @@ func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 
 // resumeJob resumes a suspended job.
 func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
-	l.GoOn(now)
+	l.Resume(now)
 	c.step.markDirty(l)
 	c.storeKept(l)
 	c.step.act(Freeze{Job: l.ID, Attempt: l.Attempt.Number, Thaw: true})
@@ -105,10 +105,10 @@ func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	if !resumesByItself(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
 	}
-	if l.Suspended.Looked.IsZero() {
+	if l.Suspended.Checked.IsZero() {
 		return l.SuspendedAt
 	}
-	return l.Suspended.Looked.Add(demandEvery)
+	return l.Suspended.Checked.Add(demandEvery)
 }
 
 // checkDemand notes whether others wait longer for a suspended job than if it resumed.
@@ -118,7 +118,7 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 		late = end.Add(until.Sub(now))
 	}
 	_, found := c.queue.delaysOthers(l, end, late, now)
-	switch l.Suspended.Looked = now; {
+	switch l.Suspended.Checked = now; {
 	case !found:
 		l.Suspended.Since = time.Time{}
 	case l.Suspended.Since.IsZero():
@@ -209,7 +209,7 @@ func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil || j.Attempt.StartedAt.IsZero() {
 		return 0
 	}
-	return max(0, now.Sub(j.Attempt.StartedAt)-j.Rest(now))
+	return max(0, now.Sub(j.Attempt.StartedAt)-j.SuspendedFor(now))
 }
 
 // mayProlong refuses the owner a time limit of a running job that would delay others who are to get

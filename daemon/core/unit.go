@@ -260,7 +260,7 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 
 // launch starts the current attempt, after a sample of its GPUs if it needs one.
 func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
-	if !c.step.fresh() && c.needsSample(l) {
+	if !c.step.hasSample() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
 	} else {
 		c.start(l, now)

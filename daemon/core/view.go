@@ -92,7 +92,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 
 // show returns the view of a job, without its reasons.
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
-	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), GoesOnAt: c.queue.resumesAt(l), Uses: l.UsesNow()}
+	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), ResumesAt: c.queue.resumesAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
 		v.LiveTasks = c.jobs.Standing(l.ID)
 	}

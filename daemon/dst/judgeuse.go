@@ -55,7 +55,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 // computed since it was told so, and how much memory the samples before showed.
 func (w *World) forgetBusy() {
 	clear(w.tracked.uses.bytes)
-	told := func(a job.Allocation) bool { return a.Use.IdleTold > 0 }
+	told := func(a job.Allocation) bool { return a.Use.IdleWarned > 0 }
 	for id, on := range w.disk.jobs {
 		if on.Attempt != nil && slices.ContainsFunc(on.Attempt.GPUs, told) {
 			delete(w.tracked.uses.busy, attemptKey(id, on.Attempt.Number))

@@ -107,8 +107,8 @@ func (n CPUs) String() string {
 // MarshalText keeps the printed form in a stored Message.
 func (n CPUs) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// Wish is the GPUs that a request asks for, for messages.
-type Wish struct {
+// GPURequest is the GPUs that a request asks for, for messages.
+type GPURequest struct {
 	GPUs        GPUs
 	Type        string
 	From, Other []int // indexes: only these GPUs; not these
@@ -116,7 +116,7 @@ type Wish struct {
 }
 
 // String describes the GPUs, such as "4 GPUs of type a100 with 80G of memory".
-func (w Wish) String() string {
+func (w GPURequest) String() string {
 	text := w.GPUs.String() + " GPUs"
 	switch {
 	case w.GPUs == WholeGPU:

@@ -19,13 +19,13 @@ type GPUUse struct {
 	Metered  time.Duration `json:"metered,omitempty"`    // the time for which the energy is known
 	MilliJ   int64         `json:"milli_j,omitempty"`    // its share of the GPU's energy in that time, in millijoules
 
-	OverSince time.Time     `json:"over_since,omitzero"`  // when it exceeded its budget; zero: it is within
-	Over      time.Duration `json:"over,omitempty"`       // the observed time over budget since then
-	OverTold  time.Time     `json:"over_told,omitzero"`   // the last warning about it
-	OverGrace time.Duration `json:"over_grace,omitempty"` // the time until a stop, as warned; negative: no stop
-	Idle      time.Duration `json:"idle,omitempty"`       // how long it has not used the GPU, up to now without a break
-	IdleTold  time.Duration `json:"idle_told,omitempty"`  // Idle at the time of the warning; 0: no warning yet
-	IdleGrace time.Duration `json:"idle_grace,omitempty"` // the time until a stop, as warned; negative: no stop
+	OverSince  time.Time     `json:"over_since,omitzero"`  // when it exceeded its budget; zero: it is within
+	Over       time.Duration `json:"over,omitempty"`       // the observed time over budget since then
+	OverWarned time.Time     `json:"over_told,omitzero"`   // the last warning about it
+	OverGrace  time.Duration `json:"over_grace,omitempty"` // the time until a stop, as warned; negative: no stop
+	Idle       time.Duration `json:"idle,omitempty"`       // how long it has not used the GPU, up to now without a break
+	IdleWarned time.Duration `json:"idle_told,omitempty"`  // Idle at the time of the warning; 0: no warning yet
+	IdleGrace  time.Duration `json:"idle_grace,omitempty"` // the time until a stop, as warned; negative: no stop
 }
 
 // GPUNow is a job's use of one of its GPUs, with the values of the last sample.
@@ -118,7 +118,7 @@ func (v *JobView) Warnings() []Warning {
 				Code: WarningMemory, GPU: g.Index, Since: u.OverSince, Used: Size(u.UsedBytes), Promised: Size(g.Budget()),
 			})
 		}
-		if u.IdleTold > 0 {
+		if u.IdleWarned > 0 {
 			list = append(list, Warning{Code: WarningIdle, GPU: g.Index, Idle: Span(u.Idle)})
 		}
 	}

@@ -42,7 +42,7 @@ func TestWarnings(t *testing.T) {
 		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // within its budget again
 		{Allocation{GPU: contract.GPU{Milli: 500}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
 		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // the whole memory is its own
-		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleTold: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: Span(time.Hour)}},
+		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleWarned: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: Span(time.Hour)}},
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, Warning{}},
 	} {
 		v := JobView{Job: Job{Attempt: &Attempt{GPUs: []Allocation{c.gpu}}}, Uses: []GPUNow{c.use}}

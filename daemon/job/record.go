@@ -157,17 +157,17 @@ type Suspension struct {
 // IsSuspended reports whether the job is suspended.
 func (s *Suspension) IsSuspended() bool { return !s.SuspendedAt.IsZero() }
 
-// Rest returns the time for which the attempt has been suspended in all.
-func (s *Suspension) Rest(now time.Time) time.Duration {
+// SuspendedFor returns the time for which the attempt has been suspended in all.
+func (s *Suspension) SuspendedFor(now time.Time) time.Duration {
 	if s.SuspendedAt.IsZero() {
 		return s.Rested
 	}
 	return s.Rested + max(0, now.Sub(s.SuspendedAt))
 }
 
-// GoOn ends the suspension, if any.
-func (s *Suspension) GoOn(now time.Time) {
-	s.Rested = s.Rest(now)
+// Resume ends the suspension, if any.
+func (s *Suspension) Resume(now time.Time) {
+	s.Rested = s.SuspendedFor(now)
 	s.SuspendedAt, s.SuspendedBy = time.Time{}, ""
 	s.Endless, s.Over = false, false
 }

@@ -142,7 +142,7 @@ type JobView struct {
 	Reasons   []Reason
 	Start     ExpectedStart  // of a queued job
 	EndsAt    time.Time      // when a running job is expected to end; zero: unknown
-	GoesOnAt  time.Time      // when a suspended job resumes by itself; zero: never
+	ResumesAt time.Time      // when a suspended job resumes by itself; zero: never
 	Attempts  []Attempt      // if asked for: earlier attempts and the current one
 	MemKnown  int64          // the most memory of one GPU that earlier runs of its command took; 0: unknown
 	Uses      []GPUNow       // of a job that holds GPUs, as Attempt.GPUs, up to the last sample; nil: as on record

@@ -44,7 +44,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 			return job.Refuse("never/quota", wish(r), q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
-			return job.Refuse("never/quota-part", job.Wish{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota-part", job.GPURequest{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMem > 0 && r.MemBytes > q.MaxMem {
 			return job.Refuse("never/quota-mem", job.Size(r.MemBytes), q.label(), job.Size(q.MaxMem))
@@ -173,8 +173,8 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 }
 
 // wish returns what the request asks of GPUs, for a refusal.
-func wish(r *job.Request) job.Wish {
-	return job.Wish{
+func wish(r *job.Request) job.GPURequest {
+	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
 		Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes),
 	}

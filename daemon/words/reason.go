@@ -189,7 +189,7 @@ func value(name string, r job.Reason) string {
 	case "GPUs":
 		return job.FormatGPUs(int(n))
 	case "wish":
-		return job.Wish{GPUs: job.GPUs(n)}.String()
+		return job.GPURequest{GPUs: job.GPUs(n)}.String()
 	case "":
 		return strconv.FormatInt(n, 10)
 	}

@@ -145,7 +145,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: 64 * gib, Have: 0}, "needs 64G of host memory, 0B is free"},
 		{job.Reason{Code: job.ReasonQuotaMem, GPU: job.NoGPU, Detail: job.Say("detail/quota-left", job.Text("alice"), job.Size(5*gib), job.Size(18*gib)), Have: 5 * gib, Need: 9 * gib},
 			"quota: needs 9G of host memory, alice has 5G of 18G left"},
-		{job.Reason{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: job.Say("never/gpu-count", job.Wish{GPUs: 4000}, 3)},
+		{job.Reason{Code: job.ReasonTooMuch, GPU: job.NoGPU, Detail: job.Say("never/gpu-count", job.GPURequest{GPUs: 4000}, 3)},
 			"as things are it can never start: asks for 4 GPUs, this machine has 3 (see 'gpusched gpus')"},
 		{job.Reason{Code: job.ReasonQuotaCPUs, GPU: job.NoGPU, Detail: job.Say("detail/quota-left", job.Say("detail/group", "lab"), int64(1), int64(12)), Have: 1, Need: 2},
 			"quota: needs 2 CPUs, group lab has 1 of 12 left"},

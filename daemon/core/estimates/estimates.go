@@ -193,7 +193,7 @@ func (b *Book) ran(l *tracked.Job, now time.Time) time.Duration {
 	if l.Attempt == nil || l.Attempt.StartedAt.IsZero() {
 		return 0
 	}
-	return l.Served + max(0, now.Sub(l.Attempt.StartedAt)-l.Rest(now))
+	return l.Served + max(0, now.Sub(l.Attempt.StartedAt)-l.SuspendedFor(now))
 }
 
 func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {

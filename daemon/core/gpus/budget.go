@@ -15,7 +15,7 @@ const warnAgainAfter = time.Hour
 // counts only if it was warned before.
 func (p *gpuUse) bounded() bool {
 	j := p.l.Job
-	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverTold.IsZero())
+	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverWarned.IsZero())
 	return !p.over && runs && p.ref.Budget() > 0 && p.use.UsedBytes >= 0
 }
 
@@ -23,7 +23,7 @@ func (p *gpuUse) bounded() bool {
 // it is more than the tolerance, and ends when the job is within its budget.
 func (b *Book) countOver(p *gpuUse, now time.Time) {
 	u, w := p.use, &b.policy.Usage
-	over, anew := !u.OverSince.IsZero(), !u.OverTold.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
+	over, anew := !u.OverSince.IsZero(), !u.OverWarned.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
 	switch {
 	case w.Memory == site.Ignore || p.bounded() && u.UsedBytes <= p.ref.Budget():
 		u.OverSince, u.Over = time.Time{}, 0
@@ -34,8 +34,8 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 		}
 	case over || u.UsedBytes > p.ref.Budget()+w.Tolerance:
 		u.OverSince, u.Over = now, 0
-		if since := now.Sub(u.OverTold); anew || u.OverTold.IsZero() || since < 0 || since >= warnAgainAfter {
-			u.OverTold, u.OverGrace = now, w.Memory.Grace(w.MemoryGrace)
+		if since := now.Sub(u.OverWarned); anew || u.OverWarned.IsZero() || since < 0 || since >= warnAgainAfter {
+			u.OverWarned, u.OverGrace = now, w.Memory.Grace(w.MemoryGrace)
 			b.addFinding(NoticeFound{p.l, job.OverWarning(p.ref.Index, u.UsedBytes, p.ref.Budget(), u.OverGrace)})
 		}
 	}
@@ -100,7 +100,7 @@ func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	for i := range parts {
 		p := &parts[i]
 		u := p.use
-		if !p.bounded() || u.OverSince.IsZero() || u.OverTold.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
+		if !p.bounded() || u.OverSince.IsZero() || u.OverWarned.IsZero() || u.Over < b.policy.Usage.MemoryGrace {
 			continue
 		}
 		if over := u.UsedBytes - p.ref.Budget(); over > most {

@@ -54,7 +54,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 // The worst job is the one furthest over its own budget, whoever uses most.
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
-		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverTold: midday, Over: time.Minute}}
+		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverWarned: midday, Over: time.Minute}}
 		return gpuUse{l: &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}, ref: &job.Allocation{GPU: contract.GPU{Milli: 500, PromiseBytes: promise}}, use: use}
 	}
 	b := &Book{inventory: inventory{policy: &site.Policy{Usage: site.UsagePolicy{Memory: site.WarnAndStop, MemoryGrace: time.Minute}}}}

@@ -194,18 +194,18 @@ func (d *device) load() int {
 func (b *Book) countIdle(p *gpuUse) {
 	u, w := p.use, &b.policy.Usage
 	if u.Computing || p.l.IsSuspended() {
-		if u.IdleTold != 0 { // otherwise a restart would find it still idle, and warned
+		if u.IdleWarned != 0 { // otherwise a restart would find it still idle, and warned
 			b.addFinding(UseFound{p.l})
 		}
-		u.Idle, u.IdleTold = 0, 0
+		u.Idle, u.IdleWarned = 0, 0
 		return
 	}
 	u.Idle += p.span
 	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
-		u.IdleTold = 0 // as if it had not been warned
+		u.IdleWarned = 0 // as if it had not been warned
 	}
-	if w.Idle != site.Ignore && u.IdleTold == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
-		u.IdleTold, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
+	if w.Idle != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
+		u.IdleWarned, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
 		b.addFinding(NoticeFound{p.l, job.IdleWarning(p.l.ID, p.ref.Index, u.Idle, u.IdleGrace)})
 	}
 }
@@ -234,7 +234,7 @@ func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, 
 	for i := range uses {
 		at, u := b.Position(&l.Attempt.GPUs[i]), &uses[i]
 		if at < 0 || !b.devices[at].use.watched.Equal(now) ||
-			u.IdleTold == 0 || u.Idle < u.IdleTold+b.policy.Usage.IdleGrace {
+			u.IdleWarned == 0 || u.Idle < u.IdleWarned+b.policy.Usage.IdleGrace {
 			return 0, -1
 		}
 		if i == 0 || u.Idle < idle {

@@ -29,9 +29,9 @@ type Places struct {
 }
 
 type waitingStart struct {
-	Of     *tracked.Job
-	by     *Starter
-	Looked time.Time // the time of the sample that the start relies on; zero: none
+	Of        *tracked.Job
+	by        *Starter
+	SampledAt time.Time // the time of the sample that the start relies on; zero: none
 }
 
 type BegunStart struct {
@@ -184,7 +184,7 @@ func (b *Places) Deadlines(of func(time.Time)) {
 // Shift moves its times with a clock that was set.
 func (b *Places) Shift(by time.Duration, now time.Time) {
 	for i := range b.waiting {
-		job.Shift(by, now, &b.waiting[i].Looked)
+		job.Shift(by, now, &b.waiting[i].SampledAt)
 	}
 	for _, s := range b.begun {
 		job.Shift(by, now, &s.Since)

@@ -46,8 +46,8 @@ type Job struct {
 
 // Demand is other jobs' interest in a suspended job's resources. A restart looks for it anew.
 type Demand struct {
-	Since  time.Time // since when a job waits longer than if this one resumed; zero: none does
-	Looked time.Time // when that was last checked; zero: never
+	Since   time.Time // since when a job waits longer than if this one resumed; zero: none does
+	Checked time.Time // when that was last checked; zero: never
 }
 
 // Accounts returns all accounts that a job counts for.
@@ -144,7 +144,7 @@ func RanFor(j *job.Job, now time.Time) time.Duration {
 	if j.Attempt == nil {
 		return 0
 	}
-	return max(0, now.Sub(j.Attempt.PlacedAt)-j.Rest(now))
+	return max(0, now.Sub(j.Attempt.PlacedAt)-j.SuspendedFor(now))
 }
 
 // Unsampled is the use of a GPU that no sample has shown since the attempt, or the daemon, began.

@@ -94,12 +94,12 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 			return job.Refuse("conflict/no-suspend", v.Called(), v.State)
 		}
 		v.SuspendedAt, v.SuspendedBy = b.Now, who.User
-		v.GoesOnAt = b.Now.Add(time.Hour)
+		v.ResumesAt = b.Now.Add(time.Hour)
 	case job.CommandResume:
 		if !v.IsSuspended() {
 			return job.Refuse("conflict/not-suspended", v.Called())
 		}
-		v.Suspension, v.GoesOnAt = job.Suspension{Rested: time.Minute}, time.Time{}
+		v.Suspension, v.ResumesAt = job.Suspension{Rested: time.Minute}, time.Time{}
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
 		return b.waiting(v, who, c)
 	}
