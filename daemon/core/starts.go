@@ -108,7 +108,7 @@ func (c *state) slowMessage(p *starts.Starter) string {
 	for _, s := range c.starts.SlowOf(p) {
 		names, why = append(names, c.jobs.Called(s.Of.ID)), cmp.Or(why, s.Why)
 	}
-	text := "jobs " + strings.Join(names, ", ") + " of this user take long to start; no other begins before one of them is over"
+	text := "jobs " + strings.Join(names, ", ") + " of this user take long to start; no other starts until one of these has started or failed"
 	if why != "" {
 		text += " (" + why + ")"
 	}

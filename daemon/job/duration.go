@@ -19,7 +19,7 @@ var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
 // part has a sign; the result is above 0 and at most MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n > 0 && n < 60 {
-		return 0, fmt.Errorf("%[1]s is %[1]s seconds; write %[1]ss or %[1]sm", s)
+		return 0, fmt.Errorf("%[1]s has no unit; write %[1]ss or %[1]sm", s)
 	}
 	d, ok := parseClock(s)
 	if !ok {

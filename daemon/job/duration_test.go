@@ -30,7 +30,7 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"1", "10", "59", "010"} { // other tools read these as minutes
-		want := text + " is " + text + " seconds; write " + text + "s or " + text + "m"
+		want := text + " has no unit; write " + text + "s or " + text + "m"
 		if got, err := ParseDuration(text); got != 0 || err == nil || err.Error() != want {
 			t.Errorf("%q: %s, %v", text, got, err)
 		}

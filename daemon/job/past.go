@@ -83,7 +83,7 @@ func ParseCursor(s string) (c Cursor, err error) {
 		c.ID, err = ParseID(id)
 	}
 	if err != nil || c.ID < 1 {
-		return Cursor{}, fmt.Errorf("%q is not from an answer about ended jobs", s)
+		return Cursor{}, fmt.Errorf("%q is not a cursor: use the one of an answer about ended jobs", s)
 	}
 	return c, nil
 }

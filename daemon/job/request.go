@@ -164,7 +164,7 @@ type Label struct {
 }
 
 // ErrNoPayload says that a job's private part can never be read again.
-var ErrNoPayload = errors.New("what the job runs can't be read from the state file any more")
+var ErrNoPayload = errors.New("the job's command can no longer be read from the state file")
 
 // Payload is the private part of a job: only its owner and administrators may read it. It travels
 // from the submitter to the store and from there to the launcher, byte for byte, and is never kept

@@ -61,7 +61,7 @@ func ParseTasks(s string) (list []int, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		r, ok := parseRange(part)
 		if !ok || r.Last > MaxTaskIndex {
-			return nil, fmt.Errorf("%q is no list of tasks", s)
+			return nil, fmt.Errorf("%q is not a list of tasks", s)
 		}
 		for i := range r.size() {
 			list = append(list, r.First+i*r.Step)

@@ -57,7 +57,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text) + "s")
 	if err != nil {
-		return errors.New("a length of time is a number of seconds") // the text may be megabytes
+		return errors.New("a duration must be a number of seconds") // the text may be megabytes
 	}
 	*s = Span(d)
 	return nil
