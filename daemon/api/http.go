@@ -16,7 +16,10 @@ import (
 // maxHeader bounds the bytes of an answer's head.
 const maxHeader = 64 << 10
 
-var errTooLong = errors.New("the answer is too long")
+var (
+	errTooLong  = errors.New("the answer is too long")
+	errLongHead = errors.New("a header of more than 64 KiB")
+)
 
 // send makes a request over a connection of its own, and returns its answer, which is to be closed. Until then the end
 // of ctx ends what waits for it. There is no http.Transport in between, whose goroutines take longer than a short
@@ -56,6 +59,9 @@ func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 	_ = r.Write(conn)
 	limited := &io.LimitedReader{R: conn, N: maxHeader}
 	resp, err := http.ReadResponse(bufio.NewReader(limited), r)
+	if err != nil && limited.N == 0 {
+		err = errLongHead
+	}
 	limited.N = math.MaxInt64
 	return resp, err
 }

@@ -81,6 +81,9 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != CodeUnreachable || n.Load() != 1 {
 			t.Errorf("%s: %v after %d connections", name, err, n.Load())
 		}
+		if strings.HasSuffix(name, "without end") != strings.Contains(fmt.Sprint(err), errLongHead.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
