@@ -68,7 +68,6 @@ var wideTypes = map[string][]string{
 		"daemon.Daemon",
 	},
 	"it has a method for each route, or for each thing that is kept or asked": {
-		"daemon/server.Server",
 		"daemon/store.Store",
 		"units/systemd.Manager",
 	},

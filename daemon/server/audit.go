@@ -60,7 +60,7 @@ func (s *Server) Audit(d AuditEvent) {
 	}
 	level := slog.LevelInfo
 	if d.Outcome == Refused {
-		if level = slog.LevelWarn; !s.lines.allow(s.person(d.UID)) {
+		if level = slog.LevelWarn; !s.lines.allow(s.accounts.person(d.UID)) {
 			return
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Server) update(r *request) (any, error) {
 // jobCommand carries out a command about the job {id}, and answers with the job
 // as it is then.
 func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
-	t, err := s.targetInPath(r)
+	t, err := s.jobs.targetInPath(r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	if err := s.backend(r.Context()).Do(r.Context(), r.who, c); err != nil {
 		return nil, err
 	}
-	v, err := s.jobInPath(r, job.Query{Reasons: true})
+	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true})
 	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, err
 }
 

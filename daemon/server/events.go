@@ -36,15 +36,15 @@ func (s *Server) events(r *request) (any, error) {
 	if f.on = in.Follow; !f.on {
 		return f, nil
 	}
-	if !s.polls.enter(r.person) {
-		return nil, s.later(r, time.Second, errTooMany("waits"))
+	if !s.limits.waits.enter(r.person) {
+		return nil, later(r, time.Second, errTooMany("waits"))
 	}
-	if !s.follows.enter(r.person) {
-		s.polls.leave(r.person)
-		return nil, s.later(r, time.Second, errTooMany("followed events"))
+	if !s.limits.followers.enter(r.person) {
+		s.limits.waits.leave(r.person)
+		return nil, later(r, time.Second, errTooMany("followed events"))
 	}
 	r.over() // who follows holds up no other request
-	r.leave = append(r.leave, func() { s.follows.leave(r.person); s.polls.leave(r.person) })
+	r.leave = append(r.leave, func() { s.limits.followers.leave(r.person); s.limits.waits.leave(r.person) })
 	return f, nil
 }
 
@@ -74,7 +74,7 @@ func (f following) send(w http.ResponseWriter, out *counter) {
 			return
 		}
 		f.after = got.Last
-		lines := each(got.List, f.s.renderEvent)
+		lines := each(got.List, f.s.accounts.renderEvent)
 		if got.Gap {
 			lines = []api.Event{f.position(job.EventGap)}
 		} else if len(lines) == 0 {
@@ -108,13 +108,13 @@ func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event)
 // position is a line that says up to which number the client has everything, or from
 // which on it can have everything again.
 func (f following) position(kind job.EventKind) api.Event {
-	return f.s.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
+	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 
 // renderEvent puts an event, which everybody may see, in words.
-func (s *Server) renderEvent(e job.Event) api.Event {
+func (a *accounts) renderEvent(e job.Event) api.Event {
 	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory hung at the submission
-		e.User = s.knownName(*e.UID)
+		e.User = a.knownName(*e.UID)
 	}
 	e.At, e.Sentence = e.At.UTC(), words.Event(&e)
 	if e.Result != nil {

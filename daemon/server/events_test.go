@@ -127,8 +127,8 @@ func TestFollowing(t *testing.T) {
 	if got := other() + ", " + other() + ", " + other(); got != "position 1, job-started 2, settings 3" {
 		t.Error(got)
 	}
-	if s.follows.count() != 2 || s.polls.count() != 2 || s.atOnce.Keys() != 0 {
-		t.Errorf("%d follow, %d wait, turns of %d", s.follows.count(), s.polls.count(), s.atOnce.Keys())
+	if s.limits.followers.count() != 2 || s.limits.waits.count() != 2 || s.limits.requests.Keys() != 0 {
+		t.Errorf("%d follow, %d wait, turns of %d", s.limits.followers.count(), s.limits.waits.count(), s.limits.requests.Keys())
 	}
 	if err := stop(); err != nil {
 		t.Errorf("Serve returned %v", err)
@@ -136,25 +136,25 @@ func TestFollowing(t *testing.T) {
 	if got := next(); got != io.EOF.Error() {
 		t.Error(got)
 	}
-	waitUntil(t, func() bool { return s.follows.count() == 0 && s.polls.count() == 0 })
+	waitUntil(t, func() bool { return s.limits.followers.count() == 0 && s.limits.waits.count() == 0 })
 }
 
 func TestFollowersAreBounded(t *testing.T) {
 	s := testServer(announced(1), nil)
 	for range maxUserFollowers {
-		s.follows.enter(bob.uid)
+		s.limits.followers.enter(bob.uid)
 	}
 	w := reply(s, bob, "GET", "/v1/events?follow=1", "")
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get(retryAfter) == "" || s.polls.count() != 0 {
-		t.Errorf("%d %s, %d wait", w.Code, w.Body, s.polls.count())
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get(retryAfter) == "" || s.limits.waits.count() != 0 {
+		t.Errorf("%d %s, %d wait", w.Code, w.Body, s.limits.waits.count())
 	}
 	if status, _ := ask(s, bob, "GET", "/v1/events", ""); status != http.StatusOK {
 		t.Errorf("what there is: %d", status)
 	}
-	for s.follows.enter(s.follows.count() + 5000) {
+	for s.limits.followers.enter(s.limits.followers.count() + 5000) {
 	}
-	if w := reply(s, alice, "GET", "/v1/events?follow=1", ""); w.Code != http.StatusServiceUnavailable || s.follows.count() != maxFollowers {
-		t.Errorf("one of all too many: %d, %d follow", w.Code, s.follows.count())
+	if w := reply(s, alice, "GET", "/v1/events?follow=1", ""); w.Code != http.StatusServiceUnavailable || s.limits.followers.count() != maxFollowers {
+		t.Errorf("one of all too many: %d, %d follow", w.Code, s.limits.followers.count())
 	}
 }
 
@@ -204,7 +204,7 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 			t.Error(got)
 		}
 		<-done
-		if s.follows.count() != 0 {
+		if s.limits.followers.count() != 0 {
 			t.Error("its place is not given back")
 		}
 	})

@@ -16,14 +16,11 @@ func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.person != exempt {
-		pace := rateOf(s.opt.Config().Limits)
-		s.rates.charge(r.person, pace, e.Took.Seconds()*pace.rate/trialPart)
-	}
-	return s.renderExplained(&e), nil
+	s.limits.charge(r.person, e.Took.Seconds()*float64(s.opt.Config().Limits.Requests)/trialPart)
+	return renderExplained(&e), nil
 }
 
-func (s *Server) renderExplained(e *job.Explained) *api.Queue {
+func renderExplained(e *job.Explained) *api.Queue {
 	out := &api.Queue{Ahead: []api.Ahead{}, Omitted: e.More, Tried: e.Tried}
 	for _, a := range e.Ahead {
 		sentence := words.Ahead(&a)

@@ -18,7 +18,7 @@ func (s *Server) gpus(r *request) (any, error) {
 		return nil, err
 	}
 	reply := api.GPUsReply{
-		Schema: api.Schema, GPUSource: v.GPUSource, GPUs: s.renderGPUs(v.GPUs, r.who), Links: v.Links,
+		Schema: api.Schema, GPUSource: v.GPUSource, GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Links: v.Links,
 		Reservations: renderReservations(v.Reservations),
 	}
 	reply.SampledAt = v.SampledAt.UTC()
@@ -72,7 +72,7 @@ func reasonProblem() string {
 // renderGPUs makes the GPUs fit for one reader, who sees the names of processes
 // only where they are the reader's own or the reader is an admin: names of programs
 // say what a user is working on (invariant 3).
-func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
+func (a *accounts) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
 		out[i].GPU, out[i].StateDetail, out[i].StateWhy = g.GPU, words.Say(g.StateDetail), g.StateDetail
@@ -84,9 +84,9 @@ func (s *Server) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 		for n := range out[i].Processes {
 			p := &out[i].Processes[n]
 			if p.UID >= 0 {
-				p.User = s.nameOfProcess(p.UID)
+				p.User = a.nameOfProcess(p.UID)
 			}
-			person, certain := s.opt.Person(p.UID)
+			person, certain := a.opt.Person(p.UID)
 			if !who.Admin && p.UID != who.UID && (person != who.UID || !certain) {
 				p.Comm = ""
 			}

@@ -20,7 +20,7 @@ func (s *Server) history(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave, err := s.reportTurn(r)
+	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 		}
 	}
 	if in.IDs != "" {
-		if q.IDs, err = s.parseNames(r.Context(), in.IDs); err != nil {
+		if q.IDs, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
 			return q, err
 		}
 	}

@@ -18,7 +18,7 @@ func (s *Server) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.turn(r, &s.listings, maxListings); err != nil {
+	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
 	}
 	switch asked.Form {
@@ -33,7 +33,7 @@ func (s *Server) list(r *request) (any, error) {
 		return nil, err
 	}
 	out := listing{
-		ListReply: api.ListReply{GPUs: s.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained)},
+		ListReply: api.ListReply{GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained)},
 		jobs:      v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
 	}
 	if asked.Recent {
@@ -81,7 +81,7 @@ func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err erro
 		return q, err
 	}
 	if in.IDs != "" {
-		if q.IDs, err = s.parseNames(r.Context(), in.IDs); err != nil {
+		if q.IDs, err = s.jobs.parseNames(r.Context(), in.IDs); err != nil {
 			return q, err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Server) recent(r *request) (*api.Recent, error) {
 // show answers with all of one job, the private part for those who may
 // (invariant 3).
 func (s *Server) show(r *request) (any, error) {
-	v, err := s.jobInPath(r, job.Query{Reasons: true, Attempts: true})
+	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
 		return nil, err
 	}
@@ -129,15 +129,15 @@ func (s *Server) show(r *request) (any, error) {
 		reply.Printed = s.opt.Printed != nil && s.opt.Printed(r.Context()) == nil
 	}
 	if asked.Results && reply.Job.Array != nil {
-		if err := s.turn(r, &s.listings, maxListings); err != nil {
+		if err := s.limits.takeListingSlot(r); err != nil {
 			return nil, err
 		}
-		if reply.Results, err = s.results(r.Context(), &v); err != nil {
+		if reply.Results, err = s.jobs.results(r.Context(), &v); err != nil {
 			return nil, err
 		}
 	}
 	if asked.Why && v.State == job.Queued {
-		if err := s.turn(r, &s.listings, maxListings); err != nil {
+		if err := s.limits.takeListingSlot(r); err != nil {
 			return nil, err
 		}
 		if reply.Queue, err = s.explained(r, &v); err != nil {
@@ -147,7 +147,7 @@ func (s *Server) show(r *request) (any, error) {
 	if r.who.MayControl(&v.Job) {
 		r.asAdmin = !r.who.Is(v.Owner)
 		reply.Messages = renderMessages(v.Notified)
-		reply.Job.Private, err = s.private(r.Context(), v)
+		reply.Job.Private, err = s.jobs.private(r.Context(), v)
 	}
 	return reply, err
 }
@@ -161,16 +161,16 @@ func (s *Server) wait(r *request) (any, error) {
 	if n := r.query.(*api.WaitQuery).Seconds; n != nil {
 		limit = time.Duration(*n) * time.Second
 	}
-	if !s.polls.enter(r.person) {
+	if !s.limits.waits.enter(r.person) {
 		// The connection's place goes to a request that does not wait.
-		return nil, s.later(r, time.Second, errTooMany("waits"))
+		return nil, later(r, time.Second, errTooMany("waits"))
 	}
 	r.over() // a wait holds up no other request
-	defer s.polls.leave(r.person)
+	defer s.limits.waits.leave(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
 	defer context.AfterFunc(s.closing, cancel)()
-	v, err := s.waitFor(ctx, r.PathValue("id"))
+	v, err := s.jobs.waitFor(ctx, r.PathValue("id"))
 	switch {
 	case err == nil:
 		return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, nil

@@ -42,7 +42,7 @@ func (s *Server) many(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.turn(r, &s.listings, maxListings); err != nil { // the answer is as long
+	if err := s.limits.takeListingSlot(r); err != nil { // the answer is as long
 		return nil, err
 	}
 	m := &manyReply{s: s, r: r, brief: in.Brief, names: s.namer()}
@@ -84,7 +84,7 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	if err := m.mayLookUp(name); err != nil {
 		return err
 	}
-	t, err := m.s.target(ctx, name)
+	t, err := m.s.jobs.target(ctx, name)
 	if err == nil && t.id == 0 && c.Kind != job.CommandCancel {
 		err = notYet(*t.task, c.Kind)
 	}
@@ -112,9 +112,7 @@ func (m *manyReply) mayLookUp(name string) error {
 	if m.tasks++; m.tasks > maxManyTasks {
 		return usagef("one request names at most %d tasks: name their array, or fewer of them", maxManyTasks)
 	}
-	if m.r.person != exempt {
-		m.s.rates.charge(m.r.person, rateOf(m.s.opt.Config().Limits), 1.0/tasksForOne)
-	}
+	m.s.limits.charge(m.r.person, 1.0/tasksForOne)
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (s *Server) metrics(r *request) (any, error) {
 	if !slices.Contains(metrics.Formats(), format) {
 		return nil, usagef("there is no format %q of metrics: use one of %v", format, metrics.Formats())
 	}
-	if err := s.turn(r, &s.listings, maxListings); err != nil {
+	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), measureTime)

@@ -26,7 +26,7 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 		r.Foreign = slices.Clone(r.Foreign)
 		for k := range r.Foreign {
 			if f := &r.Foreign[k]; f.UID >= 0 {
-				f.User = n.s.nameOfProcess(f.UID)
+				f.User = n.s.accounts.nameOfProcess(f.UID)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (n *namer) name(uid int) string {
 	}
 	name, known := n.names[uid]
 	if !known {
-		name = n.s.knownName(uid)
+		name = n.s.accounts.knownName(uid)
 		n.names[uid] = name
 	}
 	return name

@@ -7,19 +7,19 @@ import (
 )
 
 // owns reports whether the scheduler is the peer's own.
-func (s *Server) owns(p peer) bool { return s.opt.Own != nil && p.uid == s.opt.Own.UID }
+func (a *accounts) owns(p peer) bool { return a.opt.Own != nil && p.uid == a.opt.Own.UID }
 
 // serves refuses everybody but root and the user whose own scheduler it is.
-func (s *Server) serves(p peer) error {
-	if s.opt.Own == nil || s.owns(p) || p.uid == 0 {
+func (a *accounts) serves(p peer) error {
+	if a.opt.Own == nil || a.owns(p) || p.uid == 0 {
 		return nil
 	}
-	return s.notServed("it answers nobody else")
+	return a.notServed("it answers nobody else")
 }
 
-func (s *Server) notServed(what string) error {
+func (a *accounts) notServed(what string) error {
 	return &api.Error{
-		Code: api.CodeForbidden, Message: "this is " + s.opt.Own.User + "'s own scheduler (gpuschedd --user): " + what,
+		Code: api.CodeForbidden, Message: "this is " + a.opt.Own.User + "'s own scheduler (gpuschedd --user): " + what,
 		Hint: "'gpusched' without --user asks the scheduler of the machine; 'systemctl --user start gpusched' starts one of your own",
 	}
 }

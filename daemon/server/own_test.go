@@ -28,7 +28,7 @@ func TestOwnScheduler(t *testing.T) {
 			}
 		}
 	}
-	if !s.actor(alice).Admin || !s.actor(root).Admin || s.actor(bob).Admin {
+	if !s.accounts.actor(alice).Admin || !s.accounts.actor(root).Admin || s.accounts.actor(bob).Admin {
 		t.Error("alice and root, and nobody else, are administrators")
 	}
 	if status, body := ask(s, root, "POST", "/v1/jobs", "{}"); status != http.StatusForbidden || !strings.Contains(body, "submitted by nobody else") {

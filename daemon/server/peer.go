@@ -1,14 +1,12 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 	"unsafe"
@@ -26,50 +24,8 @@ type peer struct {
 	seen          time.Duration // when it was there, since the boot
 }
 
-// actor names the peer and says whether it is an admin (invariant 2).
-func (s *Server) actor(p peer) job.Actor {
-	a := job.Actor{UID: p.uid, GID: p.gid, User: s.userName(p.uid), Admin: p.uid == 0 || s.owns(p) || s.administers(p)}
-	a.Person = job.Account{UID: a.UID, User: a.User}
-	if person := s.person(p.uid); person != p.uid {
-		a.Person = job.Account{UID: person, User: s.userName(person)}
-	}
-	return a
-}
-
-// person returns the uid that a uid's limits are counted by, as far as that is known.
-func (s *Server) person(uid int) int {
-	person, _ := s.opt.Person(uid)
-	return person
-}
-
-// administers reports whether the peer has the administrators' group and its account
-// is still in it: a process keeps the groups that it was given at the login.
-func (s *Server) administers(p peer) bool {
-	gid, ok := s.opt.GroupID(s.opt.Config().Daemon.AdminGroup)
-	return ok && p.has(gid) && s.opt.Holds(p.uid, gid)
-}
-
 // has reports whether the kernel says that the peer has a group.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
-
-// member reports whether the host knows that the peer's person is in a group.
-func (s *Server) member(p peer, gid int) bool {
-	in, known := s.opt.Member(s.person(p.uid), gid)
-	return in && known
-}
-
-// quotaGroups names the groups with a quota that the peer, or whoever it belongs to,
-// is in, sorted. A process can be without groups that its user is in.
-func (s *Server) quotaGroups(p peer) []string {
-	var in []string
-	for _, name := range s.opt.Config().QuotaGroups() {
-		if gid, ok := s.opt.GroupID(name); ok && (p.has(gid) || s.member(p, gid)) {
-			in = append(in, name)
-		}
-	}
-	slices.Sort(in)
-	return slices.Compact(in)
-}
 
 // gids are all groups of the peer, ascending.
 func (p peer) gids() job.GIDs {
@@ -181,17 +137,3 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	}
 	return ctx
 }
-
-// userName returns the account's name, its number where it has none.
-func (s *Server) userName(uid int) string { return cmp.Or(s.opt.UserName(uid), strconv.Itoa(uid)) }
-
-// nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
-func (s *Server) nameOfProcess(uid int) string {
-	if person := s.person(uid); person != uid {
-		return fmt.Sprintf("%s (uid %d)", s.knownName(person), uid)
-	}
-	return s.knownName(uid)
-}
-
-// knownName is userName, as far as it is known without waiting.
-func (s *Server) knownName(uid int) string { return cmp.Or(s.opt.KnownName(uid), strconv.Itoa(uid)) }

@@ -15,7 +15,7 @@ const defaultHorizon = 24 * time.Hour
 // plan answers with what becomes of each GPU.
 func (s *Server) plan(r *request) (any, error) {
 	horizon := cmp.Or(time.Duration(r.query.(*api.PlanQuery).Seconds)*time.Second, defaultHorizon)
-	if err := s.turn(r, &s.listings, maxListings); err != nil {
+	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
 	}
 	c, err := s.backend(r.Context()).Course(r.Context())

@@ -15,15 +15,15 @@ import (
 // private reads the private part of a job. The caller has checked the right
 // (invariant 3). A task's is that of its array with its own parameters. Nil is one
 // that can't be read any more: everything else of the job is shown all the same.
-func (s *Server) private(ctx context.Context, v job.JobView) (*api.Private, error) {
-	y, err := s.backend(ctx).Payload(ctx, v.PayloadID())
+func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, error) {
+	y, err := f.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	array, err := s.arrayOf(ctx, v)
+	array, err := f.arrayOf(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func shownLog(v job.JobView, y job.Payload) contract.Log {
 }
 
 // arrayOf returns what an array, or a task's array, is; nil for any other job.
-func (s *Server) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error) {
+func (f *jobFinder) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error) {
 	if v.Task == nil || v.Request.Array != nil {
 		return v.Request.Array, nil
 	}
-	whole, err := s.jobByID(ctx, v.Task.Array, job.Query{})
+	whole, err := f.jobByID(ctx, v.Task.Array, job.Query{})
 	return whole.Request.Array, err
 }
 

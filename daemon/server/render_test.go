@@ -99,7 +99,7 @@ func task0(v job.JobView) []job.Allocation { return v.Job.Attempt.GPUs }
 func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	var v job.GPUView
 	fill(reflect.ValueOf(&v).Elem())
-	g := testServer(queue(), nil).renderGPUs([]job.GPUView{v}, job.Actor{Admin: true})[0]
+	g := testServer(queue(), nil).accounts.renderGPUs([]job.GPUView{v}, job.Actor{Admin: true})[0]
 	g.Host, g.Engine = "a", "b" // the command line fills them in
 	for _, part := range []any{g, g.Processes[0], g.Shares[0]} {
 		if got := zeroFields(part); got != nil {

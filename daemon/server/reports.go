@@ -22,18 +22,18 @@ const (
 // reportTurn waits for a turn at what reads much of the state file: the user's own first,
 // so that one who asks for many keeps no place that others need. The place among all is left
 // when the answer is made: who reads it slowly holds up nobody.
-func (s *Server) reportTurn(r *request) (leave func(), err error) {
+func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	if !r.reports {
-		if err := s.turn(r, &s.reports, maxReports); err != nil {
+		if err := l.takeSlot(r, &l.reports, maxReports); err != nil {
 			return nil, err
 		}
 		r.reports = true
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()
-	leave, err = s.allReports.Enter(ctx, struct{}{}, maxReportsEver)
+	leave, err = l.allReports.Enter(ctx, struct{}{}, maxReportsEver)
 	if err != nil {
-		return nil, s.later(r, time.Second, errTooMany("reports"))
+		return nil, later(r, time.Second, errTooMany("reports"))
 	}
 	return leave, nil
 }
@@ -80,7 +80,7 @@ func (s *Server) report(r *request) (any, error) {
 
 // count has the books count the runs, in the user's turn and in the time that there is.
 func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
-	leave, err := s.reportTurn(r)
+	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *Server) reservations(r *request) (any, error) {
 // reserve keeps GPUs for some users over a time.
 func (s *Server) reserve(r *request) (any, error) {
 	in := r.body.(*api.ReserveRequest)
-	res, err := s.reservation(r.person, *in, time.Now())
+	res, err := s.accounts.reservation(r.person, *in, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 }
 
 // reservation converts the wire form, and reports all that is wrong with it.
-func (s *Server) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
+func (a *accounts) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
 	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
 	if in.From.IsZero() {
 		out.From = moment(now.Truncate(time.Second))
@@ -90,7 +90,7 @@ func (s *Server) reservation(asker int, in api.ReserveRequest, now time.Time) (j
 	if len(in.Users)+len(in.Groups) > maxReservedFor {
 		p = append(p, job.Text("a reservation is for at most "+strconv.Itoa(maxReservedFor)+" users and groups"))
 	} else {
-		s.reservedFor(asker, &out, in, &p)
+		a.reservedFor(asker, &out, in, &p)
 	}
 	if !fitsComment(in.Reason) {
 		p = append(p, job.Text(reasonProblem()))
@@ -99,9 +99,9 @@ func (s *Server) reservation(asker int, in api.ReserveRequest, now time.Time) (j
 }
 
 // reservedFor fills in the users and groups.
-func (s *Server) reservedFor(asker int, out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
+func (a *accounts) reservedFor(asker int, out *job.Reservation, in api.ReserveRequest, p *job.Problems) {
 	for _, name := range in.Users {
-		uid, err := s.parseUser(asker, name)
+		uid, err := a.parseUser(asker, name)
 		if refusal := (*job.Refusal)(nil); errors.As(err, &refusal) {
 			*p = append(*p, refusal.Message)
 			continue
@@ -110,10 +110,10 @@ func (s *Server) reservedFor(asker int, out *job.Reservation, in api.ReserveRequ
 			*p = append(*p, job.Text("no account named "+strconv.Quote(name)+" on this machine"))
 			continue
 		}
-		out.Users = append(out.Users, job.Account{UID: *uid, User: s.userName(*uid)})
+		out.Users = append(out.Users, job.Account{UID: *uid, User: a.userName(*uid)})
 	}
 	for _, name := range in.Groups {
-		gid, ok := s.opt.GroupID(name)
+		gid, ok := a.opt.GroupID(name)
 		if !ok {
 			*p = append(*p, job.Text("no group named "+strconv.Quote(name)+" on this machine"))
 			continue

@@ -13,12 +13,12 @@ import (
 
 // results says what became of the tasks of an array. A task that goes on meanwhile is
 // taken for what it came to last.
-func (s *Server) results(ctx context.Context, array *job.JobView) (*api.Results, error) {
-	live, err := s.backend(ctx).Query(ctx, job.Query{Array: array.ID})
+func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Results, error) {
+	live, err := f.backend(ctx).Query(ctx, job.Query{Array: array.ID})
 	if err != nil {
 		return nil, err
 	}
-	past, err := s.backend(ctx).Results(ctx, array.ID)
+	past, err := f.backend(ctx).Results(ctx, array.ID)
 	if err != nil {
 		return nil, err
 	}

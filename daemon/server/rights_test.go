@@ -181,11 +181,11 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.opt.GroupID = func(string) (int, bool) { return 0, false }
 	for _, p := range []peer{operator, primary, {uid: 1005, gid: 0, groups: []uint32{0}}} {
-		if s.actor(p).Admin {
+		if s.accounts.actor(p).Admin {
 			t.Errorf("%+v is an admin", p)
 		}
 	}
-	if !s.actor(root).Admin {
+	if !s.accounts.actor(root).Admin {
 		t.Error("root is no admin")
 	}
 }
@@ -197,11 +197,11 @@ func TestAnAdministratorIsOneToday(t *testing.T) {
 	for name, in := range map[string]bool{"a member": true, "no member more": false} {
 		s.opt.Holds = func(_, gid int) bool { return in && gid == adminGID }
 		for _, p := range []peer{operator, primary} {
-			if got := s.actor(p).Admin; got != in {
+			if got := s.accounts.actor(p).Admin; got != in {
 				t.Errorf("%s, %+v: an admin: %t", name, p, got)
 			}
 		}
-		if s.actor(alice).Admin || !s.actor(root).Admin {
+		if s.accounts.actor(alice).Admin || !s.accounts.actor(root).Admin {
 			t.Errorf("%s: alice is an admin or root is none", name)
 		}
 	}

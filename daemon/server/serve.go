@@ -23,7 +23,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, nobody, err)
 		return
 	}
-	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.actor(p)}
+	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.accounts.actor(p)}
 	r.person, r.certain = s.opt.Person(p.uid) // after its name was asked for
 	defer r.over()
 	reply, err := s.answer(rt, r)
@@ -37,25 +37,25 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	}
 	if l, long := reply.(streamed); long {
 		out := counter{to: w}
-		defer func() { s.charge(r.person, out.n) }() // also for one who cuts it off
+		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // also for one who cuts it off
 		l.send(w, &out)
 		return
 	}
 	if t, plain := reply.(text); plain {
-		s.charge(r.person, t.send(w))
+		s.limits.chargeAnswer(r.person, t.send(w))
 		return
 	}
-	s.charge(r.person, writeJSON(w, http.StatusOK, reply))
+	s.limits.chargeAnswer(r.person, writeJSON(w, http.StatusOK, reply))
 }
 
 func (s *Server) answer(rt route, r *request) (any, error) {
-	if err := s.serves(r.peer); err != nil {
+	if err := s.accounts.serves(r.peer); err != nil {
 		return nil, err
 	}
-	if err := s.throttle(r); err != nil {
+	if err := s.limits.throttle(r); err != nil {
 		return nil, err
 	}
-	if err := s.turn(r, &s.atOnce, s.opt.Config().Limits.AtOnce); err != nil {
+	if err := s.limits.takeSlot(r, &s.limits.requests, s.opt.Config().Limits.AtOnce); err != nil {
 		return nil, err
 	}
 	if err := expectBody(r.w, r.Request); err != nil {
@@ -117,11 +117,11 @@ func (s *Server) admit(rt route, r *request) error {
 }
 
 func (s *Server) admitOwner(r *request) error {
-	t, err := s.targetInPath(r)
+	t, err := s.jobs.targetInPath(r)
 	if err != nil {
 		return err
 	}
-	v, err := s.view(r.Context(), t, job.Query{})
+	v, err := s.jobs.view(r.Context(), t, job.Query{})
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestRefusalsKeepTheirCode(t *testing.T) {
 // Invariant 4: one user's connections cannot use up those of others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := testServer(queue(), nil)
-	s.conns = newConnLimiter(bounds(100, 2))
+	s.limits.conns = newConnLimiter(bounds(100, 2))
 	socket, _ := listen(t, s)
 	var held []net.Conn
 	for range 2 {
@@ -81,7 +81,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatalf("%d %s %v", resp.StatusCode, body, err)
 	}
 	held[0].Close()
-	waitUntil(t, func() bool { return s.conns.count() == 1 })
+	waitUntil(t, func() bool { return s.limits.conns.count() == 1 })
 	hold(t, socket).Close()
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
-	"github.com/gpusched/gpusched/daemon/slots"
 )
 
 // The bounds of invariant 4 that are the same everywhere; those of the site are
@@ -77,24 +76,18 @@ type Options struct {
 
 // Server answers clients.
 type Server struct {
-	opt     Options
-	backend func(context.Context) Backend
-	log     *slog.Logger
-	mux     *http.ServeMux
-	conns   *connLimiter
-	polls   *connLimiter
-	follows *connLimiter
-	lines   *limitedLog
-	rates   buckets // of requests
+	opt      Options
+	backend  func(context.Context) Backend
+	log      *slog.Logger
+	mux      *http.ServeMux
+	lines    *limitedLog
+	limits   limits
+	accounts accounts
+	jobs     jobFinder
+	answers  answers
 
 	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)
-
-	atOnce, listings slots.Slots[int] // of users
-	answers          answers
-
-	reports    slots.Slots[int] // the same
-	allReports slots.Slots[struct{}]
 
 	closing context.Context // done as soon as the server begins to stop
 	close   context.CancelFunc
@@ -137,9 +130,8 @@ func New(o Options) *Server {
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
 		lines: newLimitedLog(o.Log), peerOf: peerOf, processOf: newProcessOf(),
 	}
-	s.conns = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserConns })
-	s.polls = newConnLimiter(func() (int, int) { l := s.opt.Config().Limits; return l.Connections, l.UserWaits })
-	s.follows = newConnLimiter(func() (int, int) { return maxFollowers, maxUserFollowers })
+	s.limits = newLimits(func() config.Limits { return s.opt.Config().Limits })
+	s.accounts, s.jobs = accounts{opt: &s.opt}, jobFinder{backend: s.backend}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.mount()
 	return s
@@ -154,7 +146,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.conns, person: s.person, lines: s.lines}
+			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.limits.conns, person: s.accounts.person, lines: s.lines}
 			broken <- hs.Serve(known)
 		}()
 	}

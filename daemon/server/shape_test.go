@@ -77,7 +77,7 @@ func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 		if !slices.IsSorted(tt.p.gids()) || !slices.Contains(tt.p.gids(), tt.p.gid) || len(tt.p.gids()) < len(tt.p.groups) {
 			t.Errorf("%+v is in the groups %v", tt.p, tt.p.gids())
 		}
-		if got := s.quotaGroups(tt.p); !slices.Equal(got, tt.want) {
+		if got := s.accounts.quotaGroups(tt.p); !slices.Equal(got, tt.want) {
 			t.Errorf("%+v is in %v, want %v", tt.p, got, tt.want)
 		}
 	}

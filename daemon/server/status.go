@@ -14,7 +14,7 @@ const firstWaiting = 10
 
 // status is the daemon at a glance.
 func (s *Server) status(r *request) (any, error) {
-	if err := s.turn(r, &s.listings, maxListings); err != nil {
+	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
 	}
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{Reasons: true, Waiting: firstWaiting, Totals: true})
@@ -26,7 +26,7 @@ func (s *Server) status(r *request) (any, error) {
 		Schema: api.Schema, Version: s.opt.Version, StartedAt: v.StartedAt.UTC(),
 		Health: job.Worst(checks), Problem: problem(checks), Counts: v.Counts, Totals: v.Totals,
 		Drain: renderDrain(v.Drained), Host: v.Host,
-		GPUs: s.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
+		GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Running: []api.Job{}, Waiting: []api.Job{},
 	}
 	names := s.namer()
 	for i := range v.Jobs {

@@ -10,15 +10,15 @@ import (
 
 // submit queues a job as the user at the other end.
 func (s *Server) submit(r *request) (any, error) {
-	if s.opt.Own != nil && !s.owns(r.peer) {
-		return nil, s.notServed("jobs can be submitted by nobody else")
+	if s.opt.Own != nil && !s.accounts.owns(r.peer) {
+		return nil, s.accounts.notServed("jobs can be submitted by nobody else")
 	}
 	if !r.certain {
-		return nil, job.Refuse("unavailable/person", r.who.UID, s.knownName(r.person))
+		return nil, job.Refuse("unavailable/person", r.who.UID, s.accounts.knownName(r.person))
 	}
 	in := r.body.(*api.SubmitRequest)
 	if in.DryRun {
-		if err := s.turnOfDryRun(r); err != nil {
+		if err := s.limits.takeDryRunSlot(r); err != nil {
 			return nil, err
 		}
 	}
@@ -29,9 +29,9 @@ func (s *Server) submit(r *request) (any, error) {
 	if err := checkProgram(s.opt.Config().Jobs.AllowedPaths, sub.Payload, sub.Request.Array); err != nil {
 		return nil, err
 	}
-	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User, Groups: s.quotaGroups(r.peer)}
+	sub.Owner = job.Owner{UID: r.who.UID, GID: r.who.GID, User: r.who.User, Groups: s.accounts.quotaGroups(r.peer)}
 	if r.person != r.who.UID {
-		sub.Principal = &job.Account{UID: r.person, User: s.userName(r.person)}
+		sub.Principal = &job.Account{UID: r.person, User: s.accounts.userName(r.person)}
 	}
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)

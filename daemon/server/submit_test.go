@@ -57,7 +57,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}, Limit: 2}
 	request.Derived = job.Derived{Shape: shapeOf(me.uid, []string{"python", "\xffx"}), Script: scriptOf(me.uid, []string{"python", "\xffx"})}
 	want := job.Submission{
-		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).userName(me.uid)}, Admin: me.uid == 0,
+		Key: "k", Owner: job.Owner{UID: me.uid, GID: 1001, User: testServer(b, nil).accounts.userName(me.uid)}, Admin: me.uid == 0,
 		Label: in.Label, Request: request,
 		Payload: job.Payload{Program: contract.Program{Argv: []string{"python", "\xffx"}, EnvMode: contract.EnvClean, Env: []string{"A=b"}, Dir: "/srv", Umask: 0o27, Setup: in.Setup}},
 		GIDs:    me.gids(),

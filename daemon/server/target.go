@@ -16,12 +16,17 @@ type target struct {
 	task *job.Task // nil for a name without "_"
 }
 
-// targetInPath reads {id}.
-func (s *Server) targetInPath(r *request) (target, error) {
-	return s.target(r.Context(), r.PathValue("id"))
+// jobFinder finds the jobs and tasks that requests name.
+type jobFinder struct {
+	backend func(context.Context) Backend
 }
 
-func (s *Server) target(ctx context.Context, name string) (target, error) {
+// targetInPath reads {id}.
+func (f *jobFinder) targetInPath(r *request) (target, error) {
+	return f.target(r.Context(), r.PathValue("id"))
+}
+
+func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	array, number, isTask := strings.Cut(name, "_")
 	id, err := job.ParseID(array)
 	if err != nil {
@@ -35,52 +40,52 @@ func (s *Server) target(ctx context.Context, name string) (target, error) {
 		return target{}, usagef("%q is not a task: use the array's id and the task's number, such as 7_3", name)
 	}
 	t := target{task: &job.Task{Array: id, Index: int(index)}}
-	t.id, err = s.backend(ctx).Task(ctx, id, int(index))
+	t.id, err = f.backend(ctx).Task(ctx, id, int(index))
 	return t, err
 }
 
 // jobInPath finds the job {id}, with the details that are wanted.
-func (s *Server) jobInPath(r *request, want job.Query) (job.JobView, error) {
-	t, err := s.targetInPath(r)
+func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
+	t, err := f.targetInPath(r)
 	if err != nil {
 		return job.JobView{}, err
 	}
-	return s.view(r.Context(), t, want)
+	return f.view(r.Context(), t, want)
 }
 
 // view shows a target, with the details that are wanted, which cost most of it.
 // A task that has not become a job is shown as its array says it will be.
-func (s *Server) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
+func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {
-		return s.jobByID(ctx, t.id, want)
+		return f.jobByID(ctx, t.id, want)
 	}
-	array, err := s.jobByID(ctx, t.task.Array, want)
+	array, err := f.jobByID(ctx, t.task.Array, want)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if n, a := array.Tasks, array.Request.Array; n != nil && a != nil && n.Passed(a.Position(t.task.Index)) {
-		return s.pastTask(ctx, *t.task, want)
+		return f.pastTask(ctx, *t.task, want)
 	}
 	return futureTask(array, *t.task), nil
 }
 
 // pastTask shows a task that had no job when it was looked up, and one by the
 // count of its array: it became one meanwhile, or its job has been forgotten.
-func (s *Server) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
-	id, err := s.backend(ctx).Task(ctx, t.Array, t.Index)
+func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
+	id, err := f.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if id != 0 {
-		return s.jobByID(ctx, id, want)
+		return f.jobByID(ctx, id, want)
 	}
-	live, err := s.backend(ctx).Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
+	live, err := f.backend(ctx).Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
 	if err != nil {
 		return job.JobView{}, err
 	}
 	for _, v := range live.Jobs {
 		if v.Task != nil && *v.Task == t {
-			return s.jobByID(ctx, v.ID, want)
+			return f.jobByID(ctx, v.ID, want)
 		}
 	}
 	return job.JobView{}, &api.Error{
@@ -89,9 +94,9 @@ func (s *Server) pastTask(ctx context.Context, t job.Task, want job.Query) (job.
 	}
 }
 
-func (s *Server) jobByID(ctx context.Context, id job.ID, want job.Query) (job.JobView, error) {
+func (f *jobFinder) jobByID(ctx context.Context, id job.ID, want job.Query) (job.JobView, error) {
 	want.IDs = []job.ID{id}
-	v, err := s.backend(ctx).Query(ctx, want)
+	v, err := f.backend(ctx).Query(ctx, want)
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -128,30 +133,30 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 }
 
 // waitFor blocks until the target has ended.
-func (s *Server) waitFor(ctx context.Context, name string) (job.JobView, error) {
-	t, err := s.target(ctx, name)
+func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, error) {
+	t, err := f.target(ctx, name)
 	if err != nil {
 		return job.JobView{}, err
 	}
 	if t.id == 0 {
-		if t.id, err = s.backend(ctx).AwaitTask(ctx, t.task.Array, t.task.Index); err != nil {
+		if t.id, err = f.backend(ctx).AwaitTask(ctx, t.task.Array, t.task.Index); err != nil {
 			return job.JobView{}, err
 		}
 	}
 	if t.id == 0 { // it will not, or it has become one that is not on disk yet
-		v, err := s.view(ctx, t, job.Query{Reasons: true})
+		v, err := f.view(ctx, t, job.Query{Reasons: true})
 		if err != nil || v.State.Terminal() || v.ID == 0 {
 			return v, err
 		}
 		t.id = v.ID
 	}
 	for {
-		v, err := s.backend(ctx).Wait(ctx, t.id)
+		v, err := f.backend(ctx).Wait(ctx, t.id)
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}
 		// It goes on no more by itself, and why is what matters.
-		if v, err = s.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
+		if v, err = f.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
 			return v, err
 		}
 	}
@@ -163,7 +168,7 @@ const maxTaskNames = 256
 // parseNames reads a list such as "12,14-16,7_3", in which each name is whole: the 12 in
 // "7_3,12" is job 12. That people write 7_3,5 for two tasks is the command line's, which
 // asks for 7_3,7_5. Tasks that have not become jobs are left out: they are not jobs.
-func (s *Server) parseNames(ctx context.Context, text string) ([]job.ID, error) {
+func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, error) {
 	var plain []string
 	ids := []job.ID{}
 	room := maxTaskNames
@@ -175,7 +180,7 @@ func (s *Server) parseNames(ctx context.Context, text string) ([]job.ID, error) 
 		if room--; room < 0 {
 			return nil, usagef("a listing names at most %d tasks: list the array instead", maxTaskNames)
 		}
-		t, err := s.target(ctx, part)
+		t, err := f.target(ctx, part)
 		if err != nil {
 			return nil, err
 		}

@@ -147,9 +147,9 @@ func TestAListingCountsByItsSize(t *testing.T) {
 		if held := time.Since(start); held == 0 || held > maxDebt*time.Second+patience {
 			t.Errorf("held up for %s", held)
 		}
-		before := s.rates.byUser[bob.uid].level
+		before := s.limits.rates.byUser[bob.uid].level
 		ask(s, bob, "GET", "/v1/version", "")
-		if after := s.rates.byUser[bob.uid].level; before-after > 1.1 {
+		if after := s.limits.rates.byUser[bob.uid].level; before-after > 1.1 {
 			t.Errorf("a small answer took %f", before-after)
 		}
 	})
@@ -187,7 +187,7 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 		}()
 		s.mux.ServeHTTP(&cutOff{httptest.NewRecorder(), 70 << 10}, r)
 	}()
-	if level := s.rates.byUser[bob.uid].level; level > 50 || level < 20 {
+	if level := s.limits.rates.byUser[bob.uid].level; level > 50 || level < 20 {
 		t.Errorf("of 100 requests %.0f are left after 128K", level)
 	}
 }
@@ -229,7 +229,7 @@ func TestAUserHasTurns(t *testing.T) {
 			}
 			close(b.free)
 			all.Wait()
-			if s.atOnce.Keys() != 0 || s.listings.Keys() != 0 {
+			if s.limits.requests.Keys() != 0 || s.limits.listings.Keys() != 0 {
 				t.Error("turns are not given back")
 			}
 		})
@@ -272,7 +272,7 @@ func TestUnknownNamesHaveTurns(t *testing.T) {
 			}
 			close(b.free)
 			all.Wait()
-			if s.reports.Keys() != 0 || s.allReports.Keys() != 0 {
+			if s.limits.reports.Keys() != 0 || s.limits.allReports.Keys() != 0 {
 				t.Error("turns are not given back")
 			}
 		})
@@ -429,7 +429,7 @@ func TestDryRunsHaveTurns(t *testing.T) {
 		if n := b.now.Load(); n != maxListings {
 			t.Errorf("%d at once, want %d", n, maxListings)
 		}
-		if level := s.rates.byUser[bob.uid].level; level != 1000-10*dryRunCost {
+		if level := s.limits.rates.byUser[bob.uid].level; level != 1000-10*dryRunCost {
 			t.Errorf("of 1000 requests %.0f are left after 10 dry runs", level)
 		}
 		if code, text := ask(s, bob, "POST", "/v1/jobs", one); code != 200 {

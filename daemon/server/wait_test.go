@@ -37,12 +37,12 @@ func TestWaitAnswersWhenTheJobEnds(t *testing.T) {
 	socket, _ := listen(t, s)
 	got := make(chan string, 1)
 	go func() { got <- get(socket, "/v1/jobs/1/wait") }()
-	waitUntil(t, func() bool { return s.polls.count() == 1 })
+	waitUntil(t, func() bool { return s.limits.waits.count() == 1 })
 	b.End(1, job.Result{Outcome: job.Failed, ExitCode: 3})
 	if body := <-got; !strings.Contains(body, `"state":"failed"`) || !strings.Contains(body, `"code":3`) {
 		t.Errorf("%s", body)
 	}
-	waitUntil(t, func() bool { return s.polls.count() == 0 })
+	waitUntil(t, func() bool { return s.limits.waits.count() == 0 })
 }
 
 func get(socket, path string) string {
@@ -75,7 +75,7 @@ func TestStoppingEndsLongPolls(t *testing.T) {
 	socket, stop := listen(t, s)
 	got := make(chan string, 1)
 	go func() { got <- get(socket, "/v1/jobs/1/wait?timeout_seconds=600") }()
-	waitUntil(t, func() bool { return s.polls.count() == 1 })
+	waitUntil(t, func() bool { return s.limits.waits.count() == 1 })
 	if err := stop(); err != nil {
 		t.Errorf("Serve returned %v", err)
 	}
@@ -90,15 +90,15 @@ func TestAbandonedWaitsEnd(t *testing.T) {
 	socket, _ := listen(t, s)
 	c := hold(t, socket)
 	io.WriteString(c, "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n")
-	waitUntil(t, func() bool { return s.polls.count() == 1 })
+	waitUntil(t, func() bool { return s.limits.waits.count() == 1 })
 	c.Close()
-	waitUntil(t, func() bool { return s.polls.count() == 0 })
+	waitUntil(t, func() bool { return s.limits.waits.count() == 0 })
 }
 
 func TestWaitsAreBoundedPerUser(t *testing.T) {
 	s := testServer(queue(), nil)
 	for range config.Default().Limits.UserWaits {
-		s.polls.enter(bob.uid)
+		s.limits.waits.enter(bob.uid)
 	}
 	w := reply(s, bob, "GET", "/v1/jobs/1/wait?timeout_seconds=0", "")
 	if w.Code != http.StatusServiceUnavailable || refusal(t, w.Body.String()).Code != api.CodeUnavailable {

@@ -20,10 +20,10 @@ func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, 
 		}
 		return uid, user, nil
 	}
-	uid, err = s.parseUser(r.person, name)
+	uid, err = s.accounts.parseUser(r.person, name)
 	switch {
 	case uid != nil && name != strconv.Itoa(*uid):
-		return uid, s.userName(*uid), nil // a directory may know it by several
+		return uid, s.accounts.userName(*uid), nil // a directory may know it by several
 	case uid != nil || !isNoAccount(err):
 		return uid, "", err
 	}
@@ -31,8 +31,8 @@ func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, 
 }
 
 // parseUser reads the name of an account, or its number where it has none, for somebody who asks.
-func (s *Server) parseUser(asker int, name string) (*int, error) {
-	uid, ok, err := s.opt.UserID(asker, name)
+func (a *accounts) parseUser(asker int, name string) (*int, error) {
+	uid, ok, err := a.opt.UserID(asker, name)
 	if ok {
 		return &uid, nil
 	}
@@ -68,7 +68,7 @@ func (s *Server) hadJobs(r *request, name string) error {
 	if err != nil || len(live) > 0 {
 		return err
 	}
-	leave, err := s.reportTurn(r)
+	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,11 @@ func TestTheWireIsTheGolden(t *testing.T) {
 	s := testServer(queue(), nil)
 	got := sorted(t, map[string]any{
 		"array": renderJob(&v), "task": renderJob(&task), "ended": renderJob(&ended), "empty": renderJob(&job.JobView{}),
-		"gpus for an administrator": s.renderGPUs(views[:], job.Actor{Admin: true}),
-		"gpus for another":          s.renderGPUs(views[:1], job.Actor{UID: -2}),
+		"gpus for an administrator": s.accounts.renderGPUs(views[:], job.Actor{Admin: true}),
+		"gpus for another":          s.accounts.renderGPUs(views[:1], job.Actor{UID: -2}),
 		"attempts":                  renderAttempts(append(v.Attempts, job.Attempt{})),
 		"reservations":              renderReservations([]job.Reservation{reserved, {}}),
-		"queue":                     s.renderExplained(&explained),
+		"queue":                     renderExplained(&explained),
 		"plan":                      renderPlan(course, 7*24*time.Hour),
 		"unit":                      api.SubmitReply{Unit: []job.Property{{Name: "n", Value: "v"}}},
 	})

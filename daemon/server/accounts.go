@@ -1,0 +1,69 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+// accounts tells who a peer is, what rights it has, and what accounts are called (invariant 2).
+type accounts struct{ opt *Options }
+
+// actor names the peer and says whether it is an admin (invariant 2).
+func (a *accounts) actor(p peer) job.Actor {
+	who := job.Actor{UID: p.uid, GID: p.gid, User: a.userName(p.uid), Admin: p.uid == 0 || a.owns(p) || a.administers(p)}
+	who.Person = job.Account{UID: who.UID, User: who.User}
+	if person := a.person(p.uid); person != p.uid {
+		who.Person = job.Account{UID: person, User: a.userName(person)}
+	}
+	return who
+}
+
+// person returns the uid that a uid's limits are counted by, as far as that is known.
+func (a *accounts) person(uid int) int {
+	person, _ := a.opt.Person(uid)
+	return person
+}
+
+// administers reports whether the peer has the administrators' group and its account
+// is still in it: a process keeps the groups that it was given at the login.
+func (a *accounts) administers(p peer) bool {
+	gid, ok := a.opt.GroupID(a.opt.Config().Daemon.AdminGroup)
+	return ok && p.has(gid) && a.opt.Holds(p.uid, gid)
+}
+
+// member reports whether the host knows that the peer's person is in a group.
+func (a *accounts) member(p peer, gid int) bool {
+	in, known := a.opt.Member(a.person(p.uid), gid)
+	return in && known
+}
+
+// quotaGroups names the groups with a quota that the peer, or whoever it belongs to,
+// is in, sorted. A process can be without groups that its user is in.
+func (a *accounts) quotaGroups(p peer) []string {
+	var in []string
+	for _, name := range a.opt.Config().QuotaGroups() {
+		if gid, ok := a.opt.GroupID(name); ok && (p.has(gid) || a.member(p, gid)) {
+			in = append(in, name)
+		}
+	}
+	slices.Sort(in)
+	return slices.Compact(in)
+}
+
+// userName returns the account's name, its number where it has none.
+func (a *accounts) userName(uid int) string { return cmp.Or(a.opt.UserName(uid), strconv.Itoa(uid)) }
+
+// nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
+func (a *accounts) nameOfProcess(uid int) string {
+	if person := a.person(uid); person != uid {
+		return fmt.Sprintf("%s (uid %d)", a.knownName(person), uid)
+	}
+	return a.knownName(uid)
+}
+
+// knownName is userName, as far as it is known without waiting.
+func (a *accounts) knownName(uid int) string { return cmp.Or(a.opt.KnownName(uid), strconv.Itoa(uid)) }
