@@ -18,8 +18,8 @@ type Code string
 // mentions. If Text is set, it is the wording: it comes from a person, the kernel or the driver.
 // The zero Message says nothing.
 //
-// In JSON it is a text, or an object with the code and the arguments. Times are {"at": TIME},
-// messages and reasons are objects, and other arguments are as they print.
+// In JSON it is an object: {"text": TEXT}, or {"say": CODE, "args": [...]}, where a time is
+// {"at": TIME}, a message or a reason an object, and any other argument the text that it prints as.
 type Message struct {
 	Code Code
 	Text string
@@ -62,23 +62,22 @@ func (m Message) String() string {
 	return strings.Join(parts, " ")
 }
 
-// coded is the JSON form of a Message with a code.
-type coded struct {
-	Say  Code `json:"say"`
-	Args any  `json:"args,omitempty"`
+// messageJSON is a Message in JSON.
+type messageJSON[Arg any] struct {
+	Text string `json:"text,omitempty"`
+	Say  Code   `json:"say,omitempty"`
+	Args []Arg  `json:"args,omitempty"`
 }
 
-// argument is the JSON form of a time among the arguments. Its Say tells a message from a reason.
+// argument has the JSON keys that tell an argument that is a time or a Message from a Reason.
 type argument struct {
-	At  *time.Time `json:"at,omitempty"`
-	Say *Code      `json:"say,omitempty"`
+	At   *time.Time `json:"at,omitempty"`
+	Say  *Code      `json:"say,omitempty"`
+	Text *string    `json:"text,omitempty"`
 }
 
-// MarshalJSON returns the text, or the code with its arguments.
+// MarshalJSON writes the text, or the code with its arguments.
 func (m Message) MarshalJSON() ([]byte, error) {
-	if m.Code == "" {
-		return json.Marshal(m.Text)
-	}
 	args := slices.Clone(m.Args)
 	for i, a := range args {
 		switch v := a.(type) {
@@ -91,23 +90,18 @@ func (m Message) MarshalJSON() ([]byte, error) {
 			args[i] = v.String()
 		}
 	}
-	return json.Marshal(coded{m.Code, args})
+	return json.Marshal(messageJSON[any]{m.Text, m.Code, args})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. Each argument is then a time, a Message, a Reason, a
 // number or a text, and prints as before.
 func (m *Message) UnmarshalJSON(b []byte) error {
-	*m = Message{}
-	if len(b) > 0 && b[0] != '{' {
-		return json.Unmarshal(b, &m.Text)
-	}
-	var args []json.RawMessage
-	form := coded{Args: &args}
+	var form messageJSON[json.RawMessage]
 	if err := json.Unmarshal(b, &form); err != nil {
 		return err
 	}
-	m.Code = form.Say
-	for _, raw := range args {
+	*m = Message{Text: form.Text, Code: form.Say}
+	for _, raw := range form.Args {
 		a, err := readArgument(raw)
 		if err != nil {
 			return err
@@ -131,7 +125,7 @@ func readArgument(raw json.RawMessage) (a any, err error) {
 	switch {
 	case form.At != nil:
 		return *form.At, nil
-	case form.Say != nil:
+	case form.Say != nil, form.Text != nil:
 		var m Message
 		err = json.Unmarshal(raw, &m)
 		return m, err
