@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// maxReply bounds what a reply may make the client hold: a listing of 100 000
+// maxReply is the largest reply that the client reads into memory, in bytes: a listing of 100 000
 // jobs is about 60 MB.
 const maxReply = 512 << 20
 
-// call makes a request, with a header where it is not nil, and reads its answer into out. A daemon that has no
-// place for it is asked again.
+// call sends a request and decodes the reply into out; header may be nil. It repeats a request that
+// the daemon had no room for.
 func (c *Client) call(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	body, err := encodeBody(in)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) call(ctx context.Context, header http.Header, method, path stri
 	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
 }
 
-// encodeBody is nil of nil.
+// encodeBody returns nil for nil.
 func encodeBody(in any) (body []byte, err error) {
 	if in == nil {
 		return nil, nil
@@ -39,7 +39,8 @@ func encodeBody(in any) (body []byte, err error) {
 	return body, err
 }
 
-// patiently asks, and again for retryTime while the daemon has no place for the request.
+// patiently calls ask, and repeats it for up to retryTime while the daemon has no room for the
+// request.
 func patiently(ctx context.Context, ask func() error) error {
 	for start := time.Now(); ; {
 		err := ask()
@@ -47,14 +48,14 @@ func patiently(ctx context.Context, ask func() error) error {
 		if !errors.As(err, &e) || !e.retry || time.Since(start) > retryTime {
 			return err
 		}
-		// Those who were turned away together should not come back together.
+		// Clients that were turned away together should not come back together.
 		if err := Pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
 			return err
 		}
 	}
 }
 
-// ask is call without patience.
+// ask is call without repeating.
 func (c *Client) ask(ctx context.Context, header http.Header, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -80,21 +81,21 @@ func (c *Client) ask(ctx context.Context, header http.Header, method, path strin
 	return nil
 }
 
-// notExpected is the error of an answer that can't be read.
+// notExpected returns the error for a reply that cannot be decoded.
 func notExpected(err error) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
 		Hint: "see 'gpusched version'"}
 }
 
-// refusal is the error of an answer that is one.
+// refusal returns the error that a reply carries.
 func refusal(a *http.Response, text []byte) error {
 	e := errorReply(a.StatusCode, text)
 	e.after, e.retry = retryAfter(a.Header.Get("Retry-After"))
 	return e
 }
 
-// retryAfter reads after how long a request that was not looked at may be made
-// again.
+// retryAfter parses the Retry-After header of a request that the daemon did not look at: the delay,
+// and whether the request may be repeated.
 func retryAfter(header string) (time.Duration, bool) {
 	n, err := strconv.ParseUint(header, 10, 8)
 	if err != nil {
@@ -103,7 +104,7 @@ func retryAfter(header string) (time.Duration, bool) {
 	return min(time.Duration(n)*time.Second, retryTime), true
 }
 
-// errorReply reads the error that the daemon answered.
+// errorReply decodes an error from a reply.
 func errorReply(status int, text []byte) *Error {
 	var r ErrorReply
 	if err := json.Unmarshal(text, &r); err != nil || r.Error.Code == "" {
@@ -113,8 +114,7 @@ func errorReply(status int, text []byte) *Error {
 	return &r.Error
 }
 
-// explain says what to do about a daemon that cannot be reached or does not
-// answer.
+// explain turns a failure to reach the daemon into an error with a hint.
 func (c *Client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -132,7 +132,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", c.socket(), maxReply>>20)
 		e.Hint = "ask for less of it"
 	case e.sent && !isEnd(err):
-		e.Message = fmt.Sprintf("the scheduler at %s answers what is not expected: %v", c.socket(), err)
+		e.Message = fmt.Sprintf("the scheduler at %s sent an invalid answer: %v", c.socket(), err)
 		e.Hint = "see 'gpusched version'"
 	case e.sent:
 		e.Message = "the scheduler closed the connection without an answer"

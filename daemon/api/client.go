@@ -13,34 +13,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Engine runs jobs: the daemon (*Client), or what a user has chosen in its place. Errors that are for people are
-// *Error, a job is named as "12" or "7_3", and what an engine cannot do it refuses, saying what can be done instead.
+// Engine runs jobs: the daemon (*Client), or the scheduler that a user has chosen instead. Errors
+// that people should read are *Error. A job is named as "12" or "7_3". An engine refuses what it
+// cannot do, and says what can be done instead.
 type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
-	// Do carries out what a route that changes something is for, and reads the answer into out, which may be nil.
-	// On is the job, the GPU or the reservation that it is about, "" where there is none.
+	// Do sends a route that changes something, and decodes the reply into out, which may be nil. On
+	// names the job, GPU or reservation; "" for none.
 	Do(ctx context.Context, r *Route, on string, body, out any) error
-	// Get reads the answer to a question into out: of a reply a pointer to one, of text a *[]byte. RouteWait is
-	// answered when the job has ended.
+	// Get asks a question and decodes the reply into out: a pointer to a reply, or a *[]byte for
+	// text. RouteWait is answered when the job has ended.
 	Get(ctx context.Context, r *Route, on string, query, out any) error
-	// Stream asks a question, or has something done, that is answered with lines of JSON, and yields these as they
-	// come; an error is the last.
+	// Stream sends a request that is answered with lines of JSON, and yields each line as it
+	// arrives. An error is the last value.
 	Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error]
 }
 
 var _ Engine = (*Client)(nil)
 
-// Client asks the daemon. Errors are *Error, except that a context that ended
-// is returned as it is. A Client may be used by several goroutines; the zero
-// Client asks at SocketPath.
+// Client talks to the daemon. Errors are *Error, except that the error of an ended context is
+// returned as it is. A Client may be used by several goroutines. The zero Client uses SocketPath.
 type Client struct {
-	Socket string // path of the daemon's socket; "" is SocketPath
-	Own    bool   // it is that of a user's own scheduler (gpuschedd --user)
+	Socket string // the path of the daemon's socket; "" means SocketPath
+	Own    bool   // the socket of a user's own scheduler (gpuschedd --user)
 }
 
-// The times after which the daemon counts as not answering, and for which an
-// interrupted submit or wait is tried again.
+// answerTime is the time after which the daemon counts as not answering. RetryTime is the time for
+// which an interrupted submit or wait is repeated, every retryPause.
 const (
 	answerTime = 60 * time.Second
 	retryTime  = 20 * time.Second
@@ -54,9 +54,9 @@ func (c *Client) socket() string {
 	return c.Socket
 }
 
-// knock connects, and tries again for retryTime while the socket's queue is full of
-// connections that the daemon has not taken yet: nothing has been sent, and another
-// user who floods it must not turn this one away (connect(2), EAGAIN).
+// knock connects to the socket. It repeats this for up to retryTime while the socket's queue is
+// full of connections that the daemon has not accepted yet (connect(2), EAGAIN): nothing has been
+// sent, and a user who floods the socket must not keep others out.
 func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
 	for start := time.Now(); ; {
 		conn, err := connect()
@@ -69,13 +69,12 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 	}
 }
 
-// Submit queues a job. With a Key a request that was cut off after it was sent
-// is asked again, for retryTime, and queues one job all the same; without a Key
-// it is not, and the caller cannot know whether the job was queued. The job of a
-// brief answer has its number alone.
+// Submit queues a job. If r has a Key, a request that was cut off after it was sent is repeated for
+// retryTime, and still queues only one job. Without a Key it is not repeated, and the caller cannot
+// know whether the job was queued. If r is Brief, only the job's ID is filled in.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
 	ask := func() error { return c.call(ctx, nil, http.MethodPost, RouteSubmit.Path, r, &out) }
-	var number struct { // what is read of a brief answer: to read all of it takes a short command long
+	var number struct { // decoding a whole job takes a noticeable part of a short command
 		Job struct {
 			ID job.ID `json:"id"`
 		} `json:"job"`
@@ -96,12 +95,12 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	return out, err
 }
 
-// Do carries out a command. One that was cut off after it was sent is not asked again.
+// Do sends a command. A command that was cut off after it was sent is not repeated.
 func (c *Client) Do(ctx context.Context, r *Route, on string, body, out any) error {
 	return c.call(ctx, nil, r.Method, r.at(on, nil), body, out)
 }
 
-// Get asks a question. That a job has ended is waited for over restarts of the daemon.
+// Get asks a question. A wait for a job goes on over restarts of the daemon.
 func (c *Client) Get(ctx context.Context, r *Route, on string, query, out any) error {
 	ask := func() error { return c.call(ctx, nil, r.Method, r.at(on, query), nil, out) }
 	if r == RouteWait {

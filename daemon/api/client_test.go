@@ -21,7 +21,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// daemon answers on a socket with h until the test ends.
+// daemon serves h on a socket until the test ends.
 func daemon(t *testing.T, h http.HandlerFunc) *Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -191,8 +191,8 @@ func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Promise P1: the answer to a submit may be lost; the job is not queued twice.
-func TestASubmitThatWasCutOffIsAskedAgainWithItsKey(t *testing.T) {
+// Promise P1: if the answer to a submit is lost, the job is still queued only once.
+func TestASubmitThatWasCutOffIsRepeatedWithItsKey(t *testing.T) {
 	var keys []string
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 		var in SubmitRequest
@@ -208,7 +208,7 @@ func TestASubmitThatWasCutOffIsAskedAgainWithItsKey(t *testing.T) {
 	}
 }
 
-// Who wants the number of a job alone says so, and gets it, whatever else the answer has.
+// A brief submit sends the preference and reads the job's number, whatever else the answer has.
 func TestABriefSubmit(t *testing.T) {
 	asked := ""
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -225,7 +225,7 @@ func TestABriefSubmit(t *testing.T) {
 	}
 }
 
-func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
+func TestASubmitWithoutAKeyIsNotRepeated(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); cut(w) })
 	if _, err := client.Submit(t.Context(), SubmitRequest{}); err == nil || n.Load() != 1 {
@@ -233,7 +233,7 @@ func TestASubmitWithoutAKeyIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestWhoIsTurnedAwayComesBack(t *testing.T) {
+func TestARequestWithoutRoomIsRepeated(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -264,7 +264,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestARefusedSubmitIsAskedOnce(t *testing.T) {
+func TestARefusedSubmitIsNotRepeated(t *testing.T) {
 	var n atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { n.Add(1); refuse(w, CodeUnavailable) })
 	if _, err := client.Submit(t.Context(), SubmitRequest{Key: "k"}); err == nil || n.Load() != 1 {
@@ -272,8 +272,8 @@ func TestARefusedSubmitIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestAFullQueueIsWaitedFor: a queue of one place that is taken, which is what a flood of
-// connections makes of a longer one.
+// The socket's queue has one place, which is taken, as a flood of connections would take all of a
+// longer one.
 func TestAFullQueueIsWaitedFor(t *testing.T) {
 	addr := &unix.SockaddrUnix{Name: filepath.Join(t.TempDir(), "s")}
 	listening, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -303,7 +303,7 @@ func TestAFullQueueIsWaitedFor(t *testing.T) {
 	conn.Close()
 }
 
-func TestNoDaemonIsNotWaitedFor(t *testing.T) {
+func TestAMissingDaemonIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		_, err := (&Client{Socket: filepath.Join(t.TempDir(), "none")}).Submit(t.Context(), SubmitRequest{Key: "k"})
@@ -313,7 +313,7 @@ func TestNoDaemonIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestWaitGoesOnOverEverythingThatPasses(t *testing.T) {
+func TestWaitOutlastsPassingErrors(t *testing.T) {
 	steps := []func(http.ResponseWriter){
 		func(w http.ResponseWriter) { refuse(w, CodeWaitTimeout) },
 		func(w http.ResponseWriter) { refuse(w, CodeUnavailable) },

@@ -7,37 +7,37 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Code is a kind of error, from a closed list.
+// Code is a kind of error. The list is closed.
 type Code string
 
-// The codes. Each has one exit status of the CLI (ExitStatus).
+// The codes. Each has an exit status of the command line (ExitStatus).
 const (
 	CodeInternal    Code = "internal"
 	CodeUsage       Code = "usage"        // the request is malformed
 	CodeNotFound    Code = "not-found"    // no such job or GPU
 	CodeForbidden   Code = "forbidden"    // not permitted
 	CodeUnreachable Code = "unreachable"  // the daemon does not answer
-	CodeNever       Code = "never"        // can never be met by this machine
-	CodeWaitTimeout Code = "wait-timeout" // the wait was shorter than the job
+	CodeNever       Code = "never"        // this machine can never do it
+	CodeWaitTimeout Code = "wait-timeout" // the wait ended before the job
 	CodePolicy      Code = "policy"       // refused by the site's rules
-	CodeConflict    Code = "conflict"     // not in this state, such as cancelling an ended job
-	CodeUnavailable Code = "unavailable"  // for the moment, such as a full disk
+	CodeConflict    Code = "conflict"     // not possible in this state, such as cancelling an ended job
+	CodeUnavailable Code = "unavailable"  // not possible for the moment, such as with a full disk
 )
 
-// exitStatus is the table of CLI.md.
+// exitStatus has the exit statuses of the command line.
 var exitStatus = map[Code]int{
 	CodeInternal: 1, CodeConflict: 1, CodeUnavailable: 1,
 	CodeUsage: 2, CodeNotFound: 3, CodeForbidden: 4, CodeUnreachable: 5,
 	CodeNever: 6, CodeWaitTimeout: 7, CodePolicy: 8,
 }
 
-// httpStatus is how a code travels.
+// httpStatus has the HTTP statuses of replies.
 var httpStatus = map[Code]int{
 	CodeInternal: 500, CodeUsage: 400, CodeNotFound: 404, CodeForbidden: 403, CodeUnreachable: 502,
 	CodeNever: 422, CodeWaitTimeout: 408, CodePolicy: 429, CodeConflict: 409, CodeUnavailable: 503,
 }
 
-// ExitStatus returns the CLI's exit status for the code; unknown codes are 1.
+// ExitStatus returns the code's exit status; unknown codes have 1.
 func (c Code) ExitStatus() int {
 	if n, ok := exitStatus[c]; ok {
 		return n
@@ -45,7 +45,7 @@ func (c Code) ExitStatus() int {
 	return 1
 }
 
-// CodeOf returns the code that an exit status of the CLI stands for; CodeInternal where it stands for several.
+// CodeOf returns the code for an exit status; CodeInternal if several codes share it.
 func CodeOf(status int) Code {
 	for code, n := range exitStatus {
 		if n == status && n != CodeInternal.ExitStatus() {
@@ -55,7 +55,7 @@ func CodeOf(status int) Code {
 	return CodeInternal
 }
 
-// HTTPStatus returns the HTTP status for the code; unknown codes are 500.
+// HTTPStatus returns the code's HTTP status; unknown codes have 500.
 func (c Code) HTTPStatus() int {
 	if n, ok := httpStatus[c]; ok {
 		return n
@@ -63,20 +63,19 @@ func (c Code) HTTPStatus() int {
 	return 500
 }
 
-// Error is what goes over the wire when something is refused: what and why in
-// Message, what next in Hint.
+// Error says why something was refused or failed: Message says what and why, Hint what to do next.
 type Error struct {
 	Code    Code        `json:"code"`
 	Message string      `json:"message"`
 	Hint    string      `json:"hint,omitempty"`
-	Say     job.Message `json:"say,omitzero"` // both, before they are in words
+	Say     job.Message `json:"say,omitzero"` // Message and Hint as code and arguments
 
 	sent  bool          // the request may have arrived (client only)
-	retry bool          // the request was not looked at and may be made again (client only)
-	after time.Duration // and this is how long to wait first
+	retry bool          // the daemon did not look at the request, which may be repeated (client only)
+	after time.Duration // the delay before that
 }
 
-// Text says what and why, and what next in brackets.
+// Text returns the message with the hint in brackets, in the reader's terms.
 func (e *Error) Text(r words.Reader) string {
 	if e.Say.IsZero() {
 		return e.Error()
@@ -92,7 +91,7 @@ func (e *Error) Error() string {
 	return e.Message + " (" + e.Hint + ")"
 }
 
-// ErrorReply wraps an Error on the wire.
+// ErrorReply is an Error in JSON.
 type ErrorReply struct {
 	Schema string `json:"schema"`
 	Error  Error  `json:"error"`

@@ -11,21 +11,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// EventsQuery is where events begin, and whether they go on.
+// EventsQuery says from which event on, and whether to follow.
 type EventsQuery struct {
 	Since  *int64 `query:"since" in:"0-9223372036854775807" wrong:"%q is not the number of an event: use 0 for all that are kept"` // nil: from now on
 	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
 }
 
-// Events yields what changes after a number, over restarts of the daemon, until the
-// context is done: with 0 all that is kept, with -1 what changes from now on, of which the
-// first is a position with the number so far. An event of the kind gap says that earlier
-// ones are not kept any more: what follows is what changes after its number, and the jobs
-// are to be listed anew. An error, which has no event, is the last that it yields.
+// Events yields events until ctx ends, over restarts of the daemon. It starts after the event with
+// the number since: 0 means all events that are kept; -1 means from now on, and then the first
+// event is a position with the current number.
 //
-// Whoever wants the jobs and then all that changes asks for the events with -1, lists the
-// jobs after the position, and takes in each event: one that the list had already tells
-// nothing wrong in the end.
+// An event of the kind gap means that earlier events are no longer kept: list the jobs again, and
+// expect only the events after its number. An error comes without an event and is the last value.
+//
+// To keep a list of jobs up to date, call Events with -1, list the jobs after the position, and
+// apply every event. An event that the list already includes does no harm.
 func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := follower{e: e, last: since, yield: yield}
@@ -45,7 +45,7 @@ func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] 
 	}
 }
 
-// PastEvents returns what has changed after a number and is kept, 0: all that is kept.
+// PastEvents returns the kept events after the number since, 0 for all of them.
 func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err error) {
 	f := follower{e: e, last: since, yield: func(e Event, _ error) bool {
 		list = append(list, e)
@@ -55,18 +55,18 @@ func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err e
 	return list, err
 }
 
-// follower reads events, over several connections.
+// follower reads events over several connections.
 type follower struct {
 	e     Engine
-	last  int64     // the number that it has; -1: it begins with what is new
-	begun bool      // it has been answered
-	lost  time.Time // since when it was not
+	last  int64     // the number of the last event; -1: start with new ones
+	begun bool      // a request has been answered
+	lost  time.Time // when requests began to fail
 	yield func(Event, error) bool
 	done  bool // the caller wants no more
 }
 
-// mayComeBack reports whether to ask again: the daemon restarts, or has no room and may
-// have some soon.
+// mayComeBack reports whether to ask again: the daemon is restarting, or has no room for the
+// moment.
 func (f *follower) mayComeBack(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || !f.begun {
@@ -78,7 +78,7 @@ func (f *follower) mayComeBack(err error) bool {
 	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer to its end. Whoever follows asks again then.
+// follow reads one answer to its end.
 func (f *follower) follow(ctx context.Context, on bool) error {
 	q := EventsQuery{Follow: on}
 	if f.last >= 0 {
@@ -104,14 +104,14 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 	return nil
 }
 
-// take hands an event on, unless it is a position that says nothing new; false where
-// the caller wants no more.
+// take yields an event, unless it is a position that says nothing new. It returns false if the
+// caller wants no more.
 func (f *follower) take(e Event) bool {
 	if e.Kind == job.EventPosition && e.Number == f.last {
 		return true
 	}
 	if e.Kind == job.EventPosition && f.last == 0 {
-		return true // of all that is kept
+		return true // the position of a request for all events
 	}
 	f.last = e.Number
 	return f.yield(e, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// socket is where the examples find a daemon: none but its server, which ends each job at
-// once as the script of it says.
+// socket is the socket of the examples' daemon: a server without a scheduler that ends each job at
+// once.
 var socket string
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A job for two GPUs, and how it ended.
+// Run a job on two GPUs, and see how it ended.
 func Example() {
 	ctx := context.Background()
 	client := &api.Client{Socket: socket} // the zero Client asks the machine's own scheduler
@@ -75,7 +75,7 @@ func Example() {
 	// Output: train completed
 }
 
-// An array of ten tasks, two at a time, each with its number in its arguments.
+// Submit an array of ten tasks, two at a time, each with its number in its arguments.
 func ExampleClient_Submit_array() {
 	client := &api.Client{Socket: socket}
 	req, err := api.NewRequest(os.Environ(), "python", "fold.py", "--seed", "{seed}")
@@ -93,7 +93,7 @@ func ExampleClient_Submit_array() {
 	// Output: 3 tasks, 2 at a time
 }
 
-// The GPUs, and what is free of each.
+// List the GPUs, and what is free on each.
 func ExampleGPUs() {
 	client := &api.Client{Socket: socket}
 	reply, err := api.GPUs(context.Background(), client)
@@ -107,8 +107,8 @@ func ExampleGPUs() {
 	// Output: 0 NVIDIA H100 free 1
 }
 
-// What changes, as it changes: here until a job has ended. From the position on that comes
-// first, a list of the jobs together with the events has everything.
+// Follow changes as they happen, here until a job has ended. A list of the jobs taken after the
+// first position, together with the events, is complete.
 func ExampleEvents() {
 	client := &api.Client{Socket: socket}
 	for e, err := range api.Events(context.Background(), client, 0) { // -1: from now on
@@ -129,7 +129,7 @@ func ExampleEvents() {
 	// 2 job 7 (fold) of alice has ended
 }
 
-// Errors have a code, of a closed list, and say what to do.
+// Errors have a code from a closed list, and a hint.
 func ExampleError() {
 	client := &api.Client{Socket: socket}
 	_, err := api.Show(context.Background(), client, "4711", api.JobQuery{})

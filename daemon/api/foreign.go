@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Foreign is what processes of no job use of a GPU.
+// Foreign sums up the foreign processes on a GPU: those of no job.
 type Foreign struct {
-	Count, PID int   // PID is one's
-	Bytes      int64 // as far as the driver tells
+	Count, PID int   // PID is that of the last of them
+	Bytes      int64 // as far as the driver reports it
 	Users      []string
 }
 
-// Foreign adds up the processes of no job.
+// Foreign sums up the foreign processes on the GPU.
 func (g *GPU) Foreign() Foreign {
 	var f Foreign
 	for _, p := range g.Processes {
@@ -30,7 +30,7 @@ func (g *GPU) Foreign() Foreign {
 	return f
 }
 
-// accountOf names whose a process is as well as it is known.
+// accountOf returns the best known name for the owner of a process.
 func accountOf(p job.GPUProcess) string {
 	switch {
 	case p.User != "":

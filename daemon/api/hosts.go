@@ -6,27 +6,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HostAnswer is what one of several machines answered, besides its jobs and GPUs: these stand with
-// those of the others, and bear its name. The command line makes it; no daemon does.
+// HostAnswer is what one of several machines answered, without its jobs and GPUs: these are in the
+// lists of all machines and bear its name. The command line makes it; daemons do not.
 type HostAnswer struct {
 	Host  string `json:"host"`            // as the user calls it; "." is this machine
-	Error *Error `json:"error,omitempty"` // why there is nothing of it in the answer
+	Error *Error `json:"error,omitempty"` // why the answer has nothing of it
 
-	// Of a status.
+	// From a status.
 	Version   string            `json:"version,omitempty"`
 	StartedAt time.Time         `json:"started_at,omitzero"`
 	Health    job.Health        `json:"health,omitempty"`
-	Counts    map[job.State]int `json:"counts,omitempty"` // jobs by state, live ones
+	Counts    map[job.State]int `json:"counts,omitempty"` // live jobs by state
 	View      *job.HostView     `json:"view,omitempty"`
 	Problem   *job.Check        `json:"problem,omitempty"`
 
-	// Of a list: waiting jobs that match and were left out.
+	// From a listing: the number of selected waiting jobs that were left out.
 	Omitted int `json:"omitted,omitempty"`
 
-	// Of a list or a status: no job starts there.
+	// From a listing or a status: present while no job may start there.
 	Drain *Drain `json:"drain,omitempty"`
 
-	// Of GPUs.
+	// From a listing of GPUs.
 	Driver        string        `json:"driver,omitempty"`
 	CUDA          string        `json:"cuda,omitempty"`
 	GPUProblem    string        `json:"gpu_problem,omitempty"`
@@ -36,14 +36,14 @@ type HostAnswer struct {
 	Reservations  []Reservation `json:"reservations,omitempty"`
 }
 
-// OfStatus takes over what a status says of its machine.
+// OfStatus copies what a status says about the machine.
 func (h *HostAnswer) OfStatus(r *StatusReply) {
 	h.Version, h.StartedAt = r.Version, r.StartedAt
 	h.Health, h.Problem = r.Health, r.Problem
 	h.Counts, h.View, h.Drain = r.Counts, &r.Host, r.Drain
 }
 
-// OfGPUs takes over what a listing of GPUs says of its machine.
+// OfGPUs copies what a listing of GPUs says about the machine.
 func (h *HostAnswer) OfGPUs(r *GPUsReply) {
 	h.Driver, h.CUDA, h.SampledAt = r.Driver, r.CUDA, r.SampledAt
 	h.GPUProblem, h.ProblemDetail = r.Problem, r.ProblemDetail

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// maxHeader bounds the bytes of an answer's head.
+// maxHeader is the largest header that the client reads, in bytes.
 const maxHeader = 64 << 10
 
 var (
@@ -21,13 +21,13 @@ var (
 	errLongHead = errors.New("a header of more than 64 KiB")
 )
 
-// send makes a request over a connection of its own, and returns its answer, which is to be closed. Until then the end
-// of ctx ends what waits for it. There is no http.Transport in between, whose goroutines take longer than a short
-// request does.
+// send makes a request over a connection of its own and returns the response, whose body the caller
+// must close. Until then the connection is closed when ctx ends. It does without http.Transport,
+// whose goroutines take longer than a short request.
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {
-	address := "http://gpusched" + path // which the socket is, whatever the name
+	address := "http://gpusched" + path // the socket, whatever the name
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -53,8 +53,9 @@ func (c *Client) send(
 	return resp, nil
 }
 
-// exchange sends a request and reads the head of its answer. Where sending fails, what there is to read says why: a
-// daemon with no place for one more connection answers and closes it without reading.
+// exchange sends a request and reads the header of the response. An error in sending is ignored,
+// because the response says why: a daemon that has no room for a connection answers and closes it
+// without reading.
 func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 	_ = r.Write(conn)
 	limited := &io.LimitedReader{R: conn, N: maxHeader}
@@ -66,11 +67,11 @@ func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// answerBody closes the connection with the answer.
+// answerBody closes the connection together with the response.
 type answerBody struct {
 	io.Reader
 	conn net.Conn
-	stop func() bool // no longer closes the connection when the context ends
+	stop func() bool // stops the context from closing the connection
 }
 
 func (b *answerBody) Close() error {
@@ -78,7 +79,7 @@ func (b *answerBody) Close() error {
 	return b.conn.Close()
 }
 
-// readAnswer reads all of an answer, or errTooLong.
+// readAnswer reads a whole response; one of more than most bytes is errTooLong.
 func readAnswer(a *http.Response, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(a.Body, most+1))
 	if int64(len(text)) > most {
@@ -87,7 +88,7 @@ func readAnswer(a *http.Response, most int64) ([]byte, error) {
 	return text, err
 }
 
-// isEnd reports whether a connection ended before its answer did.
+// isEnd reports whether err means that the connection ended before the response did.
 func isEnd(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

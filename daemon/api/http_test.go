@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// says answers each connection with the text of its number, the last for all others, after the
-// head of a request, and closes it where the text ends with "END", which is told.
+// says serves connections by their number: after the header of a request it answers with the text
+// of that number, and from then on with the last text. It closes the connection after a text that
+// ends with "END", and reports that on the channel.
 func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -60,7 +61,7 @@ func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, 
 
 const head = "HTTP/1.1 200 OK\r\n"
 
-// What does not end, or is not what it says, is refused; nothing of it counts as an answer.
+// An answer that never ends or that contradicts itself is refused whole.
 func TestHostileAnswersAreErrors(t *testing.T) {
 	chunked := head + "Transfer-Encoding: chunked\r\n\r\n"
 	for name, text := range map[string]string{
@@ -87,7 +88,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// A daemon that turns somebody away does not read what they send.
+// A daemon that refuses a client does not read the rest of its request.
 func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodePolicy) })
 	var e *Error
@@ -97,8 +98,8 @@ func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// A daemon that has no place for one more connection says so and closes it, before it has read anything.
-func TestWhoIsTurnedAwayUnreadHearsIt(t *testing.T) {
+// A daemon that has no room for a connection answers and closes it before it reads anything.
+func TestARefusalBeforeReadingArrives(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Many does something to many jobs in one request, and calls told with what became of some after the other.
-// What was told is done, whatever the error is. A daemon that has no place for it, and so has done nothing,
-// is asked again.
+// Many applies a command to many jobs in one request, and calls told with the outcomes as they
+// arrive. Outcomes that were told stand, whatever error is returned. Many repeats a request that
+// the daemon had no room for, since nothing was done then.
 func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart
@@ -34,7 +34,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) err
 	return leftOpen(&Error{Code: CodeUnreachable, Message: "the scheduler closed the connection before all was done", sent: true})
 }
 
-// leftOpen says of an answer that was cut off what nobody knows.
+// leftOpen adds to the error of an answer that was cut off what that leaves unknown.
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {
@@ -43,7 +43,7 @@ func leftOpen(err error) error {
 	return err
 }
 
-// One does to a job what the request has done to its own ones.
+// One applies to one job what the request would apply to its jobs.
 func One(ctx context.Context, e Engine, id string, r ManyRequest) (JobReply, error) {
 	switch r.Command {
 	case job.CommandCancel, job.CommandSignal:

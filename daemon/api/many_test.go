@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// asked is what Many told about jobs 1 and 2, and how it ended.
+// asked returns what Many reported about jobs 1 and 2, and its error.
 func asked(t *testing.T, client *Client) (told string, err *Error) {
 	t.Helper()
 	failed := Many(t.Context(), client, ManyRequest{Command: job.CommandHold, Jobs: []string{"1", "2"}}, func(p ManyPart) {
@@ -34,8 +34,8 @@ const (
 	secondPart = `{"refused":[{"job":"2","error":{"code":"forbidden","message":"m"}}]}` + "\n"
 )
 
-// What was told before an answer ends is told, and nothing is asked for twice.
-func TestAnAnswerAboutManyMayEnd(t *testing.T) {
+// Outcomes that arrive before an answer is cut off are reported, and the request is not repeated.
+func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, told string
 		code       Code // "": none
@@ -69,8 +69,8 @@ func TestAnAnswerAboutManyMayEnd(t *testing.T) {
 	}
 }
 
-// A daemon that has no place for the request has done nothing, and is asked again.
-func TestManyAreAskedForAgain(t *testing.T) {
+// A daemon that has no room for the request has done nothing, so the request is repeated.
+func TestManyIsRepeatedWithoutRoom(t *testing.T) {
 	var requests atomic.Int32
 	var bodies [2]string
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func TestManyAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// Whoever asks for what the daemon refuses sees that nothing was done.
+// A request that the daemon refuses has changed nothing.
 func TestManyThatAreRefused(t *testing.T) {
 	var requests atomic.Int32
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func TestManyThatAreRefused(t *testing.T) {
 	}
 }
 
-// An event that lacks what it is about ends its reader, and not the program.
+// An event that lacks a field which its kind needs is an error, not a panic.
 func TestAnEventIsWhole(t *testing.T) {
 	for _, kind := range []job.EventKind{job.EventGPU, job.EventFault, job.EventDrain, job.EventReservation} {
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func TestAnEventIsWhole(t *testing.T) {
 	}
 }
 
-// Half a line is no event: it comes again, whole.
+// Half a line is no event: the event comes again, whole.
 func TestAnEventThatWasCutComesAgain(t *testing.T) {
 	var asked []string
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {

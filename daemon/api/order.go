@@ -2,8 +2,9 @@ package api
 
 import "slices"
 
-// InListOrder puts jobs as a listing has them, for whoever makes one of several answers: what runs first, by an order
-// of its own, nil for as it comes, then what waits as it comes, then what has ended, the newest first.
+// InListOrder sorts the merged jobs of several listings as one listing is sorted: running jobs
+// first, by the given order, or as they come if that is nil; then waiting jobs as they come; then
+// ended jobs, newest first.
 func InListOrder(list []Job, running func(x, y *Job) int) {
 	order := func(x, y *Job) int {
 		switch rank := x.State.ListRank(); {
@@ -17,7 +18,7 @@ func InListOrder(list []Job, running func(x, y *Job) int) {
 		return 0
 	}
 	sorted := true
-	all := make([]*Job, len(list)) // jobs are large
+	all := make([]*Job, len(list)) // pointers, because jobs are large
 	for i := range list {
 		all[i] = &list[i]
 		sorted = sorted && (i == 0 || order(all[i-1], all[i]) <= 0)

@@ -7,19 +7,19 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Program is contract.Program as JSON has it.
+// Program is contract.Program in JSON.
 type Program struct {
 	Argv    Words            `json:"argv"`
-	EnvMode contract.EnvMode `json:"env_mode"` // "" in a request is inherit
+	EnvMode contract.EnvMode `json:"env_mode"` // in a request, "" means inherit
 	Env     Words            `json:"env,omitempty"`
 	Dir     Bytes            `json:"dir"`
 	Umask   int              `json:"umask"`
 	Setup   contract.Setup   `json:"setup,omitzero"`
-	Log     contract.Log     `json:"log,omitzero"` // with sequences such as %j; of a job that is shown, the file itself
+	Log     contract.Log     `json:"log,omitzero"` // with sequences such as %j; for a job that is shown, the file itself
 	TTY     bool             `json:"tty,omitempty"`
 }
 
-// Contract returns the program as the launcher has it.
+// Contract returns the program as the launcher takes it.
 func (p Program) Contract() contract.Program {
 	if p.EnvMode == "" {
 		p.EnvMode = contract.EnvInherit
@@ -30,7 +30,7 @@ func (p Program) Contract() contract.Program {
 	}
 }
 
-// Bytes need not be UTF-8. They are base64 in JSON.
+// Bytes is text that need not be UTF-8. In JSON it is base64.
 type Bytes string
 
 // MarshalText writes base64.
@@ -45,7 +45,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Words are arguments or variables, which are Bytes each.
+// Words are arguments or variables. In JSON each is base64.
 type Words []string
 
 // MarshalJSON writes a list of base64.

@@ -13,10 +13,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The query of a route is a struct. The tag query of a field is its word; wrong is what is said of a text that is not
-// what it should be; in has the bounds of a number, which may both be. What is zero, or a nil pointer, is left out.
+// The query of a route is a struct. A field's tag "query" is its word in the URL; "wrong" is the
+// message for a text that the field cannot take; "in" gives the inclusive bounds of a number. Zero
+// values and nil pointers are left out.
 
-// EncodeQuery spells a query; nil is none.
+// EncodeQuery returns the words of a query; query may be nil.
 func EncodeQuery(query any) url.Values {
 	words := url.Values{}
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {
@@ -43,7 +44,7 @@ func EncodeQuery(query any) url.Values {
 	return words
 }
 
-// eachWord calls f for each field of a query, which may be a pointer to it.
+// eachWord calls f for each field of a query or of a pointer to one.
 func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
 	if query == nil {
 		return
@@ -54,7 +55,7 @@ func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
 	}
 }
 
-// DecodeQuery reads words into a pointer to a query, nil for none. What it refuses is a *Error.
+// DecodeQuery reads words into query, a pointer to a query or nil. What it refuses is an *Error.
 func DecodeQuery(words url.Values, query any) (err error) {
 	var known []string
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {
@@ -65,7 +66,7 @@ func DecodeQuery(words url.Values, query any) (err error) {
 				err = decodeWord(f.Tag, v, text)
 			}
 			if v.Kind() != reflect.Map {
-				break // of a word that is there twice the first counts
+				break // of a repeated word the first one counts
 			}
 		}
 	})
@@ -77,7 +78,7 @@ func DecodeQuery(words url.Values, query any) (err error) {
 	return err
 }
 
-// decodeWord reads one text into its field.
+// decodeWord reads one text into a field.
 func decodeWord(tag reflect.StructTag, v reflect.Value, text string) (err error) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -121,7 +122,7 @@ func decodeWord(tag reflect.StructTag, v reflect.Value, text string) (err error)
 	return nil
 }
 
-// decodeStates adds the states of a list that are not there yet.
+// decodeStates adds the states of a comma-separated list.
 func decodeStates(list *[]job.State, text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		switch s := job.State(word); {
@@ -134,7 +135,7 @@ func decodeStates(list *[]job.State, text string) error {
 	return nil
 }
 
-// UnknownWord refuses a word and says which one it may have been meant to be.
+// UnknownWord returns the refusal of a word, with the known word that was probably meant.
 func UnknownWord(kind, word string, known []string) *Error {
 	e := &Error{Code: CodeUsage, Message: fmt.Sprintf("unknown %s %q", kind, word)}
 	if near := job.Nearest(word, known); near != "" {
@@ -145,14 +146,14 @@ func UnknownWord(kind, word string, known []string) *Error {
 	return e
 }
 
-// otherStates are states by the words of other schedulers.
+// otherStates maps other schedulers' words for states.
 var otherStates = map[string]job.State{
 	"pending": job.Queued, "pd": job.Queued, "waiting": job.Queued, "q": job.Queued, "r": job.Running, "active": job.Running,
 	"done": job.Completed, "finished": job.Completed, "success": job.Completed, "cd": job.Completed, "error": job.Failed,
 	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
 }
 
-// unknownState refuses a state, and says which there are.
+// unknownState returns the refusal of a state, with the list of all states.
 func unknownState(word string) *Error {
 	names := stateNames(job.States())
 	hint := "the states are " + strings.Join(names, ", ")

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filled sets a field of a query to a value that nothing else has.
+// filled sets a field of a query to a value that is unique to it.
 func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {
@@ -39,7 +39,7 @@ func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	}
 }
 
-// What the client spells the server reads: each word of each query alone, and all together.
+// The server decodes what the client encodes: each word of each query alone, and all together.
 func TestEveryQueryArrives(t *testing.T) {
 	fields, words := 0, map[string]bool{}
 	for _, r := range Routes() {
@@ -85,7 +85,7 @@ func arrives(t *testing.T, sent reflect.Value) bool {
 	return true
 }
 
-// A text that a word can't have is refused with that text, as is a word that there is not.
+// A text that a word cannot take is refused and quoted. So is an unknown word.
 func TestWrongQueriesAreRefused(t *testing.T) {
 	for _, r := range Routes() {
 		eachWord(r.Query, func(f reflect.StructField, v reflect.Value) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Quote writes a command as a POSIX shell with $'…' (bash, zsh, ksh, busybox)
-// would read it back, byte for byte, and so that it is harmless on a terminal.
+// Quote writes a command so that a POSIX shell with $'…' (bash, zsh, ksh, busybox) reads it back
+// byte for byte, and so that it is harmless on a terminal.
 func Quote(argv ...string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
@@ -18,7 +18,7 @@ func Quote(argv ...string) string {
 	return strings.Join(words, " ")
 }
 
-// plainPunctuation means nothing to a shell, wherever in a word it stands.
+// plainPunctuation has no meaning to a shell, anywhere in a word.
 const plainPunctuation = "%+,-./:=@_"
 
 func quoteWord(s string) string {
@@ -37,8 +37,8 @@ func quoteWord(s string) string {
 	return "$'" + escapeWord(s) + "'"
 }
 
-// escapeWord keeps letters of all scripts, and writes what could move a cursor
-// or is no UTF-8 as escapes.
+// escapeWord keeps letters of all scripts, and escapes invalid UTF-8 and whatever could move a
+// cursor.
 func escapeWord(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -61,7 +61,7 @@ func escapeWord(s string) string {
 	return b.String()
 }
 
-// runeLen is the number of bytes that the first rune, or broken byte, takes.
+// runeLen returns the length in bytes of the first rune or invalid byte.
 func runeLen(s string) int {
 	_, n := utf8.DecodeRuneInString(s)
 	return n

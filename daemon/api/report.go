@@ -6,51 +6,53 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ReportQuery says what a report is to count.
+// ReportQuery says what a report covers.
 type ReportQuery struct {
-	// By has rows for each user, group, gpu, tag, tag=KEY, day, week, month, class or name; two by a comma.
+	// By groups the rows by user, group, gpu, tag, tag=KEY, day, week, month, class or name, or by
+	// two of them, separated by a comma.
 	By string `query:"by"`
-	// Of what ran in between; zero Since: all on record; zero Until: now.
+	// Since and Until bound the period. A zero Since means everything on record; a zero Until means
+	// now.
 	Since time.Time `query:"since" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
 	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
-	Zone  string    `query:"zone"` // the clock of days and weeks, as report.ZoneOf has it; "": UTC
-	User  string    `query:"user"` // of this account alone
+	Zone  string    `query:"zone"` // time zone of days and weeks, in the form of report.ZoneOf; "": UTC
+	User  string    `query:"user"` // only this account
 	UID   *int      `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 }
 
-// ReportReply is what jobs took of the machine in a time, and what they made of it. Of what
-// crosses its edges the part inside counts, and what still runs counts up to now.
+// ReportReply says what jobs used of the machine in a period, and how well. An attempt that only
+// partly lies in the period counts with that part; one that still runs counts up to now.
 type ReportReply struct {
 	Schema string      `json:"schema"`
 	Since  time.Time   `json:"since"`
 	Until  time.Time   `json:"until"`
 	By     []string    `json:"by"`
 	Rows   []ReportRow `json:"rows"`
-	Total  ReportRow   `json:"total"` // a job that is in several rows (tags, groups) counts once
+	Total  ReportRow   `json:"total"` // a job that counts in several rows (tags, groups) counts once
 }
 
-// ReportRow is one row. What is absent is unknown.
+// ReportRow is one row of a report. Absent values are unknown.
 type ReportRow struct {
-	Keys  []string          `json:"keys,omitempty"`  // as By; of a group that has no quota "gid" and its number
-	Jobs  int               `json:"jobs"`            // that held something in the time, or ended in it
-	Ended map[job.State]int `json:"ended,omitempty"` // of these, by how they ended in it
+	Keys  []string          `json:"keys,omitempty"`  // one for each part of By; a group without a quota is "gid" and its number
+	Jobs  int               `json:"jobs"`            // jobs that had an allocation in the period or ended in it
+	Ended map[job.State]int `json:"ended,omitempty"` // of these, the jobs that ended in it, by outcome
 
-	GPUHours       float64  `json:"gpu_hours"`                   // for which they held GPUs, times their parts
-	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory of their processes
-	MemGiBHours    float64  `json:"mem_gib_hours"`               // host memory that they asked
-	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // of the GPU-hours of which it is known
-	EnergyHours    float64  `json:"energy_gpu_hours"`            // these GPU-hours
+	GPUHours       float64  `json:"gpu_hours"`                   // time of allocations, times their parts of GPUs
+	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory of the jobs' processes
+	MemGiBHours    float64  `json:"mem_gib_hours"`               // host memory that the jobs requested
+	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // for the GPU-hours of which it is known
+	EnergyHours    float64  `json:"energy_gpu_hours"`            // those GPU-hours
 
-	Wait *job.Times `json:"wait,omitempty"` // for a start in the time
-	Run  *job.Times `json:"run,omitempty"`  // of what ended in the time
+	Wait *job.Times `json:"wait,omitempty"` // waits that ended with a start in the period
+	Run  *job.Times `json:"run,omitempty"`  // run times of attempts that ended in the period
 
-	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // the most that a GPU computed in a sample
+	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // the highest utilization of a GPU in a sample
 	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // the most memory of one job on one GPU
 
 	Efficiency Efficiency `json:"efficiency"`
 }
 
-// Failures are the jobs that neither completed nor were cancelled.
+// Failures returns the number of jobs that neither completed nor were cancelled.
 func (r *ReportRow) Failures() (n int) {
 	for state, count := range r.Ended {
 		if state != job.Completed && state != job.Cancelled {
@@ -60,20 +62,20 @@ func (r *ReportRow) Failures() (n int) {
 	return n
 }
 
-// UsageReply is where a user stands.
+// UsageReply says what a user has used, and what the user may have.
 type UsageReply struct {
 	Schema string `json:"schema"`
 	User   string `json:"user"`
 	UID    int    `json:"uid"`
 
-	Today ReportRow `json:"today"` // since midnight by the clock of the question
+	Today ReportRow `json:"today"` // since midnight in the query's time zone
 	Week  ReportRow `json:"week"`  // since Monday
-	Month ReportRow `json:"month"` // since its first day
+	Month ReportRow `json:"month"` // since the first of the month
 
-	CountedHours    float64  `json:"counted_gpu_hours"`          // of use that counts for the order of the queue, by now
-	HalfLife        job.Span `json:"half_life_seconds"`          // in which that halves; 0: it does not
-	UsedPercent     *float64 `json:"used_percent,omitempty"`     // of the use of all who have jobs; absent: nobody used anything
-	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // what is due; absent where groups have shares, too
+	CountedHours    float64  `json:"counted_gpu_hours"`          // decayed usage, which fair share counts
+	HalfLife        job.Span `json:"half_life_seconds"`          // the time in which that halves; 0: it does not
+	UsedPercent     *float64 `json:"used_percent,omitempty"`     // share of all users' usage; absent: nobody has used anything
+	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // the user's fair share; absent if groups have shares, too
 
 	Quotas []job.QuotaUse   `json:"quotas"`
 	Limits []job.ClassLimit `json:"limits"`

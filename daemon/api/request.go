@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// NewKey makes a request key: no two are alike.
+// NewKey returns a new, unique request key.
 func NewKey() string {
-	// It is no secret, as a key is good for its user alone; the tables of crypto/rand take time at each start.
+	// It is no secret, since a key is valid for its user alone. The tables of crypto/rand would
+	// cost time at each start.
 	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 }
 
-// NewRequest returns a request for one GPU for a command that runs as the calling process
-// would run it: in its directory, with this environment (os.Environ()) and its umask. The
-// program is looked up in PATH when the job starts. Whatever else the job needs, the caller
-// puts in.
+// NewRequest returns a request for one GPU for a command that runs as the calling process would run
+// it: in its directory, with this environment (os.Environ()) and its umask. The program is looked
+// up in PATH when the job starts. The caller adds whatever else the job needs.
 func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	if len(argv) == 0 {
 		return SubmitRequest{}, fmt.Errorf("there is no command to run")
@@ -39,8 +39,8 @@ func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	}, nil
 }
 
-// ownUmask reads the umask of this process, which the system call for it would have to
-// change, under the feet of other threads.
+// ownUmask returns the umask of this process. It reads /proc, because umask(2) would change it for
+// all threads for a moment.
 func ownUmask() (umask int, err error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Route is something that a scheduler is asked, or told to do. Package server answers by these, and the client asks by
-// them.
+// Route is one kind of request. Package server answers these routes, and the client sends them.
 type Route struct {
 	Name         string // what the audit log calls it
 	Method, Path string
-	Query        any // the empty struct of its query words, which DecodeQuery reads; nil: it has none
-	Body         any // an empty one of what is sent; nil: nothing is
-	Reply        any // an empty one of what is answered; nil: lines or text
+	Query        any // the zero struct of its query words (DecodeQuery); nil: none
+	Body         any // the zero value of what is sent; nil: nothing is
+	Reply        any // the zero value of what is answered; nil: lines or text
 }
 
-// Routes are all there are.
+// Routes returns all routes.
 func Routes() []*Route { return slices.Clone(routes) }
 
 var routes []*Route
@@ -37,7 +36,7 @@ func declared(r *Route) *Route {
 	return r
 }
 
-// The routes. In a path {id} is a job, "12" or "7_3", or the number of a reservation.
+// The routes. In a path, {id} is a job, "12" or "7_3", or the number of a reservation.
 var (
 	RouteSubmit  = post("submit", "/v1/jobs", SubmitRequest{}, SubmitReply{})
 	RouteList    = get("list", "/v1/jobs", ListQuery{}, ListReply{})
@@ -79,7 +78,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// at is the path of a request: on is what stands for {id} or {index}.
+// at returns the path of a request; on replaces {id} or {index}.
 func (r *Route) at(on string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

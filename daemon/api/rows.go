@@ -11,16 +11,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// alike is what tasks have in common that share a row.
+// alike is the key of tasks that share a row.
 type alike struct {
 	queue string
 	array job.ID
 	state string
 }
 
-// ByState is a listing as people are shown it: one row for the tasks of an array that are in the same state, in the
-// place of the first of them. Tasks that have completed are in the row of their array where that has, too. For so many
-// ended jobs the scheduler was asked: where it has answered with as many there may be tasks that ended before these.
+// ByState returns the rows that people see for a listing: one row for all tasks of an array that
+// are in the same state, at the place of the first of them. Completed tasks are left out if their
+// array has completed, too. Ended is the number of ended jobs that the scheduler was asked for: if
+// the listing has that many, more tasks may have ended before them.
 func ByState(jobs []Job, ended int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[alike]bool{}, map[alike][]*Job{}
@@ -40,7 +41,7 @@ func ByState(jobs []Job, ended int) []Job {
 		}
 	}
 	if n < ended {
-		oldest = time.Time{} // there are no others
+		oldest = time.Time{} // the listing has all that ended
 	}
 	rows := make([]Job, 0, len(jobs))
 	for i := range jobs {
@@ -62,8 +63,8 @@ func ByState(jobs []Job, ended int) []Job {
 
 func kindOf(j *Job) alike { return alike{j.Queue(), j.Task.Array, j.StateWord()} }
 
-// oneRow is the row of tasks that are alike: all of their GPUs, the longest that one has run, and the cause that they
-// have in common.
+// oneRow returns the row for tasks that are alike: it has all their GPUs, the longest run time, and
+// their cause if it is the same for all.
 func oneRow(list []*Job) Job {
 	row := *list[0]
 	if len(list) == 1 {
@@ -82,7 +83,7 @@ func oneRow(list []*Job) Job {
 		}
 	}
 	row.StartedAt, row.SuspendedAt, row.Rested = longest.StartedAt, longest.SuspendedAt, longest.Rested
-	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row's end is the newest
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row ends with its newest task
 		row.StartedAt, row.Rested = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
@@ -99,7 +100,7 @@ func oneRow(list []*Job) Job {
 	return row
 }
 
-// ranLonger compares tasks in the same state.
+// ranLonger reports whether a has run longer than b. Both are in the same state.
 func ranLonger(a, b *Job) bool {
 	switch {
 	case a.StartedAt.IsZero() || b.StartedAt.IsZero():
@@ -110,7 +111,7 @@ func ranLonger(a, b *Job) bool {
 	return a.Elapsed(a.EndedAt) > b.Elapsed(b.EndedAt)
 }
 
-// withShare is the allocations with one more, GPU by GPU.
+// withShare adds an allocation to a list that has one for each GPU.
 func withShare(list []Allocation, g Allocation) []Allocation {
 	for i := range list {
 		if list[i].Index == g.Index {
@@ -121,12 +122,12 @@ func withShare(list []Allocation, g Allocation) []Allocation {
 	return append(list, g)
 }
 
-// InEndOrder puts those that have ended in order: the newest first, an array before its tasks, and tasks that ended in
-// the same second by their numbers.
+// InEndOrder sorts the ended jobs of a listing: newest first, an array before its tasks, and tasks
+// that ended in the same second by number.
 func InEndOrder(jobs []Job) {
 	first := slices.IndexFunc(jobs, func(j Job) bool { return j.State.Terminal() })
 	if first < 0 || slices.ContainsFunc(jobs[first:], func(j Job) bool { return !j.State.Terminal() }) {
-		return // several machines, one after the other
+		return // listings of several machines, one after the other
 	}
 	slices.SortStableFunc(jobs[first:], func(a, b Job) int { return NewestFirst(&a, &b) })
 }
@@ -137,7 +138,7 @@ func NewestFirst(a, b *Job) int {
 		cmp.Compare(a.taskIndex(), b.taskIndex()))
 }
 
-// family is a job, or the array that a task is of.
+// family returns the job's id, or the id of its array for a task.
 func (j *Job) family() job.ID {
 	if j.Task != nil {
 		return j.Task.Array
@@ -145,7 +146,7 @@ func (j *Job) family() job.ID {
 	return j.ID
 }
 
-// taskIndex is the number of a task; what is none comes before.
+// taskIndex returns the number of a task, and -1 for any other job.
 func (j *Job) taskIndex() int {
 	if j.Task != nil {
 		return j.Task.Index
@@ -153,11 +154,12 @@ func (j *Job) taskIndex() int {
 	return -1
 }
 
-// Queue is the machine or engine that is named before the number; "": the scheduler that was asked.
+// Queue returns the machine or engine that is shown before the job's number; "" for the scheduler
+// that was asked.
 func (j *Job) Queue() string { return cmp.Or(j.Host, j.Engine) }
 
-// Called is what people call the job, and commands take: its number, or as a task "7_3", behind its machine or engine.
-// Of tasks in one row it is their array.
+// Called returns the job's name as people and commands use it: its number, or "7_3" for a task,
+// after its machine or engine. Tasks in one row go by the number of their array.
 func (j *Job) Called() string {
 	name := j.ID.String()
 	switch {
@@ -173,11 +175,11 @@ func (j *Job) Called() string {
 	return name
 }
 
-// longestTasks is how many columns the tasks of an array may take behind its number.
+// longestTasks is the number of columns that the tasks of an array may take after its number.
 const longestTasks = 16
 
-// WithTasks is Called in a table: an array, and tasks in one row, with which tasks they are, as far as these are short.
-// It can be typed as it stands.
+// WithTasks returns Called for a table: an array, or tasks in one row, with the tasks' numbers if
+// these are short. Commands accept it as it is.
 func (j *Job) WithTasks() string {
 	tasks := j.Together
 	if j.Array != nil {
@@ -189,8 +191,8 @@ func (j *Job) WithTasks() string {
 	return fmt.Sprintf("%s_[%s]", j.Called(), tasks)
 }
 
-// Several is what stands before the state of tasks in one row: "3 ", or "197+ " where there may be more of them that
-// ended earlier; "": it is no such row.
+// Several returns what precedes the state in a row of several tasks: "3 ", or "197+ " if more of
+// them may have ended earlier; "" for any other row.
 func (j *Job) Several() string {
 	switch {
 	case j.Older:
@@ -201,7 +203,7 @@ func (j *Job) Several() string {
 	return ""
 }
 
-// StateWord is the state, with what is being done about it.
+// StateWord returns the state, with what is happening to the job in brackets.
 func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {
@@ -219,7 +221,7 @@ func (j *Job) StateWord() string {
 	return word
 }
 
-// warningWords is the short form of warnings, behind the state.
+// warningWords returns the short form of warnings that follows a state.
 func warningWords(list []job.Warning) string {
 	var words []string
 	for _, w := range list {
@@ -234,10 +236,10 @@ func warningWords(list []job.Warning) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// Suspended reports whether the job is halted.
+// Suspended reports whether the job is suspended.
 func (j *Job) Suspended() bool { return !j.SuspendedAt.IsZero() }
 
-// Held reports whether the job, or all that waits of an array, is kept from starting.
+// Held reports whether the job is held, or for an array all of it that waits.
 func (j *Job) Held() bool {
 	a := j.Array
 	switch {
@@ -249,8 +251,8 @@ func (j *Job) Held() bool {
 	return a.Waiting > 0 && a.Held == a.Waiting
 }
 
-// Elapsed is how long the present or last attempt of a job has run, without the time in
-// which it was suspended; 0: it has not.
+// Elapsed returns how long the job's current or last attempt has run, without the time in which it
+// was suspended; 0 if it has not run.
 func (j *Job) Elapsed(now time.Time) time.Duration {
 	end := now
 	switch {
@@ -264,7 +266,7 @@ func (j *Job) Elapsed(now time.Time) time.Duration {
 	return max(0, end.Sub(j.StartedAt)-j.Rested.Duration())
 }
 
-// CountLine counts the jobs that have not ended by state, such as "2 running, 1 queued"; "": there are none.
+// CountLine returns the numbers of live jobs by state, such as "2 running, 1 queued"; "" if there are none.
 func CountLine(counts map[job.State]int) string {
 	var parts []string
 	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {

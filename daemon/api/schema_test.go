@@ -18,12 +18,12 @@ import (
 
 var update = flag.Bool("update", false, "write the schema anew; commit only changes that you understand")
 
-// schemaFile is what is published.
+// schemaFile is the published schema.
 const schemaFile = "../../contrib/schema/gpusched.v1.json"
 
-// The published schema is that of what routes answer. Fields are only ever added (invariant 2), so it
-// allows others than it knows.
-func TestSchemaIsThatOfTheTypes(t *testing.T) {
+// The published schema describes what routes answer. It allows unknown fields, because fields are
+// only ever added (invariant 2).
+func TestSchemaMatchesTheTypes(t *testing.T) {
 	g := schemas{}
 	var any []node
 	for _, r := range api.Routes() {
@@ -58,7 +58,7 @@ func TestSchemaIsThatOfTheTypes(t *testing.T) {
 // node is a part of a schema.
 type node map[string]any
 
-// schemas are the definitions of structs by name.
+// schemas has the definitions of structs by name.
 type schemas map[string]node
 
 var (
@@ -70,7 +70,7 @@ var (
 	wordsType = reflect.TypeFor[api.Words]()
 )
 
-// of describes a type as package encoding/json writes it.
+// of describes a type as encoding/json writes it.
 func (g schemas) of(t reflect.Type) node {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -109,7 +109,7 @@ func (g schemas) of(t reflect.Type) node {
 	panic("no schema for " + t.String())
 }
 
-// define describes a struct once, and refers to that.
+// define describes a struct once and returns a reference to it.
 func (g schemas) define(t reflect.Type) node {
 	name := strings.TrimPrefix(t.String(), "api.")
 	ref := node{"$ref": "#/$defs/" + name}
@@ -139,8 +139,8 @@ func (g schemas) define(t reflect.Type) node {
 	return ref
 }
 
-// fieldsOf are the fields of a struct as JSON has them: those of embedded structs too, unless
-// one nearer has the name.
+// fieldsOf returns the fields of a struct as JSON has them: with those of embedded structs, unless
+// a nearer field has the name.
 func fieldsOf(t reflect.Type) (list []reflect.StructField) {
 	near := map[string]bool{}
 	var embedded []reflect.StructField

@@ -5,10 +5,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Whoever shows a reply to a person makes its sentences here, for the reader. Those that the daemon has made are for
-// scripts.
+// Programs that show a reply to a person make its sentences with these methods, for that reader.
+// The sentences in the JSON are for scripts.
 
-// Text says why a job waits, without the GPU's number.
+// Text returns why a job waits, without the GPU's number.
 func (x *Reason) Text(r words.Reader) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -16,16 +16,16 @@ func (x *Reason) Text(r words.Reader) string {
 	return r.Reason(x.coded())
 }
 
-// coded is the reason before it was in words.
+// coded returns the reason with its detail as a job.Message.
 func (x *Reason) coded() job.Reason {
 	out := x.Reason
-	if out.Detail = x.Why; x.Why.IsZero() { // of another machine, whose gpusched is older
+	if out.Detail = x.Why; x.Why.IsZero() { // from another machine, whose gpusched is older
 		out.Detail = job.Text(x.Detail)
 	}
 	return out
 }
 
-// Because says in a line why the job waits, or does not end.
+// Because returns in one line why the job waits or does not end.
 func (j *Job) Because(r words.Reader) string {
 	r.Host = j.Host
 	switch {
@@ -41,13 +41,13 @@ func (j *Job) Because(r words.Reader) string {
 	return r.Why(list)
 }
 
-// Cause says why the job waits, how it ended, or what is wrong with one that runs.
+// Cause returns why the job waits, how it ended, or what is wrong with it while it runs.
 func (j *Job) Cause(r words.Reader) string {
 	r.Host = j.Host
 	switch {
 	case j.Result != nil:
 		return r.Shown(j.Result)
-	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // tasks in one row have several
+	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // tasks in one row, with several causes
 		return j.Why
 	case j.Suspended():
 		return r.Say(job.Say("detail/suspended", j.SuspendedBy, j.SuspendedAt))
@@ -57,7 +57,7 @@ func (j *Job) Cause(r words.Reader) string {
 	return j.Because(r)
 }
 
-// Note is Cause beside the state, which says a part of it already.
+// Note returns Cause without the part that the job's state already says.
 func (j *Job) Note(r words.Reader) string {
 	r.Host = j.Host
 	if j.Result == nil || !j.Result.Said.IsZero() {
@@ -66,15 +66,15 @@ func (j *Job) Note(r words.Reader) string {
 	return r.How(&j.Result.Result)
 }
 
-// Text says why no job starts.
+// Text returns why no job starts.
 func (d *Drain) Text(r words.Reader) string {
 	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until}
 	return r.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: c.Say()})
 }
 
-// Detail says why the GPU is in its state.
+// Detail returns why the GPU is in its state.
 func (g *GPU) Detail(r words.Reader) string {
-	if g.StateWhy.IsZero() { // in another scheduler's words
+	if g.StateWhy.IsZero() { // from another scheduler, in its own words
 		return g.StateDetail
 	}
 	return r.Say(g.StateWhy)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Of several machines some may have an older gpusched, whose reasons have words alone.
-func TestAReasonInWordsAlone(t *testing.T) {
+// An older gpusched on another machine sends reasons as sentences alone.
+func TestAReasonWithoutACode(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"code":"held","gpu":-1,"detail":"ann","sentence":"held by ann"}`:                                       "held by ann",
 		`{"code":"gpu-paused","gpu":0,"detail":"by root","sentence":"paused"}`:                                   "GPU 0 is paused by an administrator (by root)",

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// maxLine bounds a line of an answer that is one of lines.
+// maxLine is the longest line of an answer, in bytes.
 const maxLine = 16 << 20
 
-// Stream asks once: what is asked is the query of a GET, and else the body. A daemon that has no place for it is asked
-// again. The lines end with the connection.
+// Stream sends one request: asked is the query of a GET, and the body of any other method. It
+// repeats a request that the daemon had no room for. The lines end with the connection.
 func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)
@@ -32,7 +32,7 @@ func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]by
 		for lines.Scan() {
 			silent.Reset(answerTime)
 			if lines.Err() != nil && !json.Valid(lines.Bytes()) {
-				break // half a line, with which the connection ended
+				break // half a line: the connection ended in it
 			}
 			if !yield(lines.Bytes(), nil) {
 				return
@@ -47,7 +47,7 @@ func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]by
 	}
 }
 
-// open sends the request of a stream, whose answer is to be closed.
+// open sends the request of a stream. The caller must close the response's body.
 func (c *Client) open(
 	ctx, limited context.Context, r *Route, asked any, silent *time.Timer,
 ) (resp *http.Response, err error) {

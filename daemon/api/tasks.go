@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Tasks reads the tasks' numbers as they are written, with parameters; of nil, none. With
-// parameters alone the tasks are their combinations.
+// Tasks parses the task numbers of a request's array as they were typed. If the array has only
+// parameters, its tasks are their combinations. Tasks returns nil for nil.
 func Tasks(a *job.Array) (*job.Array, error) {
 	if a == nil {
 		return nil, nil
@@ -32,7 +32,7 @@ func Tasks(a *job.Array) (*job.Array, error) {
 	}
 	out, err := job.ParseArray(a.Written)
 	if err == nil {
-		out.Params = a.Params // the submission's own check says whether they fit
+		out.Params = a.Params // Validate checks whether they fit
 	}
 	return out, err
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// longPoll is how long one request of a wait stays open. It is below answerTime,
-// so that a daemon that hangs is told from a job that runs.
+// longPoll is the time that one request of a wait stays open. It is below answerTime, so that a
+// daemon that hangs can be told from a job that runs.
 const longPoll = 50 * time.Second
 
-// askUntilEnded asks until there is an answer other than "not yet" or "not now"
-// (the daemon restarts, or too many waits are open).
+// askUntilEnded calls ask until the answer is neither "not yet" nor "not now" (the daemon restarts,
+// or too many waits are open).
 func askUntilEnded(ctx context.Context, ask func() error) error {
 	for {
 		err := again(ctx, ask)
@@ -25,9 +25,8 @@ func askUntilEnded(ctx context.Context, ask func() error) error {
 	}
 }
 
-// again calls ask until it has an answer. A request that was cut off after it
-// was sent is asked again for retryTime; in that time a daemon that cannot be
-// reached may be on its way back.
+// again calls ask until it is answered. It repeats a request that was cut off after it was sent,
+// for up to retryTime: a daemon that cannot be reached may be restarting.
 func again(ctx context.Context, ask func() error) error {
 	var cut time.Time // when the first request was cut off
 	for {
@@ -48,8 +47,8 @@ func again(ctx context.Context, ask func() error) error {
 	}
 }
 
-// Pause waits for d, or less where ctx ends first, and then returns its error. A
-// pause of nothing is none.
+// Pause waits for d, or until ctx ends, and then returns the error of ctx. It returns at once if d
+// is not positive.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
