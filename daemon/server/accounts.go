@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// accounts tells who a peer is, what rights it has, and what accounts are called (invariant 2).
+// accounts tells who a peer is, which rights it has, and what accounts are called (invariant 2).
 type accounts struct{ opt *Options }
 
-// actor names the peer and says whether it is an admin (invariant 2).
+// actor returns the account of a peer, and whether it is an administrator (invariant 2).
 func (a *accounts) actor(p peer) job.Actor {
 	who := job.Actor{UID: p.uid, GID: p.gid, User: a.userName(p.uid), Admin: p.uid == 0 || a.owns(p) || a.administers(p)}
 	who.Person = job.Account{UID: who.UID, User: who.User}
@@ -22,14 +22,14 @@ func (a *accounts) actor(p peer) job.Actor {
 	return who
 }
 
-// person returns the uid that a uid's limits are counted by, as far as that is known.
+// person returns the uid whose limits a uid counts against, as far as that is known.
 func (a *accounts) person(uid int) int {
 	person, _ := a.opt.Person(uid)
 	return person
 }
 
-// administers reports whether the peer has the administrators' group and its account
-// is still in it: a process keeps the groups that it was given at the login.
+// administers reports whether the peer has the administrators' group and its account is still a
+// member: a process keeps the groups that it had at login.
 func (a *accounts) administers(p peer) bool {
 	gid, ok := a.opt.GroupID(a.opt.Config().Daemon.AdminGroup)
 	return ok && p.has(gid) && a.opt.Holds(p.uid, gid)
@@ -41,8 +41,8 @@ func (a *accounts) member(p peer, gid int) bool {
 	return in && known
 }
 
-// quotaGroups names the groups with a quota that the peer, or whoever it belongs to,
-// is in, sorted. A process can be without groups that its user is in.
+// quotaGroups returns the groups with a quota that the peer or its person is in, sorted. It looks
+// at both, because a process can lack groups that its user is in.
 func (a *accounts) quotaGroups(p peer) []string {
 	var in []string
 	for _, name := range a.opt.Config().QuotaGroups() {
@@ -54,10 +54,11 @@ func (a *accounts) quotaGroups(p peer) []string {
 	return slices.Compact(in)
 }
 
-// userName returns the account's name, its number where it has none.
+// userName returns the account's name, or its number if it has none.
 func (a *accounts) userName(uid int) string { return cmp.Or(a.opt.UserName(uid), strconv.Itoa(uid)) }
 
-// nameOfProcess names whose a process is: "bob", and "bob (uid 165700)" for one of bob's container.
+// nameOfProcess returns the owner of a process: "bob", or "bob (uid 165700)" for a process in one
+// of bob's containers.
 func (a *accounts) nameOfProcess(uid int) string {
 	if person := a.person(uid); person != uid {
 		return fmt.Sprintf("%s (uid %d)", a.knownName(person), uid)
@@ -65,5 +66,5 @@ func (a *accounts) nameOfProcess(uid int) string {
 	return a.knownName(uid)
 }
 
-// knownName is userName, as far as it is known without waiting.
+// knownName is userName without waiting for a directory.
 func (a *accounts) knownName(uid int) string { return cmp.Or(a.opt.KnownName(uid), strconv.Itoa(uid)) }

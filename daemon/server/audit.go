@@ -12,38 +12,38 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Outcome is what became of a deed.
+// Outcome is the outcome of an audited request.
 type Outcome string
 
 // The outcomes.
 const (
 	Done    Outcome = "done"
-	Refused Outcome = "refused" // for want of the right
+	Refused Outcome = "refused" // the user lacks the right
 	Failed  Outcome = "failed"  // for another reason
 	Unknown Outcome = "unknown" // it was begun, and nobody waited for it
 )
 
-// AuditEvent is one line of the audit log: who did what to what by the right of an
-// administrator, or was refused it.
+// AuditEvent is one line of the audit log: something that was done by an administrator's right, or
+// refused for want of a right.
 type AuditEvent struct {
 	UID     int
 	User    string
-	Action  string // of the route table, such as "cancel"
+	Action  string // Route.Name, such as "cancel"
 	Target  Target
 	Outcome Outcome
-	Code    string // of the error, where it failed
-	Asked   []any  // names and values
+	Code    string // the error's code if it failed
+	Asked   []any  // what was asked: names and values in turns
 }
 
-// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name it
-// is all of the kind, and without a kind the action says it.
+// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name it is everything of
+// its kind. Without a kind the action says what it is.
 type Target struct{ Kind, Name string }
 
 func (t Target) String() string { return strings.TrimSuffix(t.Kind+" "+t.Name, " ") }
 
-// Audit writes a line of the audit log: the fields in upper case are for those
-// who search the journal, and not in its text. Refusals beyond the pace of the log are
-// counted instead (invariant 7); what was done is always written.
+// Audit writes a line of the audit log. The fields in upper case are for searches of the journal
+// and do not appear in its text. Refusals that exceed the log's rate limit are only counted
+// (invariant 7); everything else is always written.
 func (s *Server) Audit(d AuditEvent) {
 	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
 	if d.Target != (Target{}) {
@@ -66,11 +66,11 @@ func (s *Server) Audit(d AuditEvent) {
 	}
 	entry := slog.NewRecord(time.Now(), level, "audit", 0)
 	entry.Add(args...)
-	_ = s.log.Handler().Handle(context.Background(), entry) // whatever the level of the log is
+	_ = s.log.Handler().Handle(context.Background(), entry) // at any log level
 }
 
-// audit notes a request that was refused, and what an admin did or tried by
-// that right. Nobody's command, environment or directory is in it.
+// audit logs a request that was refused, or that an administrator made by that right. The line has
+// nobody's command, environment or directory.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
 		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,
@@ -88,8 +88,8 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 	}
 }
 
-// askedIn is what the body of a request asks for. Of a submission it is nothing: the daemon
-// logs what everybody may know of that.
+// auditArgs returns what the body of a request asks for, as names and values. For a submission that
+// is nothing, because the daemon logs what everybody may know of it.
 func askedIn(body any) (args []any) {
 	add := func(name, value string) {
 		if value != "" {
@@ -137,7 +137,7 @@ func askedIn(body any) (args []any) {
 	return args
 }
 
-// clock is a time in words of a log; zero: none.
+// clock formats a time for the log; "" for the zero time.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -145,11 +145,11 @@ func clock(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// maxTargetBytes bounds what a client can write into the log; names of jobs are
-// far shorter.
+// maxTargetBytes bounds what a client can write into the log through a path. Job names such as 7_3
+// are far shorter.
 const maxTargetBytes = 32
 
-// auditTarget names what the request is about, as its path does.
+// auditTarget returns what the request's path names.
 func auditTarget(rt route, r *request, reply any) Target {
 	if made, ok := reply.(api.ReservationsReply); ok && made.Made != 0 {
 		return Target{"reservation", strconv.FormatInt(made.Made, 10)}

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// rateLimit is how often something may happen: rate times a second over a longer
-// time, and up to burst times at once.
+// rateLimit allows rate events a second over time, and up to burst events at once.
 type rateLimit struct{ rate, burst float64 }
 
-// bucket holds what is left of a pace. It may owe.
+// bucket is a token bucket. Its level may be negative.
 type bucket struct {
 	level float64
-	at    time.Time // of level; zero: it was never touched and is full
+	at    time.Time // when level was current; zero: never used, so full
 }
 
 // fill brings the level up to date.
@@ -25,19 +24,18 @@ func (b *bucket) fill(p rateLimit, now time.Time) {
 	b.at = now
 }
 
-// buckets has one for each user. Those that are full again are forgotten.
+// buckets has a bucket for each user. It drops buckets that are full again.
 type buckets struct {
 	mu     sync.Mutex // guards the fields that follow
 	byUser map[int]*bucket
-	room   int // so many are there before full ones are looked for again
+	room   int // the number of buckets at which the next sweep drops full ones
 }
 
-// manyBuckets is how many there are at least before full ones are looked for.
+// manyBuckets is the least number of buckets at which a sweep takes place.
 const manyBuckets = 256
 
-// take takes one token of the user's, if there is one after waiting for at
-// most patience. It returns how long to wait: more than patience means that
-// nothing was taken.
+// take takes a token of the user's if one is there within patience. It returns the time until then;
+// if that is more than patience, it took nothing.
 func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,10 +51,10 @@ func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Durati
 	return wait
 }
 
-// maxDebt is for how many seconds at most a user has to wait.
+// maxDebt is the longest that a charge can make a user wait, in seconds.
 const maxDebt = 2
 
-// charge takes tokens that the user has had already.
+// charge takes tokens for something that the user has had already.
 func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +72,7 @@ func (b *buckets) of(uid int, p rateLimit) *bucket {
 	if u == nil {
 		if len(b.byUser) >= max(b.room, manyBuckets) {
 			b.sweep(p, now)
-			b.room = 2 * len(b.byUser) // so that looking costs little for each
+			b.room = 2 * len(b.byUser) // so that sweeps cost little for each bucket
 		}
 		u = &bucket{}
 		b.byUser[uid] = u

@@ -30,7 +30,7 @@ func (s *Server) cancel(r *request) (any, error) {
 	return s.jobCommand(r, c)
 }
 
-// checkGrace refuses what is no grace of a cancel.
+// checkGrace refuses a grace that is out of range or not for a cancel.
 func checkGrace(grace *job.Span, cancels bool) error {
 	switch {
 	case grace == nil:
@@ -43,7 +43,7 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	return nil
 }
 
-// open lets the owner run commands in the unit of a running job.
+// open allows the owner to run commands in the unit of a running job.
 func (s *Server) open(r *request) (any, error) {
 	if err := s.mayEnter(r); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Server) open(r *request) (any, error) {
 	return s.jobCommand(r, job.Command{Kind: job.CommandOpen})
 }
 
-// plain carries out a command that has nothing but its kind.
+// plain returns the handler of a command without arguments.
 func plain(kind job.CommandKind) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) { return s.jobCommand(r, job.Command{Kind: kind}) }
 }
@@ -65,8 +65,7 @@ func (s *Server) update(r *request) (any, error) {
 	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: c})
 }
 
-// jobCommand carries out a command about the job {id}, and answers with the job
-// as it is then.
+// jobCommand applies a command to the job {id}, and answers with the job as it is afterwards.
 func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	t, err := s.jobs.targetInPath(r)
 	if err != nil {
@@ -86,8 +85,8 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, err
 }
 
-// notYet refuses what can be done to a job or to a whole array, but not to a
-// task that is still a number in its array.
+// taskNotStarted refuses a command that applies to jobs and whole arrays, but not to a task that
+// has not become a job.
 func notYet(t job.Task, kind job.CommandKind) *api.Error {
 	return &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),

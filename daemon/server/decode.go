@@ -14,15 +14,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// maxElements bounds how many fields and elements of lists a body may have, by
-// its commas: an empty text takes three bytes of it and more than twenty when it
-// is decoded. Nothing that can be run has as many: the command and environment
-// have 2M at most, and commas in names count as well.
+// maxElements bounds the fields and list elements of a body by its commas, because an empty text
+// takes three bytes there and more than twenty when decoded. Commas in names count as well. No
+// command that can run has as many: its arguments and environment have at most 2 MiB.
 const maxElements = 256 << 10
 
-// decode reads the body into v, a pointer to a struct, strictly (invariant 5).
-// No body at all is the zero value. Once the body is here the deadline that
-// expectBody set is lifted: what the handler then does may take its time.
+// decode reads the body into v, a pointer to a struct, strictly (invariant 5). Without a body v
+// stays zero. It lifts the deadline that expectBody set, so that the handler may take its time.
 func decode(r *request, v any, limit int64) error {
 	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, limit))
 	var tooBig *http.MaxBytesError
@@ -46,8 +44,8 @@ func decode(r *request, v any, limit int64) error {
 	return nil
 }
 
-// expectBody sets the deadline for the body before anything is decided, because
-// net/http reads what a handler left of it.
+// expectBody sets the deadline for the body before anything is decided, because net/http reads what
+// a handler leaves unread.
 func expectBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -75,7 +73,7 @@ func decodeStrict(body []byte, v any) error {
 	return nil
 }
 
-// fieldNames lists the JSON names of a struct's fields.
+// fieldNames returns the JSON names of a struct's fields.
 func fieldNames(v any) []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {

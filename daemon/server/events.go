@@ -11,15 +11,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The bounds of those who follow the events: each is one of the user's waits, too. Who
-// follows holds no memory but that of the connection, however slowly it reads.
+// The bounds of clients that follow the events. Each also counts as one of its user's waits. It
+// costs no memory but that of its connection, however slowly it reads.
 const (
 	maxFollowers     = 256
 	maxUserFollowers = 16
-	aliveTime        = 15 * time.Second // without an event, the number is sent again
+	aliveTime        = 15 * time.Second // after this time without an event the current number is sent again
 )
 
-// events answers with what has changed, and goes on with what changes.
+// events answers with past events, and follows new ones on request.
 func (s *Server) events(r *request) (any, error) {
 	now, err := s.backend(r.Context()).Events(r.Context(), -1)
 	if err != nil {
@@ -43,13 +43,13 @@ func (s *Server) events(r *request) (any, error) {
 		s.limits.waits.leave(r.person)
 		return nil, later(r, time.Second, errTooMany("followed events"))
 	}
-	r.over() // who follows holds up no other request
+	r.over() // a follower holds up no other request
 	r.leave = append(r.leave, func() { s.limits.followers.leave(r.person); s.limits.waits.leave(r.person) })
 	return f, nil
 }
 
-// following are the events after a number: those up to another or, for one who goes on,
-// all that come.
+// eventStream is the reply with the events after a number: up to another number, or without end for
+// a follower.
 type following struct {
 	s     *Server
 	r     *request
@@ -58,8 +58,8 @@ type following struct {
 	on    bool
 }
 
-// send writes a line for each event until the client goes or does not read, or the server
-// stops. What there is already is charged as requests are.
+// send writes a line for each event until the client leaves or does not read, or the server stops.
+// Events that happened before the request are charged to the user.
 func (f following) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	ctx, cancel := context.WithCancel(f.r.Context())
@@ -85,7 +85,7 @@ func (f following) send(w http.ResponseWriter, out *counter) {
 			to = out
 		}
 		if !f.write(w, to, lines...) || got.Gap && !first {
-			return // cut off: it reads too slowly
+			return // the client reads too slowly
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (f following) next(ctx context.Context) (job.Events, error) {
 	return f.s.backend(ctx).Events(limited, f.after)
 }
 
-// write sends the lines; false where the client does not take them.
+// write sends lines. It returns false if the client does not take them.
 func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
 	var text []byte
 	for i := range lines {
@@ -105,13 +105,13 @@ func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event)
 	return sendLines(w, to, text)
 }
 
-// position is a line that says up to which number the client has everything, or from
-// which on it can have everything again.
+// position returns a line that gives the number up to which the client has everything, or after a
+// gap, from which on it can have everything again.
 func (f following) position(kind job.EventKind) api.Event {
 	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 
-// renderEvent puts an event, which everybody may see, in words.
+// renderEvent adds the sentence to an event.
 func (a *accounts) renderEvent(e job.Event) api.Event {
 	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory hung at the submission
 		e.User = a.knownName(*e.UID)

@@ -6,11 +6,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// trialPart is what part of one CPU a user's trials take, over a longer time.
+// trialPart is the part of one CPU that a user's trials may take over time.
 const trialPart = 0.2
 
-// explained is what is before a job. What would have it start sooner is tried for those alone who
-// may change it, and counts as many requests as take a multiple of its time.
+// explained returns what is ahead of a job. For those who may change the job it also tries which
+// changes would make it start sooner, and charges the user for the time that takes.
 func (s *Server) explained(r *request, v *job.JobView) (*api.Queue, error) {
 	e, err := s.backend(r.Context()).Explain(r.Context(), v.ID, r.person, r.who.MayControl(&v.Job))
 	if err != nil {

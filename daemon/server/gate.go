@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// connLimiter counts what each user holds and lets in no more than its bounds. The last quarter of the places is kept
-// for users who hold few. Root is bound by its own count only, so that users cannot lock it out together.
+// connLimiter counts the places that each user holds, and bounds them. It keeps the last quarter of
+// the places for users who hold few. Root has only its own bound, so that other users cannot lock
+// it out together.
 type connLimiter struct {
 	bounds func() (most, perUID int)
 
@@ -25,10 +26,10 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// few is the number of places with which a user gets none of the last quarter.
+// few is the number of places at which a user gets none of the last quarter.
 const few = 4
 
-// enter takes a place for the user; false means that there is none.
+// enter takes a place for the user. It returns false if there is none.
 func (g *connLimiter) enter(uid int) bool {
 	most, perUID := g.bounds()
 	g.mu.Lock()
@@ -52,9 +53,8 @@ func (g *connLimiter) leave(uid int) {
 	}
 }
 
-// rejectConn answers a connection that found no place, without reading from it.
-// The text fits into the socket's buffer; the deadline is for the day it does
-// not.
+// rejectConn answers a connection for which there is no place, without reading from it. The text
+// fits into the socket's buffer; the deadline is there in case it ever does not.
 func rejectConn(c net.Conn) {
 	defer c.Close()
 	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
@@ -63,8 +63,8 @@ func rejectConn(c net.Conn) {
 		http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable), len(body), body)
 }
 
-// retryAfter is the header that tells a client that its request was not even
-// looked at, and that it may ask again.
+// retryAfter is the header that tells a client that its request was not looked at, and when to
+// repeat it.
 const retryAfter = "Retry-After"
 
 func errTooMany(what string) *api.Error {

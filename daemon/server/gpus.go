@@ -25,7 +25,8 @@ func (s *Server) gpus(r *request) (any, error) {
 	return reply, nil
 }
 
-// control keeps jobs off a GPU, or from starting at all, or lets them back, and answers as show does.
+// control returns the handler of a command that pauses, drains or resumes a GPU or all of them, and
+// that answers as show does.
 func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
@@ -52,7 +53,7 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 	}
 }
 
-// renderDrain is the order by which no job starts; nil: there is none.
+// renderDrain returns the order that no job may start; nil if there is none.
 func renderDrain(g *job.GPUControl) *api.Drain {
 	if g == nil {
 		return nil
@@ -69,14 +70,13 @@ func reasonProblem() string {
 	return fmt.Sprintf("the reason must be printable and at most %d bytes (--reason)", job.MaxCommentBytes)
 }
 
-// renderGPUs makes the GPUs fit for one reader, who sees the names of processes
-// only where they are the reader's own or the reader is an admin: names of programs
-// say what a user is working on (invariant 3).
+// renderGPUs converts the GPUs for one reader. It shows the name of a process only to its owner and
+// to administrators, because the name says what a user is working on (invariant 3).
 func (a *accounts) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
 		out[i].GPU, out[i].StateDetail, out[i].StateWhy = g.GPU, words.Say(g.StateDetail), g.StateDetail
-		if c := g.Control; c.Paused { // else they report who resumed it
+		if c := g.Control; c.Paused { // otherwise it says who resumed the GPU
 			out[i].Paused, out[i].Drain, out[i].PausedReason = true, c.Drain, c.Reason
 			out[i].PausedBy, out[i].PausedAt, out[i].PausedUntil = c.By, moment(c.At), moment(c.Until)
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// historyTime is how long a part of the history may take to find. A filter that matches
-// few of many jobs takes longest.
+// historyTime is the time limit for a page of history or a report. A filter that matches few of
+// many jobs takes longest.
 const historyTime = 20 * time.Second
 
-// history answers with a part of the jobs that have ended.
+// history answers with a page of the jobs that have ended.
 func (s *Server) history(r *request) (any, error) {
 	q, err := s.parsePast(r)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) history(r *request) (any, error) {
 	for i := range past.Jobs {
 		j := &past.Jobs[i]
 		switch attempts := past.Attempts[j.ID]; {
-		case j.Tasks != nil && j.Tasks.Became() > 0 && q.IDs == nil: // its tasks are there
+		case j.Tasks != nil && j.Tasks.Became() > 0 && q.IDs == nil: // its tasks have rows of their own
 		case len(attempts) == 0:
 			reply.Jobs = append(reply.Jobs, names.renderPast(j))
 		default:
@@ -48,7 +48,7 @@ func (s *Server) history(r *request) (any, error) {
 	return reply, nil
 }
 
-// asAttempt is a job as it was when the attempt had ended.
+// jobAtAttempt returns the job as it was when the attempt had ended.
 func asAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	one := *j
 	one.Attempt = a
@@ -61,7 +61,7 @@ func asAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	return &one
 }
 
-// renderPast is a job that has ended as everybody may see it.
+// renderPast converts a job that has ended, as everybody may see it.
 func (n *namer) renderPast(j *job.Job) api.PastJob {
 	out := api.PastJob{Job: n.renderJob(&job.JobView{Job: *j})}
 	a := j.Attempt
@@ -82,8 +82,7 @@ func (n *namer) renderPast(j *job.Job) api.PastJob {
 	return out
 }
 
-// addUses adds what the job used of all its GPUs; what one of them does not tell is
-// unknown.
+// addUses adds what the job used, summed over its GPUs. A sum is unknown if one of its parts is.
 func addUses(out *api.PastJob, gpus []job.Allocation) {
 	if len(gpus) == 0 {
 		return
@@ -100,7 +99,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 	}
 }
 
-// together is the sum, and -1 where a part of it is unknown.
+// sumKnown returns the sum, or -1 if one of its parts is unknown.
 func together[T int64 | float64](sum, part T) T {
 	if sum < 0 || part < 0 {
 		return -1
@@ -148,7 +147,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 	return q, err
 }
 
-// checkWindow refuses a time that has nothing in it; zero is no bound.
+// checkWindow refuses an empty period. A zero time is no bound.
 func checkWindow(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
 		return usagef("nothing is between %s and %s: the beginning is not before the end",

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// list answers with the jobs that match, and the GPUs.
+// list answers with the selected jobs and the GPUs.
 func (s *Server) list(r *request) (any, error) {
 	asked := r.query.(*api.ListQuery)
 	q, err := s.listQuery(r, asked)
@@ -42,7 +42,8 @@ func (s *Server) list(r *request) (any, error) {
 	return out, err
 }
 
-// listNames answers with a line for each job, which is read straight off the queue: nothing is looked up of a job.
+// listNames answers with a line of text for each job. It reads the queue alone and looks up nothing
+// about the jobs.
 func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 	out := text{kind: "text/plain; charset=utf-8"}
 	names, err := s.queryNames(r, q)
@@ -67,7 +68,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 		}
 		return s.backend(r.Context()).Names(r.Context(), q)
 	}
-	v, err := s.backend(r.Context()).Query(r.Context(), q) // some are on record alone
+	v, err := s.backend(r.Context()).Query(r.Context(), q) // jobs that have ended are on record alone
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		names = append(names, job.Name{ID: j.ID, Task: j.Task, UID: j.Owner.UID})
@@ -75,7 +76,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 	return names, err
 }
 
-// listQuery is what a listing asks the backend.
+// listQuery converts the query of a listing for the backend.
 func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err error) {
 	if q.Choice, err = choice(in); err != nil {
 		return q, err
@@ -92,10 +93,10 @@ func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err erro
 	return q, err
 }
 
-// maxPattern bounds a pattern for names, which is compared with the name of every job.
+// maxPattern bounds a pattern for names, since it is compared with every job's name.
 const maxPattern = 2 * job.MaxNameBytes
 
-// choice is what the jobs of a listing have to be like.
+// choice converts and checks what a listing's jobs must have in common.
 func choice(in *api.ListQuery) (job.Choice, error) {
 	switch {
 	case len(in.Like) > maxPattern:
@@ -106,18 +107,18 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 	return job.Choice{Name: in.Name, Like: in.Like, States: in.States, Tags: in.Tags, Since: in.Since}, nil
 }
 
-// recently is how long a job that has ended is news to its owner.
+// recentTime is the time for which an ended job is news to its owner.
 const recently = time.Hour
 
-// recent counts what of the asker's own has ended lately.
+// recent counts the caller's own jobs that ended lately.
 func (s *Server) recent(r *request) (*api.Recent, error) {
 	since := time.Now().Add(-recently)
 	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-// show answers with all of one job, the private part for those who may
-// (invariant 3).
+// show answers with all of one job. It adds the private part for those who may see it (invariant
+// 3).
 func (s *Server) show(r *request) (any, error) {
 	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Server) show(r *request) (any, error) {
 	return reply, err
 }
 
-// defaultPoll is how long a long poll lasts that does not say.
+// defaultPoll is the duration of a long poll that does not set one.
 const defaultPoll = 60 * time.Second
 
 // wait answers when the job has ended, or with wait-timeout.

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// leftOutAfter is the time after which lines that were left out are reported.
+// leftOutAfter is the delay after which omitted lines are reported.
 const leftOutAfter = time.Minute
 
-// nobody stands for those who have no identity, and for all together.
+// nobody is the uid of peers without an identity, and of all users together.
 const nobody = -1
 
-// limitedLog writes what clients can cause as often as they like, at a bounded pace,
-// and says how often it did not.
+// limitedLog writes lines that clients can cause at will. It limits their rate, and reports the
+// number of lines that it omitted.
 type limitedLog struct {
 	log            *slog.Logger
-	perUser, total rateLimit // what one user, and all together, can make us write
+	perUser, total rateLimit // the limits for one user, and for all together
 	byUser, inAll  buckets
 
 	mu      sync.Mutex // guards leftOut
 	leftOut map[int]int
-	pending *time.Timer // while something is left out
+	pending *time.Timer // set while leftOut is not empty
 }
 
 func newLimitedLog(log *slog.Logger) *limitedLog {
@@ -35,14 +35,15 @@ func newLimitedLog(log *slog.Logger) *limitedLog {
 	}
 }
 
-// write writes a line that the user caused, or counts it.
+// write writes a line that the user caused, or counts it as omitted.
 func (l *limitedLog) write(uid int, level slog.Level, msg string, args ...any) {
 	if l.allow(uid) {
 		l.log.Log(context.Background(), level, msg, args...)
 	}
 }
 
-// allow reports whether a line that the user caused may be written, and else counts it.
+// allow reports whether a line that the user caused may be written. If not, it counts the line as
+// omitted.
 func (l *limitedLog) allow(uid int) bool {
 	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
 		l.skip(uid)
@@ -63,7 +64,7 @@ func (l *limitedLog) skip(uid int) {
 	}
 }
 
-// flush reports the lines that were left out.
+// flush reports the omitted lines.
 func (l *limitedLog) flush() {
 	l.mu.Lock()
 	counts := l.leftOut
@@ -78,7 +79,7 @@ func (l *limitedLog) flush() {
 	}
 }
 
-// Write takes a line of net/http's, which clients can cause too.
+// Write takes a line from net/http; clients can cause those, too.
 func (l *limitedLog) Write(line []byte) (int, error) {
 	l.write(nobody, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
 	return len(line), nil

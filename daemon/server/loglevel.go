@@ -9,21 +9,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Verbosity is how much the daemon logs: what the settings say, or what an administrator
-// chose since. That holds until the daemon is restarted, or the settings say another level
-// than they did then.
+// Verbosity is the daemon's log level: the configured one, or the one that an administrator chose
+// since. A choice lasts until the daemon restarts or the configured level changes.
 type Verbosity struct {
 	inForce *slog.LevelVar
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields that follow
 	settings slog.Level
 	chosen   bool
 }
 
-// NewVerbosity makes one that says itself what is in force.
+// NewVerbosity returns a Verbosity that sets inForce.
 func NewVerbosity(inForce *slog.LevelVar) *Verbosity { return &Verbosity{inForce: inForce} }
 
-// Follow takes on what settings say that were read anew.
+// Follow takes the configured level after a reload.
 func (v *Verbosity) Follow(settings slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -34,14 +33,14 @@ func (v *Verbosity) Follow(settings slog.Level) {
 	v.inForce.Set(settings)
 }
 
-// Level is the level in force, and that of the settings.
+// Level returns the current level and the configured one.
 func (v *Verbosity) Level() (now, settings slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.inForce.Level(), v.settings
 }
 
-// Choose chooses one; nil is that of the settings again.
+// Choose sets the level; nil restores the configured one.
 func (v *Verbosity) Choose(l *slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,13 +55,13 @@ var levels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.
 
 func levelName(l slog.Level) string { return strings.ToLower(l.String()) }
 
-// logLevel says how much is logged.
+// logLevel answers with the log level.
 func (s *Server) logLevel(*request) (any, error) {
 	now, settings := s.opt.Verbosity.Level()
 	return api.LogLevelReply{Schema: api.Schema, Level: levelName(now), Settings: levelName(settings)}, nil
 }
 
-// setLogLevel changes it at once.
+// setLogLevel changes the log level at once.
 func (s *Server) setLogLevel(r *request) (any, error) {
 	in := r.body.(*api.LogLevelRequest)
 	var level *slog.Level

@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The bounds of one request about many jobs; the body has a name of ten bytes for each.
+// The bounds of one request about many jobs. In the body a name takes about ten bytes.
 const (
 	maxMany      = 200_000
 	maxManyBytes = 2 << 20
 )
 
-// many does something to many jobs.
+// many applies a command to many jobs.
 func (s *Server) many(r *request) (any, error) {
 	in := r.body.(*api.ManyRequest)
 	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}
@@ -59,13 +59,13 @@ func (s *Server) many(r *request) (any, error) {
 	return m, nil
 }
 
-// Each task that is named is looked up.
+// The bounds of tasks in one request, since each of them is looked up.
 const (
 	maxManyTasks = 10_000
-	tasksForOne  = 10 // count as one request
+	tasksForOne  = 10 // that many count as one more request
 )
 
-// manyReply does it while it answers what became of each.
+// manyReply applies the command while it sends the outcomes.
 type manyReply struct {
 	s     *Server
 	r     *request
@@ -73,13 +73,13 @@ type manyReply struct {
 	names *namer
 
 	list   []job.Command
-	called []string         // the same as they were named
-	first  []api.RefusedJob // what is refused at once
+	called []string         // the names of the commands' jobs in the request
+	first  []api.RefusedJob // jobs that were refused before the command was applied
 	told   int
-	tasks  int // how many were named
+	tasks  int // the number of tasks that were named
 }
 
-// add takes a job in. What is wrong with its name alone is told with the rest.
+// add adds a job to the list. It keeps the refusal of a wrong name for the reply.
 func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	if err := m.mayLookUp(name); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	return nil
 }
 
-// mayLookUp charges for a task, and refuses one too many before anything is done.
+// mayLookUp charges for a task, and refuses the request if it names too many.
 func (m *manyReply) mayLookUp(name string) error {
 	if !strings.Contains(name, "_") {
 		return nil
@@ -116,16 +116,17 @@ func (m *manyReply) mayLookUp(name string) error {
 	return nil
 }
 
-// The bounds of a line of the answer, of which a client reads 16 MiB.
+// The bounds of one line of the answer. Clients read lines of up to 16 MiB.
 const (
 	refusedInLine = 500
-	maxLine       = 1 << 20 // a longer one becomes two, unless it has one job
+	maxLine       = 1 << 20 // a longer line is split unless it has one job
 )
 
-// errLeft ends what is done for a client that takes no more of the answer.
+// errClientGone ends the work for a client that no longer takes the answer.
 var errLeft = errors.New("the client has left")
 
-// send writes a line for each part that is on disk. A client that goes has the rest left alone.
+// send writes a line for each part that is on disk. If the client leaves, the remaining jobs are
+// left alone.
 func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	for some := range slices.Chunk(m.first, refusedInLine) {
@@ -141,7 +142,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 		}
 		return nil
 	})
-	if m.r.who.Admin { // whosever they are
+	if m.r.who.Admin { // whoever owns them
 		m.audit(m.called[m.told:max(begun, m.told)], Unknown)
 	}
 	switch {
@@ -158,8 +159,8 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// part is what became of the next commands; it notes what was done, or was to be, by the
-// right of an admin.
+// part returns the line for the next outcomes, and audits those that an administrator's right
+// decided.
 func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	var part api.ManyPart
 	var others, refused []string
@@ -185,7 +186,7 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	return part
 }
 
-// refusalOf is a refusal as the route of one job words it.
+// refusalOf converts a refusal, with the words that the route for one job uses.
 func (s *Server) refusalOf(r *job.Refusal) *api.Error {
 	e := asError(r)
 	if r.Code == "forbidden/owner" {
@@ -203,9 +204,9 @@ func (m *manyReply) audit(jobs []string, outcome Outcome) {
 	m.s.Audit(d)
 }
 
-// row is a job as it is told: of one that is brief what says what became of it.
+// row converts a job for the reply; a brief one has only the fields that tell its outcome.
 func (m *manyReply) row(v *job.JobView, task *int) api.Job {
-	if task != nil && v.Task == nil { // of an array whose task had not become a job
+	if task != nil && v.Task == nil { // an array whose task had not become a job
 		t := futureTask(*v, job.Task{Array: v.ID, Index: *task})
 		return m.names.renderJob(&t)
 	}
@@ -224,9 +225,9 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 	return out
 }
 
-// twoParts cuts a part that has jobs in two.
+// splitPart cuts a part in two.
 func twoParts(p api.ManyPart) (first, second api.ManyPart) {
-	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // of one and one, one each
+	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // of one job and one refusal, one each
 	first.Jobs, second.Jobs = p.Jobs[:jobs], p.Jobs[jobs:]
 	first.Refused, second.Refused = p.Refused[:refused], p.Refused[refused:]
 	return first, second

@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// measureTime is how long the scheduler may take to be measured. A page without it says
-// that it does not answer.
+// measureTime is the time limit for the scheduler's part of the metrics. A page without that part
+// says that the scheduler does not answer.
 const measureTime = 3 * time.Second
 
-// metrics is everything that is measured, for a monitoring system.
+// metrics answers with all metrics for a monitoring system.
 func (s *Server) metrics(r *request) (any, error) {
 	format := metrics.Format(cmp.Or(r.query.(*api.MetricsQuery).Format, string(metrics.OpenMetrics)))
 	if !slices.Contains(metrics.Formats(), format) {
@@ -51,7 +51,7 @@ type text struct {
 	body []byte
 }
 
-// send writes it and returns its size.
+// send writes the reply and returns its size.
 func (t text) send(w http.ResponseWriter) int {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", t.kind)
@@ -60,7 +60,7 @@ func (t text) send(w http.ResponseWriter) int {
 	return len(t.body)
 }
 
-// answers counts requests by what was asked and how they were answered.
+// answers counts requests by action and result.
 type answers struct {
 	mu sync.Mutex // guards of
 	of map[answer]uint64
@@ -68,7 +68,7 @@ type answers struct {
 
 type answer struct{ action, code string }
 
-// count counts one. A client that has gone was not answered.
+// count counts one request. A client that has left was not answered.
 func (a *answers) count(rt *route, r *http.Request, err error) {
 	code := "ok"
 	switch {

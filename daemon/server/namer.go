@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// namer renders the jobs of one reply and looks each account up once.
+// namer converts the jobs of one reply, and looks up each account once.
 type namer struct {
 	s     *Server
 	names map[int]string
@@ -17,10 +17,9 @@ type namer struct {
 
 func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}, own: s.ownership()} }
 
-// renderJob is renderJob, after the reasons of v were given the names of those whose
-// processes they name.
+// renderJob converts a job as everybody may see it, with the names of accounts.
 func (n *namer) renderJob(v *job.JobView) api.Job {
-	v.Reasons = slices.Clone(v.Reasons) // they may be another reply's as well
+	v.Reasons = slices.Clone(v.Reasons) // another reply may share them
 	for i := range v.Reasons {
 		r := &v.Reasons[i]
 		r.Foreign = slices.Clone(r.Foreign)

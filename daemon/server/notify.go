@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// splitNotify parts which messages a job asks for from where they go, which is private.
+// splitNotify separates a job's messages from their destinations, which are private.
 func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 	public, to = slices.Clone(list), make([]string, len(list))
 	for i := range public {
@@ -23,8 +23,8 @@ func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 	return public, to
 }
 
-// allowNotify fills in the way where the submitter left it to the site, and refuses what
-// the site does not allow or have.
+// allowNotify fills in the ways that the submitter left to the site, and refuses what the site does
+// not allow or have.
 func (s *Server) allowNotify(sub *job.Submission) error {
 	site, mail := s.opt.Config().Notify, s.opt.HasMail == nil || s.opt.HasMail()
 	for i := range sub.Request.Notify {
@@ -54,7 +54,7 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 	return nil
 }
 
-// instead is what to ask for where the site bars a wish.
+// instead returns the hint for a message that the site bars.
 func instead(wish *job.Notify, site *config.Notify) string {
 	switch {
 	case !slices.Contains(site.Ways, wish.Way):
@@ -91,7 +91,7 @@ func webhookNames[V any](hooks map[string]V) string {
 	return "it has " + listed(names)
 }
 
-// renderMessages shows what became of the messages about a job.
+// renderMessages converts the messages about a job.
 func renderMessages(list []job.Notification) []api.Message {
 	var out []api.Message
 	for _, n := range list {
@@ -103,5 +103,5 @@ func renderMessages(list []job.Notification) []api.Message {
 	return out
 }
 
-// Describe is a job as everybody may see it.
+// Describe returns a job as everybody may see it.
 func (s *Server) Describe(v *job.JobView) api.Job { return s.namer().renderJob(v) }

@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// owns reports whether the scheduler is the peer's own.
+// owns reports whether this is the peer's own scheduler.
 func (a *accounts) owns(p peer) bool { return a.opt.Own != nil && p.uid == a.opt.Own.UID }
 
-// serves refuses everybody but root and the user whose own scheduler it is.
+// serves refuses everybody but root and the user whose own scheduler this is.
 func (a *accounts) serves(p peer) error {
 	if a.opt.Own == nil || a.owns(p) || p.uid == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (a *accounts) notServed(what string) error {
 	}
 }
 
-// ownership is what everybody's jobs have in common where the scheduler is one user's own.
+// ownership is what all jobs of a user's own scheduler have in common.
 type ownership struct {
 	own       bool
 	unlimited []string
@@ -38,7 +38,7 @@ func (s *Server) ownership() ownership {
 	return o
 }
 
-// render says of a job where its unit is, and what nothing holds it to.
+// render adds where the job's unit is, and which limits nothing enforces.
 func (o ownership) render(out *api.Job) {
 	if !o.own {
 		return

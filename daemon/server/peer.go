@@ -21,13 +21,13 @@ import (
 type peer struct {
 	pid, uid, gid int
 	groups        []uint32
-	seen          time.Duration // when it was there, since the boot
+	seen          time.Duration // when it was seen, in time since the boot
 }
 
 // has reports whether the kernel says that the peer has a group.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
 
-// gids are all groups of the peer, ascending.
+// gids returns all groups of the peer, ascending.
 func (p peer) gids() job.GIDs {
 	list := job.GIDs{p.gid}
 	for _, gid := range p.groups {
@@ -37,7 +37,7 @@ func (p peer) gids() job.GIDs {
 	return slices.Compact(list)
 }
 
-// peerOf asks the kernel who is at the other end of a unix connection.
+// peerOf asks the kernel for the peer of a unix connection.
 func peerOf(c net.Conn) (peer, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
@@ -63,8 +63,8 @@ func peerOf(c net.Conn) (peer, error) {
 	return p, nil
 }
 
-// peerGroups reads SO_PEERGROUPS (Linux 4.13), which x/sys/unix does not wrap.
-// The kernel answers ERANGE with the size that it needs.
+// peerGroups reads SO_PEERGROUPS (Linux 4.13), which x/sys/unix does not wrap. If the buffer is too
+// small, the kernel answers ERANGE with the size that it needs.
 func peerGroups(fd uintptr) ([]uint32, error) {
 	groups := make([]uint32, 64)
 	for {
@@ -82,8 +82,7 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 	}
 }
 
-// peerListener identifies each connection and keeps to the bounds on their
-// number.
+// peerListener identifies each connection, and bounds their number.
 type peerListener struct {
 	net.Listener
 	peerOf func(net.Conn) (peer, error)
@@ -92,7 +91,7 @@ type peerListener struct {
 	lines  *limitedLog
 }
 
-// Accept returns the next connection that may come in.
+// Accept returns the next connection that is admitted.
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -130,7 +129,7 @@ func (c *peerConn) Close() error {
 
 type peerKey struct{}
 
-// withPeer carries the identity from the connection to its requests.
+// withPeer passes the identity from the connection to its requests.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	if pc, ok := c.(*peerConn); ok {
 		return context.WithValue(ctx, peerKey{}, pc.peer)

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// defaultHorizon is how far ahead a plan is told that does not say.
+// defaultHorizon is how far ahead a plan goes by default.
 const defaultHorizon = 24 * time.Hour
 
-// plan answers with what becomes of each GPU.
+// plan answers with what is planned on each GPU.
 func (s *Server) plan(r *request) (any, error) {
 	horizon := cmp.Or(time.Duration(r.query.(*api.PlanQuery).Seconds)*time.Second, defaultHorizon)
 	if err := s.limits.takeListingSlot(r); err != nil {
@@ -25,8 +25,8 @@ func (s *Server) plan(r *request) (any, error) {
 	return renderPlan(c, horizon), nil
 }
 
-// renderPlan leaves out what begins after the horizon. Of the course, which other replies have as well, it changes
-// copies.
+// renderPlan converts a course without what begins after the horizon. It copies what it changes,
+// because other replies share the course.
 func renderPlan(c job.Course, horizon time.Duration) api.PlanReply {
 	if until := c.At.Add(horizon); until.Before(c.Until) {
 		c.Until = until

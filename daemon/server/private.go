@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// private reads the private part of a job. The caller has checked the right
-// (invariant 3). A task's is that of its array with its own parameters. Nil is one
-// that can't be read any more: everything else of the job is shown all the same.
+// private returns the private part of a job, for a caller that has checked the right to see it
+// (invariant 3). A task has the private part of its array, with its own parameters. It returns nil
+// if the private part cannot be read any more, so that the rest of the job is still shown.
 func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, error) {
 	y, err := f.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {
@@ -46,8 +46,8 @@ func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, e
 	}, nil
 }
 
-// shownLog is where people find a job's log: its sequences are replaced, but of an
-// array, and it does not depend on a directory or on who reads it.
+// shownLog returns where people find a job's log. The path has its sequences replaced, unless the
+// job is an array, and depends neither on a directory nor on the reader.
 func shownLog(v job.JobView, y job.Payload) contract.Log {
 	l := y.Log
 	if l.Path == "" {
@@ -65,7 +65,7 @@ func shownLog(v job.JobView, y job.Payload) contract.Log {
 	return l
 }
 
-// arrayOf returns what an array, or a task's array, is; nil for any other job.
+// arrayOf returns the array that a job is or is a task of; nil for any other job.
 func (f *jobFinder) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error) {
 	if v.Task == nil || v.Request.Array != nil {
 		return v.Request.Array, nil
@@ -74,7 +74,7 @@ func (f *jobFinder) arrayOf(ctx context.Context, v job.JobView) (*job.Array, err
 	return whole.Request.Array, err
 }
 
-// ownParams gives each parameter the value of one task.
+// ownParams returns the parameters with one task's values.
 func ownParams(a *job.Array, index int) []job.Param {
 	out := slices.Clone(a.Params)
 	for i, v := range a.ParamValues(index) {

@@ -8,8 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/sandbox"
 )
 
-// process is what a process at the other end may and may not do, besides what its
-// account may.
+// process says what the peer's process may do beyond what its account may.
 type process struct {
 	limits  []contract.Limit
 	sandbox string // sandbox.Process.Restricted
@@ -33,9 +32,9 @@ func newProcessOf() func(peer) (process, error) {
 	}
 }
 
-// takeOver returns the limits that the job of a submitting process keeps to, or
-// refuses the submission: one whose limits can't be read would get around them,
-// and one from inside a sandbox around that.
+// submitterLimits returns the submitting process's limits, which its job keeps to. It refuses a
+// process whose limits cannot be read, because the job would escape them, and for the same reason a
+// process in a sandbox.
 func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
 	p, err := s.processOf(r.peer)
 	if err != nil {
@@ -48,8 +47,7 @@ func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
 	return p.limits, s.outside("jobs", p)
 }
 
-// mayEnter refuses a process in a sandbox the commands that it would run beside a job, as
-// it is refused jobs.
+// mayEnter refuses commands beside a job to a process in a sandbox.
 func (s *Server) mayEnter(r *request) error {
 	p, err := s.processOf(r.peer)
 	if err != nil {
@@ -62,7 +60,7 @@ func (s *Server) mayEnter(r *request) error {
 	return s.outside("commands beside a job", p)
 }
 
-// outside refuses a process in a sandbox what would run outside of it.
+// refuseSandboxed refuses a process in a sandbox what would run outside of it.
 func (s *Server) outside(what string, p process) error {
 	if p.sandbox == "" || s.opt.Config().Jobs.AllowSandboxed {
 		return nil

@@ -9,11 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkProgram holds a command against the site's list of places for programs;
-// an empty list allows all. It compares the words of the submission and looks
-// at no file: root follows no path that a user named. So it is a guard rail
-// against mistakes, and no fence: what a program that is allowed goes on to
-// run, a link, or a file that was put in an allowed place, it does not see.
+// checkProgram checks a command against the site's list of places for programs; an empty list
+// allows everything. It compares words and looks at no file, because root follows no path that a
+// user named. So it guards against mistakes, not against attackers: it does not see what an allowed
+// program runs, where a link leads, or what was copied into an allowed place.
 func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	if len(allowed) == 0 || len(p.Argv) == 0 {
 		return nil
@@ -41,9 +40,8 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 	}
 }
 
-// program returns the path that a command is judged by, without looking at any
-// file: that of the script, where a program that commonly runs scripts is given
-// one, else that of the program.
+// program returns the path that decides about a command: the script's if a program that commonly
+// runs scripts is given one, otherwise the program's.
 func program(argv []string, dir string) (name, fault string) {
 	first := argv[0]
 	if job.IsWrapper(first) {
@@ -67,8 +65,8 @@ func absolute(name, dir string) string {
 	return path.Join(dir, name)
 }
 
-// scriptFile returns the script among the arguments, "" where code comes from
-// an argument (-c) or a module's name (-m) instead.
+// scriptFile returns the script among the arguments; "" if the code comes from an argument (-c) or
+// a module's name (-m).
 func scriptFile(args []string) string {
 	file := script(args)
 	for _, arg := range args {
@@ -100,7 +98,7 @@ func within(places []string, name string) bool {
 	return false
 }
 
-// maxPlaces bounds how many places a refusal names.
+// maxPlaces is the number of places that a refusal names at most.
 const maxPlaces = 4
 
 func listed(places []string) string {

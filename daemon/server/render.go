@@ -29,7 +29,7 @@ func renderJob(v *job.JobView) api.Job {
 	if j.Attempt != nil {
 		out.Attempt = j.Attempt.Number
 	}
-	if a := j.Attempt; a != nil && j.State != job.Queued { // else it has given back what it had
+	if a := j.Attempt; a != nil && j.State != job.Queued { // a job that waits again has no allocation
 		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
 		out.PromisedCPUs = j.CPUs()
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
@@ -38,9 +38,9 @@ func renderJob(v *job.JobView) api.Job {
 	return out
 }
 
-// publicPart is what everybody may see of a request: the fields that are named here, and no
-// other (invariant 3). What reveals the command is none of them, nor what the wire says in
-// another way.
+// publicPart returns the fields of a request that everybody may see: those that are named here, and
+// no others (invariant 3). It omits what reveals the command, and what the wire says in another
+// form.
 func publicPart(r job.Request) job.Request {
 	out := job.Request{
 		GPUMilli: r.GPUMilli, GPUMemBytes: r.GPUMemBytes, GPUIDs: r.GPUIDs, GPUsFrom: r.GPUsFrom, ExcludeGPUs: r.ExcludeGPUs,
@@ -60,7 +60,7 @@ func publicPart(r job.Request) job.Request {
 	return out
 }
 
-// renderLife adds what concerns the job's life rather than its place.
+// renderLife adds the history and the future of a job.
 func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
@@ -82,7 +82,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// endless says which job keeps another one waiting for nobody knows how long, and why; "" where none is known.
+// endless returns which job, for how long nobody knows, keeps another one waiting, and why; "" if
+// there is none.
 func endless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {
@@ -99,8 +100,7 @@ func renderTask(t *job.Task) *api.Task {
 	return &api.Task{Task: *t, Name: t.String()}
 }
 
-// renderArray leaves the parameters out: they are part of the command
-// (invariant 3).
+// renderArray omits the parameters, because they are part of the command (invariant 3).
 func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	out := &api.Array{Spec: a.Spec(), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
@@ -112,7 +112,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// renderUses is renderRefs of a job that may be running.
+// renderUses converts the allocations of a job with what it uses of them now.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {
@@ -129,12 +129,12 @@ func renderUse(out *api.Allocation, u job.GPUUse) {
 	renderMeters(out, u)
 }
 
-// renderMeters adds what may be unknown of the use of a GPU.
+// renderMeters adds the figures that may be unknown.
 func renderMeters(out *api.Allocation, u job.GPUUse) {
 	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = known(u.PeakPercent()), known(u.MeanBytes()), known(u.Joules())
 }
 
-// known is nil for what is not: what is below 0.
+// known returns nil for an unknown figure, which is below 0.
 func known[T int | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
@@ -161,7 +161,7 @@ func renderRefs(list []job.Allocation) []api.Allocation {
 	return out
 }
 
-// renderEnd is renderResult of a job, whose exit code says also whether it ever began.
+// renderEnd converts a job's result. The exit code also tells whether the job ever began.
 func renderEnd(j *job.Job) *api.Result {
 	out := renderResult(j.Result)
 	if out != nil {
@@ -170,7 +170,8 @@ func renderEnd(j *job.Job) *api.Result {
 	return out
 }
 
-// renderResult is of a result what its sentence says to everybody; what is not named here stays private.
+// renderResult converts the fields that a result's sentence tells everybody. All others stay
+// private.
 func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asError gives an error its code. What is not meant for people is internal.
+// asError returns the error as it goes over the wire. What is not meant for people is internal.
 func asError(err error) *api.Error {
 	var e *api.Error
 	var refusal *job.Refusal
@@ -32,7 +32,7 @@ func asError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal}
 }
 
-// internalError makes the answer that stands for an error in the log.
+// internalError returns an error that refers to an entry in the log, and its number.
 func internalError() (*api.Error, string) {
 	var b [4]byte
 	rand.Read(b[:])
@@ -47,8 +47,7 @@ func writeError(w http.ResponseWriter, e *api.Error) {
 	writeJSON(w, e.Code.HTTPStatus(), api.ErrorReply{Schema: api.Schema, Error: *e})
 }
 
-// writeJSON sends the reply and returns its size. A client that does not read
-// it is cut off.
+// writeJSON sends the reply and returns its size. A client that does not read it is cut off.
 func writeJSON(w http.ResponseWriter, status int, reply any) int {
 	text := encodeJSON(reply)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
@@ -59,13 +58,13 @@ func writeJSON(w http.ResponseWriter, status int, reply any) int {
 	return len(text)
 }
 
-// encodeJSON returns a line.
+// encodeJSON returns v as one line.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a type that JSON cannot hold; contained and logged
+		panic(err) // a type that JSON cannot hold; contain logs it
 	}
 	return b.Bytes()
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// How many parts of the history and reports are made at once, of one user and of all. Each
-// has a connection to the state file of its own, and takes a processor while it lasts.
+// The number of pages of history and reports that are made at once, for one user and in total. Each
+// has its own connection to the state file, and keeps a processor busy.
 const (
 	maxReports     = 1
 	maxReportsEver = 2
 )
 
-// reportTurn waits for a turn at what reads much of the state file: the user's own first,
-// so that one who asks for many keeps no place that others need. The place among all is left
-// when the answer is made: who reads it slowly holds up nobody.
+// takeReportSlot waits for a slot to read much of the state file. The user's own slot comes first,
+// so that a user with many requests keeps no slot that others need. The caller leaves the common
+// slot when the answer is made, so that a slow reader holds up nobody.
 func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	if !r.reports {
 		if err := l.takeSlot(r, &l.reports, maxReports); err != nil {
@@ -38,9 +38,9 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	return leave, nil
 }
 
-// tooLong says so where that is what the error is about.
+// tooLong replaces an error by a clearer one if the time limit caused it.
 func tooLong(ctx context.Context, err error) error {
-	var refusal *job.Refusal // its turn did not come
+	var refusal *job.Refusal // the backend had no slot for it
 	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
@@ -50,7 +50,7 @@ func tooLong(ctx context.Context, err error) error {
 	}
 }
 
-// report answers with what jobs took of the machine in a time.
+// report answers with sums over the jobs of a period.
 func (s *Server) report(r *request) (any, error) {
 	in := r.query.(*api.ReportQuery)
 	q, err := parseReport(in)
@@ -78,7 +78,7 @@ func (s *Server) report(r *request) (any, error) {
 	return reply, nil
 }
 
-// count has the books count the runs, in the user's turn and in the time that there is.
+// count adds the runs to the books, in a report slot and within historyTime.
 func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
 	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error 
 	return nil
 }
 
-// mostYears bounds the window of a report.
+// mostYears bounds the period of a report.
 const mostYears = 20
 
 func parseReport(in *api.ReportQuery) (q report.Query, err error) {
@@ -155,8 +155,8 @@ func renderRow(w *report.Row) api.ReportRow {
 	return out
 }
 
-// usage answers where a user stands: who asks, or another, whose jobs and GPUs everybody
-// sees in the queue, too.
+// usage answers with the usage, quotas and limits of the caller or another user. Everybody may see
+// them, as everybody sees the user's jobs in the queue.
 func (s *Server) usage(r *request) (any, error) {
 	in := r.query.(*api.UsageQuery)
 	uid, user := &r.who.UID, r.who.User

@@ -14,7 +14,7 @@ import (
 // maxReservedFor bounds the users and groups of one reservation.
 const maxReservedFor = 256
 
-// reservations lists those that have not ended.
+// reservations answers with the reservations that have not ended.
 func (s *Server) reservations(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}})
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Server) reservations(r *request) (any, error) {
 	return api.ReservationsReply{Schema: api.Schema, Reservations: renderReservations(v.Reservations)}, nil
 }
 
-// reserve keeps GPUs for some users over a time.
+// reserve keeps GPUs for some users for a period.
 func (s *Server) reserve(r *request) (any, error) {
 	in := r.body.(*api.ReserveRequest)
 	res, err := s.accounts.reservation(r.person, *in, time.Now())
@@ -69,7 +69,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 	return s.reservations(r)
 }
 
-// reservation converts the wire form, and reports all that is wrong with it.
+// reservation converts a request, and returns everything that is wrong with it.
 func (a *accounts) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
 	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
 	if in.From.IsZero() {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// limitNames are the rows of /proc/PID/limits (Linux, fs/proc/base.c), and what
-// systemd calls them after "Limit". Numbers are those of getrlimit(2).
+// limitNames maps the rows of /proc/PID/limits (Linux, fs/proc/base.c) to what systemd calls them
+// after "Limit". The numbers are those of getrlimit(2).
 var limitNames = map[string]string{
 	"Max cpu time": "CPU", "Max file size": "FSIZE", "Max data size": "DATA", "Max stack size": "STACK",
 	"Max core file size": "CORE", "Max resident set": "RSS", "Max processes": "NPROC", "Max open files": "NOFILE",
@@ -21,8 +21,8 @@ var limitNames = map[string]string{
 // limitNameWidth is the width of the first column of /proc/PID/limits.
 const limitNameWidth = 26
 
-// parseLimits reads the table; a row that it does not know or understand is
-// left out, and so is systemd's default for it left in place.
+// parseLimits reads the table. It skips rows that it does not know or cannot read, which leaves
+// systemd's default in force.
 func parseLimits(text string) []contract.Limit {
 	var list []contract.Limit
 	for line := range strings.Lines(text) {

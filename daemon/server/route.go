@@ -8,29 +8,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// right is who may use a route.
+// right says who may use a route.
 type right int
 
 const (
-	undeclared    right = iota // a route without a right refuses everybody
+	undeclared    right = iota // refuses everybody: a route must declare its right
 	anyone                     // every local account
-	ownerOrAdmin               // the owner of the job {id} in the path, or an admin
-	ownersOrAdmin              // the owner of each job in the body, or an admin: the backend refuses the others'
-	adminOnly                  // root and members of the admin group
+	ownerOrAdmin               // the owner of the job {id} in the path, and administrators
+	ownersOrAdmin              // the owner of each job in the body, and administrators: the backend checks each job
+	adminOnly                  // root and the members of the administrators' group
 )
 
-// visibility is what an answer reveals of a job to a user who is neither its owner
-// nor an admin.
+// visibility says what an answer shows of a job to users who are neither its owner nor
+// administrators.
 type visibility int
 
 const (
-	unset     visibility = iota // a route that does not say fails the test that walks the table
+	unset     visibility = iota // fails the test that walks the table
 	ownerOnly                   // nothing of other people's jobs
-	redacted                    // all but command, parameters, environment, directory and, of processes on a GPU, the name
+	redacted                    // everything but command, parameters, environment, directory and the names of processes on a GPU
 )
 
-// route says who may use a route, and answers it. Rows are written without the names
-// of the fields, so that one that leaves something undeclared does not compile.
+// route says who may use an api.Route, and has its handler. Its literals are unkeyed, so that an
+// incomplete one does not compile.
 type route struct {
 	*api.Route
 	right  right
@@ -38,8 +38,7 @@ type route struct {
 	handle func(*Server, *request) (reply any, err error)
 }
 
-// routes is the whole interface (invariant 1). Gpuschedd(8) has the same table
-// for people.
+// routes is the whole interface (invariant 1). gpuschedd(8) has the same table for people.
 func routes() []route {
 	return []route{
 		{api.RouteSubmit, anyone, ownerOnly, (*Server).submit},
@@ -79,25 +78,25 @@ func routes() []route {
 	}
 }
 
-// request is one request with who is asking.
+// request is one request, with who made it.
 type request struct {
 	*http.Request
 	w       http.ResponseWriter
 	peer    peer
 	who     job.Actor
 	came    time.Time
-	person  int      // the uid that limits are counted by
-	certain bool     // it is the right one
-	asAdmin bool     // it is allowed by the right of an admin alone
-	reports bool     // it has its user's turn at what reads much of the state file
-	query   any      // a pointer to what its route has of it, as is
-	body    any      // this
+	person  int      // the uid whose limits count
+	certain bool     // person is known for certain
+	asAdmin bool     // only the right of an administrator allows it
+	reports bool     // it has its user's report slot
+	query   any      // a pointer to the route's query
+	body    any      // a pointer to the route's body
 	asked   any      // the body, if one was sent
-	leave   []func() // give back what it holds
+	leave   []func() // give back what the request holds
 }
 
-// mount builds the handler from the table. What is not in the table is
-// answered in the same form as any other refusal.
+// mount builds the handler from the table. A path that is not in the table is refused like any
+// other request.
 func (s *Server) mount() {
 	for _, rt := range routes() {
 		s.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) {

@@ -15,8 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// The bounds of invariant 4 that are the same everywhere; those of the site are
-// in config.Limits.
+// The bounds of invariant 4 that are the same on every site. config.Limits has the others.
 const (
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 64 << 10
@@ -27,50 +26,51 @@ const (
 	drainTime      = 5 * time.Second
 )
 
-// Options are what a Server is made of. Backend is required; absent functions
-// know no account.
+// Options configures a Server. Backend is required. Without the functions for accounts the server
+// knows none.
 type Options struct {
-	// Backend returns what answers now. It may wait for it until ctx is done.
+	// Backend returns the current backend. It may wait for one until ctx is done.
 	Backend func(ctx context.Context) Backend
 	Log     *slog.Logger
 	Version string
 	Commit  string
-	// UserName returns the name of an account, "" if the host has none. It may ask a
-	// directory and wait for a moment, as UserID, GroupID and Member may, since a name gives
-	// rights; KnownName does not, for answers with many names. Nil is UserName.
+	// UserName returns the name of an account, "" if the host has none. UserName, UserID, GroupID
+	// and Member may ask a directory and wait for a moment, since rights depend on the answer.
+	// KnownName does not wait; it is for answers with many names. A nil KnownName is UserName.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of an account that somebody asks for, false if the host has none;
-	// the error says why that is not known.
+	// UserID returns the uid of the account that the asker named; ok is false if the host has none.
+	// The error says why that is not known.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
-	// Person returns the uid that a uid's limits are counted by: its own, or that
-	// of the user whose subordinate uid it is, and whether that is certain: a uid of a range may
-	// be of an account that is not known yet. Nil is its own.
+	// Person returns the uid whose limits a uid counts against: the uid itself, or that of the user
+	// whose subordinate uid it is. It is not certain if a uid of a range may belong to an account
+	// that is not known yet. A nil Person returns the uid itself.
 	Person func(uid int) (person int, certain bool)
-	// Config returns the settings in force. It is asked at each request; nil is
-	// the default of package config.
+	// Config returns the settings in force. The server calls it for each request. Nil means the
+	// defaults.
 	Config func() *config.Config
-	// Printed returns when all that jobs have printed is in the journal. Nil: nobody can tell.
+	// Printed returns when everything that jobs have printed is in the journal. Nil means that this
+	// is unknown.
 	Printed func(ctx context.Context) error
-	// HasMail reports whether the machine has a mail program. Nil is that it has.
+	// HasMail reports whether the machine has a mail program. Nil means that it has.
 	HasMail func() bool
-	// GroupID returns the gid of a group, false if the host has none.
+	// GroupID returns the gid of a group; ok is false if the host has none.
 	GroupID func(name string) (gid int, ok bool)
-	// Member reports whether an account is in a group today, if the host knows both.
-	// It is asked at each submit for the groups that have a quota.
+	// Member reports whether an account is in a group today, if the host knows both. The server
+	// calls it at each submit, for the groups with a quota.
 	Member func(uid, gid int) (in, known bool)
-	// Holds reports whether an account that the kernel says is in a group is in it today; what
-	// is not known gives no right. It is asked at each request of a member of the administrators'
-	// group. Nil: the kernel's word is enough.
+	// Holds reports whether an account is still in a group that the kernel says it has. What is
+	// unknown gives no right. The server calls it at each request of a member of the
+	// administrators' group. Nil trusts the kernel.
 	Holds func(uid, gid int) bool
-	// Own is the user whose own scheduler it is: nobody else is served but root, who
-	// submits nothing, and the user has every right. Nil: it is the machine's.
+	// Own is the user whose own scheduler this is. That user has every right; nobody else is served
+	// but root, who submits nothing. Nil means the machine's scheduler.
 	Own *job.Account
-	// Unlimited lists the controllers of control groups that jobs are without, of a
-	// user's own scheduler. Nil is that none is missing.
+	// Unlimited returns the control group controllers that are missing for a user's own scheduler.
+	// Nil means that none is.
 	Unlimited func() []string
-	// Verbosity is how much is logged. Nil: nothing depends on it.
+	// Verbosity is the daemon's log level. If it is nil, changing the level has no effect.
 	Verbosity *Verbosity
-	// Process says what this process uses. Nil: that is not told.
+	// Process returns what this process uses. Nil leaves that out of the metrics.
 	Process func() metrics.Process
 }
 
@@ -93,7 +93,7 @@ type Server struct {
 	close   context.CancelFunc
 }
 
-// New makes a server; Serve starts it.
+// New returns a server; Serve starts it.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -137,10 +137,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers on the listeners until ctx is done, then lets requests that
-// are being answered finish (long polls are told to come back) and returns nil.
-// It returns early only if a listener breaks. It closes the listeners, and may
-// be called once.
+// Serve answers on the listeners until ctx is done. Then it tells long polls to come back, lets all
+// other requests finish, and returns nil. It returns early only if a listener breaks. It closes the
+// listeners. It may be called once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))
@@ -159,9 +158,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(err, s.drain(hs))
 }
 
-// httpServer bounds what one connection may cost. The body and the reply have
-// deadlines of their own (decode, writeJSON), so that a long poll may last: the
-// WriteTimeout, from the header on, is for what net/http itself answers.
+// httpServer bounds what one connection may cost. Body and reply have deadlines of their own
+// (decode, writeJSON), so that a long poll may last. WriteTimeout, counted from the header on,
+// bounds what net/http answers by itself.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           s.mux,
@@ -174,7 +173,7 @@ func (s *Server) httpServer() *http.Server {
 	}
 }
 
-// drain ends long polls at once and gives everything else drainTime.
+// drain ends long polls at once and gives all other requests drainTime.
 func (s *Server) drain(hs *http.Server) error {
 	s.close()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)

@@ -11,13 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shapeOf names commands that are probably alike in how long they run: the same
-// user's, equal but for the numbers in them. It is a hash, so that nothing of
-// the command stays in the scheduler's memory. All tasks of an array have that of the
-// command as it was submitted, {names} of parameters and all: an array waits as one
-// entry, with one request and one expected run time, so what were known of each value
-// could not tell which task goes next. Sizes of models and the like are better
-// told apart by submitting one array for each.
+// shapeOf returns a key for commands that probably run equally long: commands of one user that
+// differ only in their numbers. It is a hash, so that nothing of the command stays in the
+// scheduler's memory. All tasks of an array share the key of the submitted command, with its
+// {names} of parameters: an array waits as one entry with one expected run time, so a key for each
+// value would not decide which task goes next. To tell the sizes of models apart, submit an array
+// for each.
 func shapeOf(uid int, argv []string) string {
 	h := newShape("shape", uid)
 	for _, arg := range argv {
@@ -44,8 +43,8 @@ func withoutNumbers(s string) string {
 	return b.String()
 }
 
-// scriptOf names commands of one user that run the same program, or the same
-// script with an interpreter.
+// scriptOf returns a key for commands of one user that run the same program, or the same script
+// with an interpreter.
 func scriptOf(uid int, argv []string) string {
 	h := newShape("script", uid)
 	if len(argv) > 0 {
@@ -54,8 +53,8 @@ func scriptOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// script returns the first argument that ends as scripts do, else the first
-// that is not an option, else "".
+// script returns the first argument with the suffix of a script, otherwise the first argument that
+// is not an option, otherwise "".
 func script(args []string) string {
 	plain := ""
 	for _, arg := range args {
@@ -75,6 +74,6 @@ func newShape(kind string, uid int) hash.Hash {
 	return h
 }
 
-// shortSum is 64 bits of the hash: two of one user's commands that meet in them
-// would be predicted together, and nothing worse.
+// shortSum returns 64 bits of the hash. If two commands of one user collide, they share a
+// prediction, and nothing worse.
 func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// firstWaiting is how many waiting jobs the status shows.
+// firstWaiting is the number of waiting jobs that the status shows.
 const firstWaiting = 10
 
-// status is the daemon at a glance.
+// status answers with a summary of the daemon, its jobs and its GPUs.
 func (s *Server) status(r *request) (any, error) {
 	if err := s.limits.takeListingSlot(r); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Server) status(r *request) (any, error) {
 	return reply, nil
 }
 
-// problem is the first of the checks that are worst; nil: all are well.
+// problem returns the first check with the worst health; nil if all are healthy.
 func problem(checks []job.Check) *job.Check {
 	worst := job.Worst(checks)
 	i := slices.IndexFunc(checks, func(c job.Check) bool { return worst != job.Healthy && c.Health == worst })
@@ -50,18 +50,18 @@ func problem(checks []job.Check) *job.Check {
 	return &checks[i]
 }
 
-// health answers with every check.
+// health answers with all checks.
 func (s *Server) health(r *request) (any, error) {
 	checks := s.backend(r.Context()).Health(r.Context())
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
-// version names the running daemon.
+// version answers with the versions of the running daemon.
 func (s *Server) version(*request) (any, error) {
 	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
 }
 
-// unknown answers what is not in the route table.
+// unknown answers a request that is not in the route table.
 func (s *Server) unknown(r *request) (any, error) {
 	return nil, &api.Error{
 		Code: api.CodeUsage, Message: fmt.Sprintf("this daemon does not know the request %s %q", r.Method, r.URL.Path),

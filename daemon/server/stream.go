@@ -12,20 +12,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// streamed is a reply that is made while it is sent. What goes through the counter is
-// charged as requests.
+// streamed is a reply that is made while it is sent. The bytes that the counter counts are charged
+// to the user.
 type streamed interface {
 	send(w http.ResponseWriter, out *counter)
 }
 
-// listing is an api.ListReply that is made while it is sent: with a hundred
-// thousand jobs it would take a few hundred megabytes at once.
+// listing is an api.ListReply that is made while it is sent, because a hundred thousand jobs would
+// take a few hundred megabytes at once.
 type listing struct {
-	api.ListReply // but for the jobs
+	api.ListReply // without the jobs
 
 	jobs  []job.JobView
-	only  bool // what names a job, of each
-	brief bool // its reasons without their sentences
+	only  bool // send each job's name alone
+	brief bool // leave out the sentences of reasons
 	names *namer
 }
 
@@ -43,7 +43,7 @@ func (l listing) stream(to io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	w.Write(append(head, '['))
-	whole := new(api.Job) // one for all rows: it is big
+	whole := new(api.Job) // one for all rows, because it is large
 	for i := range l.jobs {
 		if i > 0 {
 			w.WriteByte(',')
@@ -68,8 +68,8 @@ func (l listing) stream(to io.Writer) error {
 	return w.Flush()
 }
 
-// send streams the reply through the counter. A client that does not read it is
-// cut off; so is one whose reply can't be completed, which must not look whole.
+// send streams the reply through the counter. It cuts off a client that does not read, and a reply
+// that it cannot complete, because that must not look whole.
 func (l listing) send(w http.ResponseWriter, out *counter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", "application/json")
@@ -78,7 +78,8 @@ func (l listing) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// sendLines sends a part of a reply that is lines of JSON; false where the client does not take it.
+// sendLines sends a part of a reply that consists of lines of JSON. It returns false if the client
+// does not take it.
 func sendLines(w http.ResponseWriter, to *counter, lines []byte) bool {
 	c := http.NewResponseController(w)
 	c.SetWriteDeadline(time.Now().Add(replyTime))
@@ -86,7 +87,7 @@ func sendLines(w http.ResponseWriter, to *counter, lines []byte) bool {
 	return err == nil && c.Flush() == nil
 }
 
-// counter counts what is made to go through it, arriving or not.
+// counter counts the bytes that are written to it, whether they arrive or not.
 type counter struct {
 	to io.Writer
 	n  int

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// submit queues a job as the user at the other end.
+// submit queues a job as the peer's user.
 func (s *Server) submit(r *request) (any, error) {
 	if s.opt.Own != nil && !s.accounts.owns(r.peer) {
 		return nil, s.accounts.notServed("jobs can be submitted by nobody else")
@@ -60,7 +60,7 @@ func (s *Server) submit(r *request) (any, error) {
 	return api.SubmitReply{Schema: api.Schema, Job: j, Known: out.Known, Unit: out.Unit}, nil
 }
 
-// prefersBrief reports whether a client prefers a brief answer, among whatever else it prefers.
+// prefersBrief reports whether a client's Prefer headers ask for a brief answer.
 func prefersBrief(headers []string) bool {
 	for _, h := range headers {
 		for p := range strings.FieldsFuncSeq(h, func(c rune) bool { return c == ',' || c == ';' }) {
@@ -72,8 +72,7 @@ func prefersBrief(headers []string) bool {
 	return false
 }
 
-// submission converts the wire form. It fills in nothing that depends on the
-// site; what is absent stays absent.
+// submission converts a request. It fills in no defaults of the site: what is absent stays absent.
 func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
 		Key: in.Key, Label: in.Label, Request: in.Request,

@@ -12,7 +12,7 @@ import (
 
 // target is what a name such as "12" or "7_3" stands for.
 type target struct {
-	id   job.ID    // 0: a task that has not become a job
+	id   job.ID    // 0 for a task that has not become a job
 	task *job.Task // nil for a name without "_"
 }
 
@@ -21,7 +21,7 @@ type jobFinder struct {
 	backend func(context.Context) Backend
 }
 
-// targetInPath reads {id}.
+// targetInPath returns the target {id}.
 func (f *jobFinder) targetInPath(r *request) (target, error) {
 	return f.target(r.Context(), r.PathValue("id"))
 }
@@ -44,7 +44,7 @@ func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath finds the job {id}, with the details that are wanted.
+// jobInPath returns the job {id}, with the details that want asks for.
 func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	t, err := f.targetInPath(r)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	return f.view(r.Context(), t, want)
 }
 
-// view shows a target, with the details that are wanted, which cost most of it.
-// A task that has not become a job is shown as its array says it will be.
+// view returns a target with the details that want asks for; these cost most. A task that has not
+// become a job is shown as its array says it will be.
 func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {
 		return f.jobByID(ctx, t.id, want)
@@ -69,8 +69,8 @@ func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.Job
 	return futureTask(array, *t.task), nil
 }
 
-// pastTask shows a task that had no job when it was looked up, and one by the
-// count of its array: it became one meanwhile, or its job has been forgotten.
+// pastTask returns a task that had no job when it was looked up, although its array counts it as a
+// job. Either it has become one meanwhile, or its job has been forgotten.
 func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
 	id, err := f.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
@@ -108,8 +108,8 @@ func (f *jobFinder) jobByID(ctx context.Context, id job.ID, want job.Query) (job
 	return v.Jobs[0], nil
 }
 
-// futureTask is the view of a task that has not become a job: one that waits,
-// or, where its array waits no more, one that was cancelled before it could.
+// futureTask returns the view of a task that has not become a job: it waits or, if its array no
+// longer waits, was cancelled before it started.
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
 	v.ID, v.Attempt, v.Attempts = 0, nil, nil
@@ -127,7 +127,7 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 		v.State, v.Reasons, v.Start = job.Cancelled, nil, job.ExpectedStart{}
 		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
 	case !next:
-		v.Start = job.ExpectedStart{} // that is for the next one
+		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task
 	}
 	return v
 }
@@ -143,7 +143,7 @@ func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, erro
 			return job.JobView{}, err
 		}
 	}
-	if t.id == 0 { // it will not, or it has become one that is not on disk yet
+	if t.id == 0 { // it will not become a job, or is one that is not on disk yet
 		v, err := f.view(ctx, t, job.Query{Reasons: true})
 		if err != nil || v.State.Terminal() || v.ID == 0 {
 			return v, err
@@ -155,19 +155,19 @@ func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, erro
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}
-		// It goes on no more by itself, and why is what matters.
+		// The job is at rest without having ended, so its reasons matter.
 		if v, err = f.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
 			return v, err
 		}
 	}
 }
 
-// maxTaskNames bounds the tasks that one listing names; each is looked up.
+// maxTaskNames bounds the tasks that one listing names, since each is looked up.
 const maxTaskNames = 256
 
-// parseNames reads a list such as "12,14-16,7_3", in which each name is whole: the 12 in
-// "7_3,12" is job 12. That people write 7_3,5 for two tasks is the command line's, which
-// asks for 7_3,7_5. Tasks that have not become jobs are left out: they are not jobs.
+// parseNames reads a list such as "12,14-16,7_3", in which each name is complete: the 12 in
+// "7_3,12" is job 12. The command line lets people write 7_3,5 for two tasks, and sends 7_3,7_5.
+// Tasks that have not become jobs are left out.
 func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, error) {
 	var plain []string
 	ids := []job.ID{}

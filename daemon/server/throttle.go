@@ -12,21 +12,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// The bounds of invariant 4 besides those of the site.
+// The bounds of invariant 4 that the site does not set.
 const (
-	patience    = time.Second      // a request that comes too soon is held so long at most
-	turnTime    = 10 * time.Second // a request waits so long for its turn at most
+	patience    = time.Second      // the longest that a request is delayed
+	turnTime    = 10 * time.Second // the longest that a request waits for a slot
 	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
-	maxListings = 2                // of one user at once: an answer can be large
-	dryRunCost  = 20               // requests that a dry run counts as: the scheduler plans for it
-	exempt      = 0                // uid of root, who has no pace
+	maxListings = 2                // of one user at once, because answers can be large
+	dryRunCost  = 20               // requests that a dry run counts as, because the scheduler plans for it
+	exempt      = 0                // uid of root, who has no rate limit
 )
 
 // limits bounds what clients may ask at once and how often (invariant 4).
 type limits struct {
 	site func() config.Limits // the settings in force
 
-	rates     buckets // of each user's requests
+	rates     buckets // of requests
 	conns     *connLimiter
 	waits     *connLimiter
 	followers *connLimiter // of the events
@@ -44,13 +44,13 @@ func newLimits(site func() config.Limits) limits {
 	}
 }
 
-// rateOf is the rate of one user's requests.
+// rateOf returns the rate limit of one user's requests.
 func rateOf(l config.Limits) rateLimit {
 	return rateLimit{rate: float64(l.Requests), burst: float64(l.Burst)}
 }
 
-// throttle holds a request that comes too soon back a little, and refuses it
-// where that would not be enough. Root has no pace.
+// throttle delays a request that exceeds its user's rate, and refuses it if the delay would be
+// longer than patience. Root has no rate limit.
 func (l *limits) throttle(r *request) error {
 	if r.person == exempt {
 		return nil
@@ -58,7 +58,7 @@ func (l *limits) throttle(r *request) error {
 	site := l.site()
 	wait := l.rates.take(r.person, rateOf(site), patience)
 	if wait > patience {
-		// Who is answered at once comes back at once.
+		// A client that is answered at once would come back at once.
 		if err := api.Pause(r.Context(), patience); err != nil {
 			return err
 		}
@@ -83,21 +83,20 @@ func (l *limits) chargeAnswer(uid, bytes int) { l.charge(uid, float64(bytes/answ
 // takeListingSlot takes one of the user's slots for requests whose answers can be large.
 func (l *limits) takeListingSlot(r *request) error { return l.takeSlot(r, &l.listings, maxListings) }
 
-// turnOfDryRun waits for one of the user's turns for what is dear, and counts for it.
+// takeDryRunSlot takes one of these slots for a dry run, and charges for it.
 func (l *limits) takeDryRunSlot(r *request) error {
 	l.charge(r.person, dryRunCost-1)
 	return l.takeListingSlot(r)
 }
 
-// later makes an error one that reports when to ask again, and gives the
-// connection's place to another.
+// later makes the reply say when to ask again, and gives the connection's place to another client.
 func later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))
 	return e
 }
 
-// turn waits for one of the user's turns, which ends with the request.
+// takeSlot waits for one of the user's slots. The request gives it back at its end.
 func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
 	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
 	defer cancel()

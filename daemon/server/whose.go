@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whose reads whose jobs are asked for, in the form of job.Query. A name means the jobs that were
-// submitted under it, also of an account that is gone. A uid means all jobs of that number, but the
-// caller's own uid only those of the caller's account: another may have had the number before. Nil
-// and "" mean everybody's.
+// whose returns, in the form of job.Query, whose jobs are asked for. A name selects the jobs that
+// were submitted under it, even if the account is gone. A uid selects all jobs of that number,
+// except that the caller's own uid selects the jobs of the caller's account alone, because another
+// account may have had the number before. Nil and "" select everybody's.
 func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, err error) {
 	if name == "" {
 		if uid != nil && *uid == r.who.UID {
@@ -23,14 +23,15 @@ func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, 
 	uid, err = s.accounts.parseUser(r.person, name)
 	switch {
 	case uid != nil && name != strconv.Itoa(*uid):
-		return uid, s.accounts.userName(*uid), nil // a directory may know it by several
+		return uid, s.accounts.userName(*uid), nil // a directory may know the account by several names
 	case uid != nil || !isNoAccount(err):
 		return uid, "", err
 	}
 	return nil, name, s.hadJobs(r, name)
 }
 
-// parseUser reads the name of an account, or its number where it has none, for somebody who asks.
+// parseUser returns the uid of the account that the asker named, by its name or, if it has none,
+// its number.
 func (a *accounts) parseUser(asker int, name string) (*int, error) {
 	uid, ok, err := a.opt.UserID(asker, name)
 	if ok {
@@ -42,7 +43,7 @@ func (a *accounts) parseUser(asker int, name string) (*int, error) {
 	return parseUID(name)
 }
 
-// parseUID reads a number of an account; "" is none.
+// parseUID parses the number of an account; "" is nil.
 func parseUID(text string) (*int, error) {
 	if text == "" {
 		return nil, nil
@@ -62,7 +63,7 @@ func isNoAccount(err error) bool {
 	return errors.As(err, &e) && e.Code == api.CodeUsage
 }
 
-// hadJobs is an error where no job on record was submitted under a name.
+// hadJobs returns an error if no job on record was submitted under a name.
 func (s *Server) hadJobs(r *request, name string) error {
 	live, err := s.backend(r.Context()).Names(r.Context(), job.Query{User: name})
 	if err != nil || len(live) > 0 {
