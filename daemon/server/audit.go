@@ -60,7 +60,7 @@ func (s *Server) Audit(d AuditEvent) {
 	}
 	level := slog.LevelInfo
 	if d.Outcome == Refused {
-		if level = slog.LevelWarn; !s.lines.allow(s.accounts.person(d.UID)) {
+		if level = slog.LevelWarn; !s.clientLog.allow(s.accounts.person(d.UID)) {
 			return
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Server) Audit(d AuditEvent) {
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
 		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,
-		Asked: askedIn(r.asked),
+		Asked: auditArgs(r.asked),
 	}
 	if err != nil {
 		e := asError(err)
@@ -90,7 +90,7 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 
 // auditArgs returns what the body of a request asks for, as names and values. For a submission that
 // is nothing, because the daemon logs what everybody may know of it.
-func askedIn(body any) (args []any) {
+func auditArgs(body any) (args []any) {
 	add := func(name, value string) {
 		if value != "" {
 			args = append(args, name, value)
@@ -103,7 +103,7 @@ func askedIn(body any) (args []any) {
 		}
 	case *api.ManyRequest:
 		if in.Change != nil {
-			args = askedIn(in.Change)
+			args = auditArgs(in.Change)
 		}
 		if in.Signal != 0 {
 			add("signal", job.AimedSignal(in.Signal, in.Main))

@@ -36,7 +36,7 @@ const manyBuckets = 256
 
 // take takes a token of the user's if one is there within patience. It returns the time until then;
 // if that is more than patience, it took nothing.
-func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Duration {
+func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.of(uid, p)
@@ -45,7 +45,7 @@ func (b *buckets) take(uid int, p rateLimit, patience time.Duration) time.Durati
 		return 0
 	}
 	wait := time.Duration((1 - u.level) / p.rate * float64(time.Second))
-	if wait <= patience {
+	if wait <= maxDelay {
 		u.level--
 	}
 	return wait

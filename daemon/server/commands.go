@@ -74,7 +74,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	c.Job = t.id
 	if t.id == 0 {
 		if c.Kind != job.CommandCancel {
-			return nil, notYet(*t.task, c.Kind)
+			return nil, taskNotStarted(*t.task, c.Kind)
 		}
 		c.Job, c.Task = t.task.Array, &t.task.Index
 	}
@@ -87,7 +87,7 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 
 // taskNotStarted refuses a command that applies to jobs and whole arrays, but not to a task that
 // has not become a job.
-func notYet(t job.Task, kind job.CommandKind) *api.Error {
+func taskNotStarted(t job.Task, kind job.CommandKind) *api.Error {
 	return &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),
 		Hint: fmt.Sprintf("the whole array is job %d: 'gpusched show %d'; a task that has not started can be cancelled, not given a %s", t.Array, t.Array, kind),

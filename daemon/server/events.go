@@ -25,7 +25,7 @@ func (s *Server) events(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := following{s: s, r: r, after: now.Newest, until: now.Newest}
+	f := eventStream{s: s, r: r, after: now.Newest, until: now.Newest}
 	in := r.query.(*api.EventsQuery)
 	switch {
 	case in.Since != nil && *in.Since == 0:
@@ -50,7 +50,7 @@ func (s *Server) events(r *request) (any, error) {
 
 // eventStream is the reply with the events after a number: up to another number, or without end for
 // a follower.
-type following struct {
+type eventStream struct {
 	s     *Server
 	r     *request
 	after int64
@@ -60,7 +60,7 @@ type following struct {
 
 // send writes a line for each event until the client leaves or does not read, or the server stops.
 // Events that happened before the request are charged to the user.
-func (f following) send(w http.ResponseWriter, out *counter) {
+func (f eventStream) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	ctx, cancel := context.WithCancel(f.r.Context())
 	defer cancel()
@@ -90,14 +90,14 @@ func (f following) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-func (f following) next(ctx context.Context) (job.Events, error) {
+func (f eventStream) next(ctx context.Context) (job.Events, error) {
 	limited, cancel := context.WithTimeout(ctx, aliveTime)
 	defer cancel()
 	return f.s.backend(ctx).Events(limited, f.after)
 }
 
 // write sends lines. It returns false if the client does not take them.
-func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
+func (f eventStream) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
 	var text []byte
 	for i := range lines {
 		text = append(text, encodeJSON(&lines[i])...)
@@ -107,7 +107,7 @@ func (f following) write(w http.ResponseWriter, to *counter, lines ...api.Event)
 
 // position returns a line that gives the number up to which the client has everything, or after a
 // gap, from which on it can have everything again.
-func (f following) position(kind job.EventKind) api.Event {
+func (f eventStream) position(kind job.EventKind) api.Event {
 	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 

@@ -41,7 +41,7 @@ func (s *Server) history(r *request) (any, error) {
 			reply.Jobs = append(reply.Jobs, names.renderPast(j))
 		default:
 			for k := range attempts {
-				reply.Jobs = append(reply.Jobs, names.renderPast(asAttempt(j, &attempts[k])))
+				reply.Jobs = append(reply.Jobs, names.renderPast(jobAtAttempt(j, &attempts[k])))
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Server) history(r *request) (any, error) {
 }
 
 // jobAtAttempt returns the job as it was when the attempt had ended.
-func asAttempt(j *job.Job, a *job.Attempt) *job.Job {
+func jobAtAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	one := *j
 	one.Attempt = a
 	if a.Result != nil {
@@ -90,7 +90,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 	joules, mean, peak, busy := 0.0, int64(0), int64(0), -1
 	for i := range gpus {
 		u := gpus[i].Use
-		joules, mean, peak = together(joules, u.Joules()), together(mean, u.MeanBytes()), peak+u.PeakBytes
+		joules, mean, peak = sumKnown(joules, u.Joules()), sumKnown(mean, u.MeanBytes()), peak+u.PeakBytes
 		busy = max(busy, u.PeakPercent())
 	}
 	out.EnergyJoules, out.GPUMeanBytes, out.GPUBusyPeak = known(joules), known(mean), known(busy)
@@ -100,7 +100,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 }
 
 // sumKnown returns the sum, or -1 if one of its parts is unknown.
-func together[T int64 | float64](sum, part T) T {
+func sumKnown[T int64 | float64](sum, part T) T {
 	if sum < 0 || part < 0 {
 		return -1
 	}

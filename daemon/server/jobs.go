@@ -108,11 +108,11 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 }
 
 // recentTime is the time for which an ended job is news to its owner.
-const recently = time.Hour
+const recentTime = time.Hour
 
 // recent counts the caller's own jobs that ended lately.
 func (s *Server) recent(r *request) (*api.Recent, error) {
-	since := time.Now().Add(-recently)
+	since := time.Now().Add(-recentTime)
 	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }

@@ -72,11 +72,11 @@ type manyReply struct {
 	brief bool
 	names *namer
 
-	list   []job.Command
-	called []string         // the names of the commands' jobs in the request
-	first  []api.RefusedJob // jobs that were refused before the command was applied
-	told   int
-	tasks  int // the number of tasks that were named
+	list    []job.Command
+	named   []string         // the names of the commands' jobs in the request
+	refused []api.RefusedJob // jobs that were refused before the command was applied
+	sent    int              // the number of outcomes that were sent
+	tasks   int              // the number of tasks that were named
 }
 
 // add adds a job to the list. It keeps the refusal of a wrong name for the reply.
@@ -86,13 +86,13 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	}
 	t, err := m.s.jobs.target(ctx, name)
 	if err == nil && t.id == 0 && c.Kind != job.CommandCancel {
-		err = notYet(*t.task, c.Kind)
+		err = taskNotStarted(*t.task, c.Kind)
 	}
 	var e *api.Error
 	var refusal *job.Refusal
 	switch {
 	case errors.As(err, &e), errors.As(err, &refusal):
-		m.first = append(m.first, api.RefusedJob{Job: name, Error: *asError(err)})
+		m.refused = append(m.refused, api.RefusedJob{Job: name, Error: *asError(err)})
 		return nil
 	case err != nil:
 		return err
@@ -100,7 +100,7 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	if c.Job = t.id; t.id == 0 {
 		c.Job, c.Task = t.task.Array, &t.task.Index
 	}
-	m.list, m.called = append(m.list, c), append(m.called, name)
+	m.list, m.named = append(m.list, c), append(m.named, name)
 	return nil
 }
 
@@ -123,13 +123,13 @@ const (
 )
 
 // errClientGone ends the work for a client that no longer takes the answer.
-var errLeft = errors.New("the client has left")
+var errClientGone = errors.New("the client has left")
 
 // send writes a line for each part that is on disk. If the client leaves, the remaining jobs are
 // left alone.
 func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
-	for some := range slices.Chunk(m.first, refusedInLine) {
+	for some := range slices.Chunk(m.refused, refusedInLine) {
 		if !m.write(w, out, api.ManyPart{Refused: some}) {
 			return
 		}
@@ -138,17 +138,17 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	begun, err := m.s.backend(ctx).DoMany(ctx, m.r.who, m.list, func(each []job.Outcome) error {
 		part := m.part(each)
 		if !m.write(w, out, part) {
-			return errLeft
+			return errClientGone
 		}
 		return nil
 	})
 	if m.r.who.Admin { // whoever owns them
-		m.audit(m.called[m.told:max(begun, m.told)], Unknown)
+		m.audit(m.named[m.sent:max(begun, m.sent)], Unknown)
 	}
 	switch {
 	case err == nil:
 		m.write(w, out, api.ManyPart{Done: true})
-	case ctx.Err() == nil && !errors.Is(err, errLeft):
+	case ctx.Err() == nil && !errors.Is(err, errClientGone):
 		e := asError(err)
 		if e.Code == api.CodeInternal {
 			var id string
@@ -165,7 +165,7 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	var part api.ManyPart
 	var others, refused []string
 	for i, o := range each {
-		name := m.called[m.told+i]
+		name := m.named[m.sent+i]
 		switch {
 		case o.Refusal != nil:
 			e := m.s.refusalOf(o.Refusal)
@@ -177,10 +177,10 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 			if !m.r.who.Is(o.Job.Owner) {
 				others = append(others, name)
 			}
-			part.Jobs = append(part.Jobs, m.row(o.Job, m.list[m.told+i].Task))
+			part.Jobs = append(part.Jobs, m.row(o.Job, m.list[m.sent+i].Task))
 		}
 	}
-	m.told += len(each)
+	m.sent += len(each)
 	m.audit(others, Done)
 	m.audit(refused, Refused)
 	return part
@@ -200,7 +200,7 @@ func (m *manyReply) audit(jobs []string, outcome Outcome) {
 		return
 	}
 	d := AuditEvent{UID: m.r.who.UID, User: m.r.who.User, Action: string(m.list[0].Kind), Outcome: outcome}
-	d.Asked = append(askedIn(m.r.asked), "jobs", strings.Join(jobs, ","))
+	d.Asked = append(auditArgs(m.r.asked), "jobs", strings.Join(jobs, ","))
 	m.s.Audit(d)
 }
 
@@ -226,7 +226,7 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 }
 
 // splitPart cuts a part in two.
-func twoParts(p api.ManyPart) (first, second api.ManyPart) {
+func splitPart(p api.ManyPart) (first, second api.ManyPart) {
 	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // of one job and one refusal, one each
 	first.Jobs, second.Jobs = p.Jobs[:jobs], p.Jobs[jobs:]
 	first.Refused, second.Refused = p.Refused[:refused], p.Refused[refused:]
@@ -237,7 +237,7 @@ func (m *manyReply) write(w http.ResponseWriter, out *counter, part api.ManyPart
 	part.Schema = api.Schema
 	line := encodeJSON(&part)
 	if len(line) > maxLine && len(part.Jobs)+len(part.Refused) > 1 {
-		first, second := twoParts(part)
+		first, second := splitPart(part)
 		return m.write(w, out, first) && m.write(w, out, second)
 	}
 	return sendLines(w, out, line)

@@ -85,10 +85,10 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 // peerListener identifies each connection, and bounds their number.
 type peerListener struct {
 	net.Listener
-	peerOf func(net.Conn) (peer, error)
-	conns  *connLimiter
-	person func(uid int) int
-	lines  *limitedLog
+	peerOf    func(net.Conn) (peer, error)
+	conns     *connLimiter
+	person    func(uid int) int
+	clientLog *limitedLog
 }
 
 // Accept returns the next connection that is admitted.
@@ -100,13 +100,13 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		}
 		p, err := l.peerOf(c)
 		if err != nil {
-			l.lines.write(nobody, slog.LevelWarn, "connection refused", "error", err)
+			l.clientLog.write(nobody, slog.LevelWarn, "connection refused", "error", err)
 			c.Close()
 			continue
 		}
 		person := l.person(p.uid)
 		if !l.conns.enter(person) {
-			l.lines.write(person, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
+			l.clientLog.write(person, slog.LevelWarn, "connection refused: too many are open", "uid", p.uid)
 			rejectConn(c)
 			continue
 		}

@@ -35,7 +35,7 @@ func newProcessOf() func(peer) (process, error) {
 // submitterLimits returns the submitting process's limits, which its job keeps to. It refuses a
 // process whose limits cannot be read, because the job would escape them, and for the same reason a
 // process in a sandbox.
-func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
+func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {
 	p, err := s.processOf(r.peer)
 	if err != nil {
 		return nil, &api.Error{
@@ -44,7 +44,7 @@ func (s *Server) takeOver(r *request) ([]contract.Limit, error) {
 			Hint:    "a job has the limits of the process that submits it, which must be there until it is answered, as 'gpusched submit' is",
 		}
 	}
-	return p.limits, s.outside("jobs", p)
+	return p.limits, s.refuseSandboxed("jobs", p)
 }
 
 // mayEnter refuses commands beside a job to a process in a sandbox.
@@ -57,11 +57,11 @@ func (s *Server) mayEnter(r *request) error {
 			Hint:    "the process must be there until it is answered, as 'gpusched exec' is",
 		}
 	}
-	return s.outside("commands beside a job", p)
+	return s.refuseSandboxed("commands beside a job", p)
 }
 
 // refuseSandboxed refuses a process in a sandbox what would run outside of it.
-func (s *Server) outside(what string, p process) error {
+func (s *Server) refuseSandboxed(what string, p process) error {
 	if p.sandbox == "" || s.opt.Config().Jobs.AllowSandboxed {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 		}
 		r.reports = true
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
+	ctx, cancel := context.WithTimeout(r.Context(), slotTime)
 	defer cancel()
 	leave, err = l.allReports.Enter(ctx, struct{}{}, maxReportsEver)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 			t.Errorf("%s %s shows the private part to a stranger: %s", rt.Method, rt.Path, body)
 		}
 		aboutHer := rt.Method == "GET" && (strings.Contains(body, `"user":"alice"`) || strings.Contains(body, `"jobs":[`))
-		switch rt.shows {
+		switch rt.visibility {
 		case redacted:
 			if !aboutHer {
 				t.Errorf("%s %s is said to show others' jobs and does not: %s", rt.Method, rt.Path, body)
@@ -104,7 +104,7 @@ func TestTheManualHasTheTable(t *testing.T) {
 	saw := map[visibility]string{ownerOnly: "nothing", redacted: "public part"}
 	rows := strings.Count(string(text), "\n/v1/")
 	for _, rt := range routes() {
-		row := strings.ReplaceAll(fmt.Sprintf("\n/v1/%s\t%s\t%s\t%s\n", strings.TrimPrefix(rt.Path, "/v1/"), rt.Name, may[rt.right], saw[rt.shows]), "-", "\\-")
+		row := strings.ReplaceAll(fmt.Sprintf("\n/v1/%s\t%s\t%s\t%s\n", strings.TrimPrefix(rt.Path, "/v1/"), rt.Name, may[rt.right], saw[rt.visibility]), "-", "\\-")
 		if !strings.Contains(string(text), row) {
 			t.Errorf("gpuschedd.8 does not have the row %q", row)
 		}

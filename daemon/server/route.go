@@ -33,9 +33,9 @@ const (
 // incomplete one does not compile.
 type route struct {
 	*api.Route
-	right  right
-	shows  visibility
-	handle func(*Server, *request) (reply any, err error)
+	right      right
+	visibility visibility
+	handle     func(*Server, *request) (reply any, err error)
 }
 
 // routes is the whole interface (invariant 1). gpuschedd(8) has the same table for people.

@@ -76,15 +76,15 @@ type Options struct {
 
 // Server answers clients.
 type Server struct {
-	opt      Options
-	backend  func(context.Context) Backend
-	log      *slog.Logger
-	mux      *http.ServeMux
-	lines    *limitedLog
-	limits   limits
-	accounts accounts
-	jobs     jobFinder
-	answers  answers
+	opt       Options
+	backend   func(context.Context) Backend
+	log       *slog.Logger
+	mux       *http.ServeMux
+	clientLog *limitedLog
+	limits    limits
+	accounts  accounts
+	jobs      jobFinder
+	answers   answers
 
 	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)
@@ -128,7 +128,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		opt: o, backend: o.Backend, log: o.Log, mux: http.NewServeMux(),
-		lines: newLimitedLog(o.Log), peerOf: peerOf, processOf: newProcessOf(),
+		clientLog: newLimitedLog(o.Log), peerOf: peerOf, processOf: newProcessOf(),
 	}
 	s.limits = newLimits(func() config.Limits { return s.opt.Config().Limits })
 	s.accounts, s.jobs = accounts{opt: &s.opt}, jobFinder{backend: s.backend}
@@ -145,7 +145,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.limits.conns, person: s.accounts.person, lines: s.lines}
+			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.limits.conns, person: s.accounts.person, clientLog: s.clientLog}
 			broken <- hs.Serve(known)
 		}()
 	}
@@ -169,7 +169,7 @@ func (s *Server) httpServer() *http.Server {
 		WriteTimeout:      replyTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          log.New(s.lines, "", 0),
+		ErrorLog:          log.New(s.clientLog, "", 0),
 	}
 }
 
@@ -182,6 +182,6 @@ func (s *Server) drain(hs *http.Server) error {
 		s.log.Warn("closing connections that did not finish", "after", drainTime)
 		hs.Close()
 	}
-	s.lines.flush()
+	s.clientLog.flush()
 	return nil
 }

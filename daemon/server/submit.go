@@ -36,7 +36,7 @@ func (s *Server) submit(r *request) (any, error) {
 	sub.GIDs = r.peer.gids()
 	sub.Request.Shape, sub.Request.Script = shapeOf(r.who.UID, sub.Payload.Argv), scriptOf(r.who.UID, sub.Payload.Argv)
 	sub.Admin, sub.Brief = r.who.Admin, prefersBrief(r.Header.Values(api.PreferHeader))
-	if sub.Payload.Limits, err = s.takeOver(r); err != nil {
+	if sub.Payload.Limits, err = s.submitterLimits(r); err != nil {
 		return nil, err
 	}
 	switch l := &sub.Payload.Log; l.Path {

@@ -14,8 +14,8 @@ import (
 
 // The bounds of invariant 4 that the site does not set.
 const (
-	patience    = time.Second      // the longest that a request is delayed
-	turnTime    = 10 * time.Second // the longest that a request waits for a slot
+	maxDelay    = time.Second      // the longest that a request is delayed
+	slotTime    = 10 * time.Second // the longest that a request waits for a slot
 	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
 	maxListings = 2                // of one user at once, because answers can be large
 	dryRunCost  = 20               // requests that a dry run counts as, because the scheduler plans for it
@@ -56,13 +56,13 @@ func (l *limits) throttle(r *request) error {
 		return nil
 	}
 	site := l.site()
-	wait := l.rates.take(r.person, rateOf(site), patience)
-	if wait > patience {
+	wait := l.rates.take(r.person, rateOf(site), maxDelay)
+	if wait > maxDelay {
 		// A client that is answered at once would come back at once.
-		if err := api.Pause(r.Context(), patience); err != nil {
+		if err := api.Pause(r.Context(), maxDelay); err != nil {
 			return err
 		}
-		return later(r, wait-patience, &api.Error{
+		return later(r, wait-maxDelay, &api.Error{
 			Code: api.CodeUnavailable, Message: fmt.Sprintf("too many requests: %s may make %d a second", r.who.User, site.Requests),
 			Hint: "try again in a moment, or ask less often",
 		})
@@ -98,7 +98,7 @@ func later(r *request, after time.Duration, e *api.Error) error {
 
 // takeSlot waits for one of the user's slots. The request gives it back at its end.
 func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
-	ctx, cancel := context.WithTimeout(r.Context(), turnTime)
+	ctx, cancel := context.WithTimeout(r.Context(), slotTime)
 	defer cancel()
 	leave, err := of.Enter(ctx, r.person, most)
 	if err != nil {
