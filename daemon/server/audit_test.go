@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 7: one line for each refusal, and for each use of an
-// administrator's right; none for what everybody may do.
+// Invariant 7: each refusal and each use of an administrator's right is one line. What everybody
+// may do is none.
 func TestAudit(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// auditLines returns the audit lines of a log, without their times.
+// auditLines returns the audit lines of a log without their times.
 func auditLines(log string) []string {
 	var list []string
 	for line := range strings.Lines(log) {
@@ -76,8 +76,7 @@ func auditLines(log string) []string {
 	return list
 }
 
-// A refusal by the backend, which knows more than the table, is one like any
-// other.
+// Refusals by the backend, which knows more than the table, are logged like all others.
 func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("forbidden/priority")
@@ -106,8 +105,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// Invariant 7, over a real socket: each of many refusals is answered, few are
-// written, and the log ends with how many were not.
+// Invariant 7, over a real socket: each of many refusals is answered, few are logged, and the log
+// ends with the number of the others.
 func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	const asked = 2000
 	log := &safeBuffer{}
@@ -135,9 +134,9 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	}
 }
 
-// What was left out is reported after a while, with nobody refused any more; and
-// the pace of one user leaves room for others.
-func TestLinesLeftOutAreToldOf(t *testing.T) {
+// Omitted lines are reported after a while, even if nobody is refused any more. The limit for one
+// user leaves room for others.
+func TestOmittedLinesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}
 		l := newLimitedLog(slog.New(slog.NewTextHandler(log, nil)))
@@ -161,7 +160,7 @@ func TestLinesLeftOutAreToldOf(t *testing.T) {
 	})
 }
 
-// Invariant 7: a log of many users is bounded too.
+// Invariant 7: the log of many users together is bounded, too.
 func TestManyUsersCannotFillTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}

@@ -18,7 +18,7 @@ func TestParseChoice(t *testing.T) {
 	for query, want := range map[string]job.Choice{
 		"":                            {},
 		"state=failed,lost&name=x":    {States: []job.State{job.Failed, job.Lost}, Name: "x"},
-		"state=lost,lost,failed,lost": {States: []job.State{job.Lost, job.Failed}}, // each is looked for in every job
+		"state=lost,lost,failed,lost": {States: []job.State{job.Lost, job.Failed}}, // each state is looked for in every job
 		"like=a*&tag=k%3Dv%3D1&tag=b%3D&since=2026-03-01T12:00:00Z": {
 			Like: "a*", Tags: map[string]string{"k": "v=1", "b": ""}, Since: at,
 		},
@@ -41,7 +41,7 @@ func TestParseChoice(t *testing.T) {
 	}
 }
 
-// choiceIn is that of query words.
+// choiceIn returns the choice for query words.
 func choiceIn(query string) (job.Choice, error) {
 	words, _ := url.ParseQuery(query)
 	var q api.ListQuery
@@ -51,7 +51,7 @@ func choiceIn(query string) (job.Choice, error) {
 	return choice(&q)
 }
 
-// What of the asker's own ended within the hour is counted, tasks and not their array.
+// The caller's jobs that ended within the hour are counted: tasks, and not their array.
 func TestRecentlyEnded(t *testing.T) {
 	b := queue()
 	ended := func(uid int, state job.State, ago time.Duration, task bool) {

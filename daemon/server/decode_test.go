@@ -51,7 +51,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzDecodeSubmit holds that what is let in can also be run, and be kept.
+// FuzzDecodeSubmit checks that whatever is accepted can also be run and stored.
 func FuzzDecodeSubmit(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"x","argv":["dHJ1ZQ=="],"dir":"Lw==","gpu_milli":1000,"env_mode":"clean"}`,
@@ -90,8 +90,7 @@ func validPayload(y *job.Payload) error {
 	return s.Validate()
 }
 
-// A body of very many empty elements is refused before it is decoded to many
-// times its size.
+// A body of very many empty elements is refused before decoding multiplies its size.
 func TestManyElements(t *testing.T) {
 	many := func(n int) string {
 		return `{"name":"x","dir":"Lw==","argv":["aWQ="` + strings.Repeat(`,""`, n) + `]}`

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// announced is a backend with some events.
+// announced returns a backend with n events.
 func announced(n int) *servertest.Backend {
 	b := queue()
 	for i := range n {
@@ -26,7 +26,7 @@ func announced(n int) *servertest.Backend {
 	return b
 }
 
-// heard is an answer of events, in short.
+// heard returns an answer with events in short form.
 func heard(t *testing.T, body string) string {
 	t.Helper()
 	var list []string
@@ -40,10 +40,10 @@ func heard(t *testing.T, body string) string {
 	return strings.Join(list, ", ")
 }
 
-func TestEventsThatThereAre(t *testing.T) {
+func TestPastEventsAreAnswered(t *testing.T) {
 	for path, want := range map[string]string{
 		"since=2&follow=0":  "position 2, job-started 3, job-started 4, job-started 5",
-		"since=0&follow=0":  "position 1, job-started 2, job-started 3, job-started 4, job-started 5", // 1 is gone
+		"since=0&follow=0":  "position 1, job-started 2, job-started 3, job-started 4, job-started 5", // event 1 is no longer kept
 		"since=5&follow=0":  "position 5",
 		"":                  "position 5",
 		"since=1&follow=0":  "position 1, job-started 2, job-started 3, job-started 4, job-started 5",
@@ -91,7 +91,7 @@ func TestAnEventOnTheWire(t *testing.T) {
 	}
 }
 
-// follow reads the events of a connection, in short, each as it comes.
+// follow reads the events of a connection as they come, in short form.
 func follow(t *testing.T, socket, words string) (next func() string) {
 	t.Helper()
 	resp, err := overSocket(socket).Get("http://x/v1/events?" + words)
@@ -109,7 +109,7 @@ func follow(t *testing.T, socket, words string) (next func() string) {
 	}
 }
 
-// An event comes when it is announced; a stop ends the answer, and gives the places back.
+// An event arrives when it is announced. A stop ends the answer and gives the places back.
 func TestFollowing(t *testing.T) {
 	b := announced(2)
 	s := testServer(b, nil)
@@ -158,7 +158,7 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// recorded keeps what a handler writes, until it takes no more.
+// recorded passes on what a handler writes, until its reader stops.
 type recorded struct {
 	http.ResponseWriter
 	lines  chan string
@@ -173,8 +173,8 @@ func (w recorded) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Without an event the number comes again, so that the client knows that the connection lives.
-// One that reads too slowly is told that it lacks some, and cut off; nobody waits for it.
+// Without an event the number is sent again, so that the client knows that the connection lives. A
+// client that reads too slowly is sent a gap and cut off; nobody waits for it.
 func TestSlowFollowersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := announced(1)
@@ -193,7 +193,7 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 			t.Errorf("%s after %v", got, time.Since(at))
 		}
 		b.Announce(job.Event{Kind: job.EventSettings})
-		synctest.Wait() // it is being written, and nobody reads
+		synctest.Wait() // a line is being written, and nobody reads it
 		for range 9 {
 			b.Announce(job.Event{Kind: job.EventSettings})
 		}

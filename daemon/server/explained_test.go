@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// asked is queue with what there is to say of alice's waiting job 2.
+// asked returns the backend of queue, with explanations for alice's waiting job 2.
 func asked() *servertest.Backend {
 	b, gpus := queue(), 500
 	b.Explained = map[job.ID]job.Explained{2: {
@@ -22,8 +22,8 @@ func asked() *servertest.Backend {
 	return b
 }
 
-// TestExplained: everybody sees what is before a job, those alone what would have it start sooner
-// who may change it.
+// Everybody sees what is ahead of a job. Only those who may change it see what would make it start
+// sooner.
 func TestExplained(t *testing.T) {
 	for who, test := range map[string]struct {
 		peer   peer
@@ -44,8 +44,8 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// TestTrialsHaveAPace: who has much tried is slowed down by what it takes, and nobody else is.
-func TestTrialsHaveAPace(t *testing.T) {
+// A user whose trials take long is throttled for that time, and nobody else is.
+func TestTrialsAreThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := asked()
 		e := b.Explained[2]
@@ -61,7 +61,7 @@ func TestTrialsHaveAPace(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		// 20 trials of 0.1 s are 10 s of a fifth of a CPU, of which a rest has one.
+		// 20 trials of 0.1 s are 10 s at a fifth of a CPU; the burst covers a part of them.
 		if d := took(alice); d < 8*time.Second || d > 10*time.Second {
 			t.Errorf("alice's took %v", d)
 		}

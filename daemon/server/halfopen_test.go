@@ -22,13 +22,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// TestHalfOpenClients has clients that stop in the middle of everything beside
-// honest ones, while the daemon is restarted and its backend is slow or unavailable:
-// each honest request is answered, each acknowledged job is there, once; no user has
-// more connections than the site lets them have; a client that says nothing more
-// loses its place; and nothing is left of a server that has stopped. Package net/http
-// has goroutines of its own, so that this is no part of daemon/dst: seeds draw what
-// is done, and a bubble has a clock that waits for nobody.
+// TestHalfOpenClients runs clients that stop in the middle of everything beside honest ones, while
+// the daemon restarts and its backend is slow or unavailable. Each honest request is answered, each
+// acknowledged job exists once, no user has more connections than the site allows, a silent client
+// loses its place, and nothing is left of a server that has stopped. Seeds draw what happens. It is
+// no part of daemon/dst, because net/http has goroutines of its own and a bubble's clock waits for
+// nobody.
 func TestHalfOpenClients(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -42,13 +41,13 @@ type crowd struct {
 	t       *testing.T
 	limits  config.Limits
 	backend *faulty
-	over    chan struct{} // the honest ones have done what they wanted
+	over    chan struct{} // closed when the honest clients are done
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields that follow
 	dice   *rand.Rand
-	door   *door // of the server that there is; nil: there is none
+	door   *door // of the current server; nil: there is none
 	acked  map[string]job.ID
-	refuse int // connections that found no place, as clients saw it
+	refuse int // connections that clients saw refused
 }
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
@@ -68,7 +67,7 @@ func (c *crowd) below(n int) int {
 
 func (c *crowd) upTo(d time.Duration) time.Duration { return time.Duration(c.below(int(d))) }
 
-// run lets it all happen. Two users are hostile: more of them would take all places.
+// run runs all clients. Two users are hostile: more of them would take all places.
 func (c *crowd) run() {
 	last := make(chan *life)
 	go c.restart(last)
@@ -94,7 +93,7 @@ func (c *crowd) run() {
 	c.judge()
 }
 
-// judge holds that what was acknowledged is there, once.
+// judge checks that each acknowledged job exists once.
 func (c *crowd) judge() {
 	by := map[string]job.ID{}
 	for _, v := range c.backend.View.Jobs {
@@ -121,7 +120,7 @@ type life struct {
 	done chan error
 }
 
-// restart begins one server after the other, and hands over the last.
+// restart runs one server after the other, and hands over the last.
 func (c *crowd) restart(last chan<- *life) {
 	for {
 		l := c.begin()
@@ -149,7 +148,7 @@ func (c *crowd) begin() *life {
 	return l
 }
 
-// end stops a server and holds that nothing is left of it.
+// end stops a server and checks that nothing is left of it.
 func (c *crowd) end(l *life) {
 	c.mu.Lock()
 	c.door = nil
@@ -162,14 +161,14 @@ func (c *crowd) end(l *life) {
 	if n := l.door.count(); n != 0 {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
-	sleep(2*longest + time.Second) // of one who has sent the next request already net/http does not notice the end
+	sleep(2*longest + time.Second) // net/http does not notice the end of a client that has sent the next request already
 	if l.conns.count() != 0 || l.polls.count() != 0 || l.atOnce.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
 			l.conns.count(), l.polls.count(), l.atOnce.Keys())
 	}
 }
 
-// door is the listener of one server. It counts the connections that are open.
+// door is the listener of one server. It counts the open connections.
 type door struct {
 	c     *crowd
 	conns chan *wire
@@ -186,8 +185,8 @@ func newDoor(c *crowd) *door {
 	return d
 }
 
-// Accept holds the bounds of invariant 4: one connection more is about to be told
-// that there is no place.
+// Accept checks the bounds of invariant 4. One connection more may be open, which is about to be
+// refused.
 func (d *door) Accept() (net.Conn, error) {
 	select {
 	case <-d.done:
@@ -226,7 +225,7 @@ func (w *wire) Close() error { return w.close() }
 
 var errNobody = errors.New("nobody listens")
 
-// dial is a user's connection to the server that there is.
+// dial connects a user to the current server.
 func (c *crowd) dial(p peer) (net.Conn, error) {
 	c.mu.Lock()
 	d := c.door
@@ -251,7 +250,7 @@ func (c *crowd) dial(p peer) (net.Conn, error) {
 	}
 }
 
-// faulty is a backend that outlives servers, and is slow or unavailable at times.
+// faulty is a backend that outlives servers and is slow or unavailable at times.
 type faulty struct {
 	*servertest.Backend
 	c    *crowd
@@ -276,10 +275,10 @@ func (f *faulty) run() {
 	}
 }
 
-// longest is how long it is slow.
+// longest is the longest delay of faulty.
 const longest = 10 * time.Second
 
-// trouble comes before and after each call.
+// trouble runs before and after each call.
 func (f *faulty) trouble(ctx context.Context) error {
 	switch f.mood.Load() {
 	case sluggish:
@@ -312,7 +311,7 @@ func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return f.Backend.Wait(ctx, id)
 }
 
-// honest submits jobs and waits for their ends, again until it is answered, as the
+// honest submits jobs and waits for their ends. It repeats requests until they are answered, as the
 // client of package api does.
 func (c *crowd) honest(p peer, jobs int) {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c.dial(p) }}
@@ -341,10 +340,10 @@ func submitBody(key string) string {
 	return string(body)
 }
 
-// patient is how long an honest request may take, over all restarts and troubles.
+// patient is the time limit of an honest request, over all restarts and delays.
 const patient = 4 * time.Minute
 
-// again asks until there is an answer.
+// again repeats a request until it is answered.
 func (c *crowd) again(over http.RoundTripper, method, path, body string, out any) {
 	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
 		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
@@ -369,10 +368,10 @@ func (c *crowd) again(over http.RoundTripper, method, path, body string, out any
 	c.t.Errorf("%s %s has no answer after %s", method, path, patient)
 }
 
-// whole is a request that is answered.
+// whole is a complete request.
 const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// halves are what hostile clients send and leave at that.
+// halves are beginnings of requests, which hostile clients send.
 var halves = []string{
 	"", "GET /v1/jobs HT", "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-", "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{\"key\":",
 	whole, whole + whole, whole + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -391,7 +390,7 @@ func (c *crowd) hostile(p peer) {
 			continue
 		}
 		_, err = io.WriteString(conn, halves[c.below(len(halves))])
-		if err != nil { // it was refused, or cut off
+		if err != nil { // refused or cut off
 			c.mu.Lock()
 			c.refuse++
 			c.mu.Unlock()
@@ -402,8 +401,8 @@ func (c *crowd) hostile(p peer) {
 	}
 }
 
-// leave is how a hostile client ends: it goes, at once or in the middle of a wait;
-// it sends byte by byte; it reads, and then nothing more; or it is silent for ever.
+// leave is the end of a hostile client: it closes the connection, at once or during a wait; it
+// sends byte by byte; it reads and then stops; or it stays silent.
 func (c *crowd) leave(conn net.Conn) {
 	switch c.below(5) {
 	case 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// longQueue is a listing of 10 000 waiting jobs.
+// longQueue returns a listing of 10 000 waiting jobs.
 func longQueue() listing {
 	l := listing{names: testServer(queue(), new(bytes.Buffer)).namer()}
 	for id := range job.ID(10_000) {
@@ -24,7 +24,7 @@ func longQueue() listing {
 	return l
 }
 
-// BenchmarkListing is such a listing as it is sent, and as a client reads it.
+// BenchmarkListing encodes such a listing as the server does, and decodes it as a client does.
 func BenchmarkListing(b *testing.B) {
 	l := longQueue()
 	var text bytes.Buffer

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The last word counts: a level that was chosen outlives reloads which say nothing else, and
-// one that the settings name anew holds again.
+// The last change counts: a chosen level survives reloads that leave the configured level as it
+// was, and a new configured level replaces it.
 func TestVerbosity(t *testing.T) {
 	v := NewVerbosity(new(slog.LevelVar))
 	is := func(now, settings slog.Level) {

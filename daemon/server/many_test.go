@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// parts reads an answer about many jobs, whose lines end with one that says so.
+// parts reads an answer about many jobs, and checks that its last line is done.
 func parts(t *testing.T, body string) (all api.ManyPart) {
 	t.Helper()
 	for line := range strings.Lines(body) {
@@ -30,8 +30,8 @@ func parts(t *testing.T, body string) (all api.ManyPart) {
 	return all
 }
 
-// Each job's owner is checked, and who is not told that is told as by the job's own route.
-func TestManyAreRefusedOneByOne(t *testing.T) {
+// Each job's owner is checked, and the refusals are those of the route for one job.
+func TestManyIsRefusedJobByJob(t *testing.T) {
 	for verb, c := range map[string]struct{ with, route, body string }{
 		"cancel": {}, "hold": {}, "release": {}, "requeue": {}, "suspend": {}, "resume": {},
 		"signal": {`,"signal":9`, "cancel", `{"signal":9}`},
@@ -55,7 +55,8 @@ func TestManyAreRefusedOneByOne(t *testing.T) {
 	}
 }
 
-// What can be done is done, in the order given and once for a job named twice; the rest is refused.
+// The command is applied where it can be, in the given order and once for a job named twice. The
+// rest is refused.
 func TestMany(t *testing.T) {
 	for _, brief := range []string{"", `,"brief":true`} {
 		b := sweep()
@@ -97,7 +98,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// The audit log names the jobs of others that an admin acted on, and those that were refused.
+// The audit log names the jobs of others that an administrator acted on, and those that were
+// refused.
 func TestManyAreInTheAuditLog(t *testing.T) {
 	for _, c := range []struct {
 		who  peer
@@ -117,8 +119,8 @@ func TestManyAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// The audit log says what was asked, and what was begun for who has left.
-func TestWhatIsAskedOfManyIsInTheAuditLog(t *testing.T) {
+// The audit log says what was asked, and what was begun for a client that has left.
+func TestTheAuditLogSaysWhatWasAskedOfMany(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"command":"update","jobs":["2"],"change":{"time_limit_seconds":60}}`: "outcome=done time=1m jobs=2",
 		`{"command":"signal","jobs":["1"],"signal":10}`:                        "outcome=done signal=USR1 jobs=1",
@@ -137,14 +139,14 @@ func TestWhatIsAskedOfManyIsInTheAuditLog(t *testing.T) {
 	}
 }
 
-// leaver is a backend whose clients leave when two commands are under way.
+// leaver is a backend whose clients leave while two commands are under way.
 type leaver struct{ *servertest.Backend }
 
 func (leaver) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
 	return 2, context.Canceled
 }
 
-// However many are refused at once, a client can read each line.
+// However many jobs are refused at once, a client can read each line.
 func TestLinesAboutManyAreBounded(t *testing.T) {
 	var names []string
 	for i := range maxManyTasks {
@@ -188,7 +190,7 @@ func TestLinesAboutManyAreBounded(t *testing.T) {
 	}
 }
 
-// Whom a command for whole queues means, is told with whose they are.
+// A listing for a command has the jobs that the command applies to, with their owners.
 func TestAListingForACommand(t *testing.T) {
 	b := sweep()
 	if err := b.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandHold, Job: 2}); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// A page is text in the format that was asked, and tells nothing of jobs.
+// A page is text in the requested format, and says nothing about single jobs.
 func TestMetricsArePages(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)
@@ -53,7 +53,7 @@ func TestMetricsArePages(t *testing.T) {
 	}
 }
 
-// A scheduler that can't be started still has a page, which says so, with its health.
+// A scheduler that cannot start still has a page, with its health.
 func TestMetricsOfASchedulerThatIsDown(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("unavailable/broken", errors.New("no disk"))
@@ -77,7 +77,7 @@ func (hung) Measure(ctx context.Context, _ *metrics.Page, _ int) error {
 	return ctx.Err()
 }
 
-// One that hangs does not keep a scrape waiting.
+// A scheduler that hangs does not delay a scrape.
 func TestMetricsOfASchedulerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -11,9 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The client and the limits together, over a real socket: submissions, large
-// ones too, that are turned away for their pace are
-// made again by themselves, and each queues one job.
+// Client and rate limits together, over a real socket: the client repeats submissions that were
+// refused for their rate, large ones too, and each queues one job.
 func TestTheClientComesBack(t *testing.T) {
 	const submissions = 9
 	b := queue()

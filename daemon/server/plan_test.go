@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestPlanIsBounded: what begins after the horizon is left out, and a horizon out of bounds is
-// refused.
+// What begins after the horizon is left out. A horizon out of bounds is refused.
 func TestPlanIsBounded(t *testing.T) {
 	b := queue()
 	stay := func(id job.ID, kind job.StayKind, from time.Duration) job.Stay {

@@ -15,8 +15,7 @@ func recorder(s *Server, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Invariant 3: on every reading route, what is private reaches the owner and
-// admins only.
+// Invariant 3: on every route that reads, private data reaches the owner and administrators alone.
 func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	const argv, env, comm = "c2VjcmV0LnB5", "S0VZPXNlY3JldA==", "secretproject" // base64 of secret.py, KEY=secret
 	for _, rt := range routes() {
@@ -45,7 +44,7 @@ func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	}
 }
 
-// A job whose private part can't be read any more is shown without it.
+// A job whose private part cannot be read any more is shown without it.
 func TestPrivatePartIsGone(t *testing.T) {
 	b := queue()
 	b.Unread = map[job.ID]bool{1: true}

@@ -15,8 +15,8 @@ import (
 
 func thisPeer() peer { return peer{pid: os.Getpid(), uid: os.Getuid(), seen: sandbox.SinceBoot()} }
 
-// A submission without limits, and one out of a sandbox, is refused with what
-// next, and noted; the site may allow the second.
+// A submission without limits, or from inside a sandbox, is refused with a hint, and logged. The
+// site may allow the second.
 func TestSubmitFromNowhere(t *testing.T) {
 	var log bytes.Buffer
 	s := testServer(queue(), &log)

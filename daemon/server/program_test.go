@@ -74,7 +74,7 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	}
 }
 
-// allow has the site run programs out of some places only.
+// allow makes the site run only programs in some places.
 func allow(s *Server, places []string) {
 	cfg := config.Default()
 	cfg.Jobs.AllowedPaths = places

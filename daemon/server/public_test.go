@@ -8,16 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hidden are the fields of a request that strangers don't see, and why.
+// hidden has the fields of a request that strangers do not see, and why.
 var hidden = map[string]string{
 	"After": "the job has its own list", "Array": "the job has its own, without the parameters, which are of the command",
 	"Dedup": "a hash of the command", "DefaultedMem": "the job says so", "ImpliedStop": "nobody asks",
 	"Shape": "a hash of the command", "Script": "a hash of the command", "AutoMem": "the job says so", "MemMilli": "it follows from others",
 }
 
-// Invariant 3: each field of a request, and of a result, is shown to strangers or listed as hidden, so that a new
-// one is private until somebody decides that.
-func TestWhatStrangersSeeIsAList(t *testing.T) {
+// Invariant 3: each field of a request or a result is shown to strangers or listed as hidden, so
+// that a new one is private until somebody decides.
+func TestStrangersSeeListedFields(t *testing.T) {
 	checkShown(t, publicPart, hidden)
 	checkShown(t, func(r job.Result) job.Result { return renderResult(&r).Result },
 		map[string]string{"Unfiltered": "the site knows, and nobody else needs it"})
@@ -27,7 +27,7 @@ func TestWhatStrangersSeeIsAList(t *testing.T) {
 	}
 }
 
-// checkShown holds what public shows of each field of a T against those that are hidden, each with the reason.
+// checkShown checks for each field of a T that public shows it or hidden lists it, and not both.
 func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string) {
 	t.Helper()
 	known, typ := map[string]bool{}, reflect.TypeFor[T]()
@@ -50,7 +50,7 @@ func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string)
 	}
 }
 
-// give gives a field a value that is not zero.
+// give sets a field to a value that is not zero.
 func give(t *testing.T, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fill sets every exported field below v to something that is not zero.
+// fill sets every exported field below v to a value that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -39,7 +39,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// zeroFields lists the fields of a struct that are zero.
+// zeroFields returns the names of a struct's zero fields.
 func zeroFields(v any) []string {
 	var names []string
 	for s, i := reflect.ValueOf(v), 0; i < s.NumField(); i++ {
@@ -50,7 +50,7 @@ func zeroFields(v any) []string {
 	return names
 }
 
-// A field of the wire that nothing fills in is found here.
+// No field of the wire type stays empty.
 func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	var v job.JobView
 	fill(reflect.ValueOf(&v).Elem())
@@ -68,12 +68,12 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit UIDNow Task Private Params MainPID Command Together Alike Older" {
 		t.Errorf("empty in an array: %s", got)
 	}
-	// What reveals the command, or is said in another way, is not public.
+	// These reveal the command, or the wire says them in another form.
 	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
 		t.Errorf("empty in a public request: %s", got)
 	}
 	task.Result.Said = job.Text("another scheduler's")
-	v.State = job.Queued // only of one that has not ended it is said that too many have failed
+	v.State = job.Queued // only an array that has not ended says that too many tasks have failed
 	for _, part := range []any{*renderJob(&v).Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []job.Group{{Name: "g"}}, Reason: "r", By: "b", At: noon}})[0]} {
 		if got := zeroFields(part); got != nil {
 			t.Errorf("empty in a %T: %v", part, got)
@@ -81,7 +81,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	}
 }
 
-// A job that waits again has none of what it had.
+// A job that waits again has no allocation.
 func TestAJobBackInTheQueueHasNoGPUs(t *testing.T) {
 	v := queue().View.Jobs[0]
 	v.Attempt.InvocationID = "i"
@@ -108,7 +108,7 @@ func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	}
 }
 
-// What is shown of an array is what is typed for it.
+// An array is shown as it is typed.
 func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 	for _, spec := range []string{"0-9", "3", "0-9%2", "1,4,8-20:4", "0-7%1"} {
 		a, err := job.ParseArray(spec)

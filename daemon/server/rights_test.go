@@ -13,11 +13,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 1: the table is walked, so that a new route is tested by being in
-// it.
+// Invariant 1. The test walks the table, so that it covers new routes.
 func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	may := map[right]map[string]bool{
-		ownersOrAdmin: {"bob": true, "alice": true, "operator": true, "primary": true, "root": true}, // see TestManyAreRefusedOneByOne
+		ownersOrAdmin: {"bob": true, "alice": true, "operator": true, "primary": true, "root": true}, // see TestManyIsRefusedJobByJob
 		anyone:        {"bob": true, "alice": true, "operator": true, "primary": true, "root": true},
 		ownerOrAdmin:  {"bob": false, "alice": true, "operator": true, "primary": true, "root": true},
 		adminOnly:     {"bob": false, "alice": false, "operator": true, "primary": true, "root": true},
@@ -47,7 +46,7 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	}
 }
 
-// pathOf is the route's path about alice's running job, or GPU 0.
+// pathOf returns the route's path for alice's running job, or for GPU 0.
 func pathOf(rt route) string {
 	path := strings.NewReplacer("{id}", "1", "{index}", "0").Replace(rt.Path)
 	if rt.Name == "wait" {
@@ -56,12 +55,12 @@ func pathOf(rt route) string {
 	return path
 }
 
-// Invariants 1 and 3: what an answer tells a stranger is what the table says of
-// it, and the private part of a job is in none.
+// Invariants 1 and 3: an answer shows strangers what the table says, and never the private part of
+// a job.
 func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	for _, rt := range routes() {
 		b := sweep()
-		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for it has an answer
+		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for it is answered
 		path := pathOf(rt)
 		if rt.Name == "list" {
 			path += "?ended=9"
@@ -94,7 +93,7 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// The table for people is the table.
+// The manual's table is the route table.
 func TestTheManualHasTheTable(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -114,7 +113,7 @@ func TestTheManualHasTheTable(t *testing.T) {
 	}
 }
 
-// Nothing gets into the mux but by the table.
+// Nothing gets into the mux except through the table.
 func TestOnlyTheTableIsServed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -148,8 +147,7 @@ func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	}
 }
 
-// Routes that change something on behalf of all must never be for anyone but
-// these two.
+// No route that changes something may be open to anyone, except these two.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right == anyone && rt.Method != "GET" && rt.Path != "/v1/jobs" {
@@ -168,7 +166,7 @@ func TestARouteWithoutARightRefusesRoot(t *testing.T) {
 	}
 }
 
-// Invariant 2: no identity, no answer.
+// Invariant 2: without identity there is no answer.
 func TestAConnectionWithoutIdentityIsRefused(t *testing.T) {
 	s := testServer(queue(), nil)
 	w := recorder(s, "GET", "/v1/version")
@@ -190,9 +188,9 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	}
 }
 
-// Invariant 2: a session that is older than the day its user left the group gives no
-// right, nor does one of an account of which nobody knows that it is in the group.
-func TestAnAdministratorIsOneToday(t *testing.T) {
+// Invariant 2: a session that began before its user left the group gives no right. Neither does an
+// account that nobody knows to be in the group.
+func TestAdministratorsAreCheckedToday(t *testing.T) {
 	s := testServer(queue(), nil)
 	for name, in := range map[string]bool{"a member": true, "no member more": false} {
 		s.opt.Holds = func(_, gid int) bool { return in && gid == adminGID }
@@ -207,8 +205,8 @@ func TestAnAdministratorIsOneToday(t *testing.T) {
 	}
 }
 
-// A name that nobody knows while the directory is silent is no name that does not exist; it is
-// asked for as the person who asks.
+// While the directory is silent, an unknown name is not taken for a missing account. The name is
+// asked for on behalf of the caller's person.
 func TestNameOfASilentDirectory(t *testing.T) {
 	s := testServer(queue(), nil)
 	asker := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Each route has one row, and what a client asks by it is a question that the server answers, or refuses for what it
-// says: with the reply that the route declares.
+// Each route has one row. The server answers what a client sends for it with the reply that the
+// route declares, or refuses it for its content.
 func TestClientAndServerHaveTheSameRoutes(t *testing.T) {
 	rows := map[*api.Route]int{}
 	for _, rt := range routes() {

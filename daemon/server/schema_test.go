@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// What is answered is what the published schema says, and has no field that it does not know.
+// Answers fit the published schema and have no field that it lacks.
 func TestAnswersFitTheSchema(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/schema/gpusched.v1.json")
 	if err != nil {

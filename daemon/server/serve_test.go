@@ -122,7 +122,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Users who hold as much as they can leave places to one who holds none.
+// Users who hold as many places as they can leave some to a user who holds none.
 func TestGateLeavesPlaces(t *testing.T) {
 	g := newConnLimiter(bounds(1024, 96))
 	for uid := range 40 {
@@ -140,8 +140,7 @@ func TestGateLeavesPlaces(t *testing.T) {
 	}
 }
 
-// pipeListener gives the server one connection that lives in the bubble's
-// clock.
+// pipeListener gives the server one connection that uses the bubble's clock.
 type pipeListener struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -158,8 +157,8 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 func (l *pipeListener) Close() error   { close(l.done); return nil }
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// Invariant 4: a client that sends its header, its body or its next request
-// slowly, or not at all, loses its place.
+// Invariant 4: a client that sends its header, its body or its next request slowly, or not at all,
+// loses its place.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent  string
@@ -203,7 +202,7 @@ func TestAHugeHeaderIsRefused(t *testing.T) {
 	}
 }
 
-// A request that is cut off is not done, and never answered with 200.
+// A request that is cut off is not carried out, and never answered with 200.
 func TestACutOffRequestIsNotAnsweredWith200(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)

@@ -26,8 +26,8 @@ var (
 	root     = peer{uid: 0, gid: 0}
 	alice    = peer{uid: 1001, gid: 1001}
 	bob      = peer{uid: 1002, gid: 1002}
-	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // in the admin group
-	primary  = peer{uid: 1004, gid: adminGID}                             // the admin group is the main one
+	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // in the administrators' group
+	primary  = peer{uid: 1004, gid: adminGID}                             // the administrators' group is the main one
 )
 
 const adminGID = 990
@@ -38,7 +38,7 @@ var groups = map[string]int{"wheel": 27, "lab": 2001, "gpusched-admin": adminGID
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// queue is a backend with alice's running job 1 and waiting job 2.
+// queue returns a backend with alice's running job 1 and waiting job 2.
 func queue() *servertest.Backend {
 	owner := job.Owner{UID: 1001, GID: 1001, User: "alice"}
 	ref := job.Allocation{GPU: contract.GPU{UUID: "GPU-a", Index: 0}}
@@ -66,7 +66,8 @@ func queue() *servertest.Backend {
 	}
 }
 
-// sweep is queue with alice's array 3 of eight tasks, of which 3_1 runs as job 4.
+// sweep returns the backend of queue with alice's array 3 of eight tasks, of which 3_1 runs as job
+// 4.
 func sweep() *servertest.Backend {
 	b := queue()
 	b.Place = []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}}
@@ -102,7 +103,7 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	s := New(o)
-	s.processOf = func(peer) (process, error) { return process{}, nil } // these people have none
+	s.processOf = func(peer) (process, error) { return process{}, nil } // these people have no process
 	return s
 }
 
@@ -131,7 +132,7 @@ func refusal(t *testing.T, body string) api.Error {
 	return r.Error
 }
 
-// listen serves on a real socket until the test ends; stop may be called early.
+// listen serves on a real socket until the test ends. The caller may stop it earlier.
 func listen(t *testing.T, s *Server) (socket string, stop func() error) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
@@ -152,8 +153,7 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is listen for one of the tests' people: the kernel would say who
-// runs the test.
+// listenAs is listen for one of the tests' people; the kernel would say who runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })

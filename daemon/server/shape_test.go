@@ -11,7 +11,7 @@ func TestShapes(t *testing.T) {
 	base := []string{"python", "train.py", "--lr=1e-3", "--name=a"}
 	for _, tt := range []struct {
 		argv          []string
-		shape, script bool // as base has it
+		shape, script bool // whether it is the same as for base
 	}{
 		{base, true, true},
 		{[]string{"python", "train.py", "--lr=12e-45", "--name=a"}, true, true},
@@ -49,9 +49,9 @@ func TestTheScriptOfACommand(t *testing.T) {
 	}
 }
 
-// Invariant 2: for a group's quota counts who is in the group by the connection or by
-// the host's files, so that nobody leaves it by leaving groups out of a process, by a
-// subordinate uid, or by a session that is older than the membership.
+// Invariant 2: a group's quota counts whoever is in the group by the connection or by the host's
+// files. Nobody escapes it by a process without groups, by a subordinate uid, or by a session from
+// before the membership.
 func TestQuotaGroupsAreThePeersOwn(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.opt.Person = func(uid int) (int, bool) {

@@ -70,7 +70,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	}
 }
 
-// A client that asks for a brief answer says so in its header, which changes nothing else.
+// A client asks for a brief answer in its header, which changes nothing else.
 func TestBriefSubmission(t *testing.T) {
 	for prefer, brief := range map[string]bool{"": false, api.PreferBrief: true, "wait=5": false, "wait=5, Return=Minimal": true} {
 		b := queue()
@@ -85,8 +85,8 @@ func TestBriefSubmission(t *testing.T) {
 	}
 }
 
-// What the daemon derives is its own business: a client's word for it is ignored.
-func TestNobodyElseDerives(t *testing.T) {
+// Fields that the daemon derives are ignored in a request.
+func TestDerivedFieldsAreIgnored(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","derived":{"defaulted_mem":true,"implied_stop":true,"shape":"x","script":"x"}}`
@@ -112,8 +112,8 @@ func TestTimesNeverOverflow(t *testing.T) {
 	}
 }
 
-// Parts of a second are rounded up on the way in and out: a limit of a nanosecond would
-// start a job over and over.
+// Parts of a second are rounded up on the way in and out: a limit of a nanosecond would start a job
+// over and over.
 func TestTimesAreWholeSeconds(t *testing.T) {
 	b := queue()
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","time_limit_seconds":1.5,"grace_seconds":0.000000001,` +
@@ -171,7 +171,7 @@ func TestADryRunShowsTheUnit(t *testing.T) {
 	}
 }
 
-// A job has the site's log where it names none of its own, and none where it says so.
+// A job has the site's log if it names none of its own, and none if it asks for none.
 func TestLogOfTheSite(t *testing.T) {
 	for asked, want := range map[string]string{"": "/var/log/jobs/%j", "none": "", "./none": "./none"} {
 		b := queue()

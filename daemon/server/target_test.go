@@ -47,7 +47,7 @@ func TestATaskIsFoundByItsName(t *testing.T) {
 	}
 }
 
-func TestATaskThatHasNotStartedIsShownInItsArraysWords(t *testing.T) {
+func TestATaskThatHasNotStartedIsShownByItsArray(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)
 	for name, start := range map[string]time.Time{"3_1": {}, "3_2": {}} {
@@ -130,11 +130,11 @@ func TestListingsSelectTasks(t *testing.T) {
 	}
 }
 
-// waitsOfOne are all that one user may have, and that a server of tests lets wait.
+// waitsOfOne is the number of waits that the test server allows one user.
 const waitsOfOne = 96
 
-// A wait for a task goes on when the task becomes a job. Until then it asks for
-// nothing, however long that takes and however many wait.
+// A wait for a task goes on when the task becomes a job. Until then it polls nothing, however long
+// that takes and however many wait.
 func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &counted{Backend: sweep()}
@@ -148,7 +148,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 		}
 		synctest.Wait()
 		asked := b.asked.Load()
-		time.Sleep(9 * time.Minute) // of the bubble's clock
+		time.Sleep(9 * time.Minute) // by the bubble's clock
 		synctest.Wait()
 		if n := b.asked.Load(); n != asked || n == 0 {
 			t.Errorf("it asked %d times, and %d while nothing happened", asked, n-asked)
@@ -164,7 +164,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	})
 }
 
-// counted counts what is asked of a backend.
+// counted counts the calls of a backend.
 type counted struct {
 	*servertest.Backend
 	asked atomic.Int64
@@ -180,7 +180,7 @@ func (c *counted) Task(ctx context.Context, array job.ID, index int) (job.ID, er
 	return c.Backend.Task(ctx, array, index)
 }
 
-// A wait for a task that is cancelled before it starts ends with that.
+// A wait for a task ends if the task is cancelled before it starts.
 func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 	for _, name := range []string{"3_2", "3"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,7 @@ func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 	}
 }
 
-// A task whose job ended so long ago that it has been forgotten is not taken for
-// one that has not started.
+// A task whose job has been forgotten is not taken for one that has not started.
 func TestAForgottenTaskIsNotFound(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// limited is a server with limits of its own.
+// limited returns a server with limits of its own.
 func limited(b Backend, change func(*config.Limits)) *Server {
 	l := config.Default().Limits
 	change(&l)
@@ -27,9 +27,8 @@ func limited(b Backend, change func(*config.Limits)) *Server {
 	return s
 }
 
-// Invariant 4: who asks too often is slowed down to the pace; others, and root,
-// are not.
-func TestAUserHasAPace(t *testing.T) {
+// Invariant 4: a user who sends too many requests is throttled. Other users and root are not.
+func TestAUserHasARateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
 		took := func(p peer, n int) time.Duration {
@@ -57,8 +56,7 @@ func TestAUserHasAPace(t *testing.T) {
 	})
 }
 
-// A user's many subordinate uids have one pace, and one count of connections
-// and waits.
+// All subordinate uids of a user share one rate, and one count of connections and waits.
 func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := queue()
@@ -93,14 +91,13 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	})
 }
 
-// Where being slowed down is not enough, the answer says when to come back, and
-// costs no connection.
+// When throttling is not enough, the answer says when to come back, and costs no connection.
 func TestAFloodIsTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
 		var served, refused atomic.Int32
 		var all sync.WaitGroup
-		for range 100 { // at once: 20 by the burst, 10 within the patience
+		for range 100 { // 20 at once by the burst, 10 within maxDelay
 			all.Go(func() {
 				w := reply(s, bob, "GET", "/v1/version", "")
 				if w.Code == http.StatusOK {
@@ -155,7 +152,7 @@ func TestAListingCountsByItsSize(t *testing.T) {
 	})
 }
 
-// cutOff is a client that goes away after so many bytes.
+// cutOff is a client that leaves after so many bytes.
 type cutOff struct {
 	*httptest.ResponseRecorder
 	left int
@@ -168,7 +165,7 @@ func (w *cutOff) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// So does what was made of one that the client cuts off.
+// The part of a listing that was made before the client cut it off counts.
 func TestAListingThatIsCutOffCounts(t *testing.T) {
 	b := queue()
 	for id := range job.ID(1000) {
@@ -192,7 +189,7 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 	}
 }
 
-// slow counts how many are in Query at once, and holds them.
+// slow holds up calls of Query and counts how many are in it at once.
 type slow struct {
 	Backend
 	now, most atomic.Int32
@@ -208,8 +205,8 @@ func (b *slow) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return b.Backend.Query(ctx, q)
 }
 
-// Invariant 4: a user's requests wait for one another, not those of others.
-func TestAUserHasTurns(t *testing.T) {
+// Invariant 4: a user's requests wait for one another, and not for those of others.
+func TestAUsersRequestsShareSlots(t *testing.T) {
 	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &slow{Backend: queue(), free: make(chan struct{})}
@@ -236,7 +233,7 @@ func TestAUserHasTurns(t *testing.T) {
 	}
 }
 
-// slowPast counts how many are in Past at once, and holds them.
+// slowPast holds up calls of Past and counts how many are in it at once.
 type slowPast struct {
 	Backend
 	now  atomic.Int32
@@ -250,9 +247,9 @@ func (b *slowPast) Past(ctx context.Context, q job.PastQuery) (job.Past, error) 
 	return b.Backend.Past(ctx, q)
 }
 
-// Whether a name that no account has is on record takes a search of the whole history: who asks
-// for many such names keeps no place that another's report needs (invariant 4).
-func TestUnknownNamesHaveTurns(t *testing.T) {
+// It takes a search of the whole history to tell whether a name that no account has is on record. A
+// user who asks for many such names takes no slot that another's report needs (invariant 4).
+func TestUnknownNamesTakeSlots(t *testing.T) {
 	for _, path := range []string{"/v1/jobs?user=nobody-of-us", "/v1/history?user=nobody-of-us"} {
 		synctest.Test(t, func(t *testing.T) {
 			b := &slowPast{Backend: queue(), free: make(chan struct{})}
@@ -279,8 +276,8 @@ func TestUnknownNamesHaveTurns(t *testing.T) {
 	}
 }
 
-// A turn is not waited for without end.
-func TestATurnHasATime(t *testing.T) {
+// Waiting for a slot has a time limit.
+func TestWaitingForASlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &slow{Backend: queue(), free: make(chan struct{})}
 		s := limited(b, func(l *config.Limits) { l.AtOnce = 1 })
@@ -294,8 +291,8 @@ func TestATurnHasATime(t *testing.T) {
 	})
 }
 
-// Who waits for a job is in nobody's way.
-func TestWaitsTakeNoTurn(t *testing.T) {
+// A wait for a job takes no slot.
+func TestWaitsTakeNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(queue(), func(l *config.Limits) { l.AtOnce = 2 })
 		for range 20 {
@@ -317,8 +314,8 @@ func TestALargeSubmissionIsRefused(t *testing.T) {
 	}
 }
 
-// flood asks as fast as it can on many connections until done, and returns how
-// many answers it had.
+// flood sends requests as fast as it can on many connections until done. It returns a function that
+// waits for the end and returns the number of answers.
 func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
 	var n atomic.Int64
 	var all sync.WaitGroup
@@ -343,9 +340,9 @@ func flood(done <-chan struct{}, socket, method, path string, connections int) (
 	return func() int { all.Wait(); return int(n.Load()) }
 }
 
-// BenchmarkListUnderFlood is what one user's listing of 1 000 jobs takes while
-// another floods the server: with what, is in the name. Both are in this
-// process, so that the flood's own work counts against the listing too.
+// BenchmarkListUnderFlood measures one user's listing of 1 000 jobs while another floods the
+// server; the name says with what. Both run in this process, so the flood's own work counts against
+// the listing.
 func BenchmarkListUnderFlood(b *testing.B) {
 	for _, c := range []struct{ name, method, path string }{
 		{"none", "", ""}, {"version", "GET", "/v1/version"}, {"list", "GET", "/v1/jobs"}, {"refused", "POST", "/v1/gpus/0/pause"},
@@ -380,7 +377,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	asked := func() int { return 0 }
 	if path != "" {
 		asked = flood(done, rough, method, path, 100)
-		time.Sleep(5 * time.Second) // over its burst
+		time.Sleep(5 * time.Second) // past its burst
 	}
 	var took []time.Duration
 	start := time.Now()
@@ -398,7 +395,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
 
-// trying counts how many dry runs are under way at once, and holds them.
+// trying holds up dry runs and counts how many are under way at once.
 type trying struct {
 	Backend
 	now  atomic.Int32
@@ -414,9 +411,9 @@ func (b *trying) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return b.Backend.Submit(ctx, s, dryRun)
 }
 
-// Invariant 4: dry runs, for which the scheduler plans, have the turns of listings and count
-// as many requests; submissions and other users don't wait for them.
-func TestDryRunsHaveTurns(t *testing.T) {
+// Invariant 4: dry runs, for which the scheduler plans, share the slots of listings and count as
+// many requests. Submissions and other users do not wait for them.
+func TestDryRunsTakeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const one, dry = `{"name":"x","argv":["aWQ="],"dir":"Lw=="}`, `{"name":"x","argv":["aWQ="],"dir":"Lw==","dry_run":true}`
 		b := &trying{Backend: queue(), free: make(chan struct{})}

@@ -13,8 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// waitUntil gives other goroutines the processor until ok; the test's own time
-// limit ends it if that never comes.
+// waitUntil lets other goroutines run until ok. The test's own time limit ends it otherwise.
 func waitUntil(t *testing.T, ok func() bool) {
 	t.Helper()
 	for !ok() {
@@ -69,7 +68,7 @@ func TestWaitGivesUp(t *testing.T) {
 	}
 }
 
-// A stop must not wait for the jobs that people wait for.
+// A stop does not wait for the jobs that clients wait for.
 func TestStoppingEndsLongPolls(t *testing.T) {
 	s := testServer(queue(), nil)
 	socket, stop := listen(t, s)
@@ -84,7 +83,7 @@ func TestStoppingEndsLongPolls(t *testing.T) {
 	}
 }
 
-// Invariant 4: a client that goes away gives its wait back.
+// Invariant 4: a client that leaves gives its wait back.
 func TestAbandonedWaitsEnd(t *testing.T) {
 	s := testServer(queue(), nil)
 	socket, _ := listen(t, s)
@@ -112,7 +111,7 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 	}
 }
 
-// Who reads what a job printed asks first that all of it be in the journal, and hears whether it is.
+// A client can ask that everything a job printed be in the journal, and is told whether it is.
 func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
 	for want, printed := range map[string]func(context.Context) error{
 		`"printed":true`: func(context.Context) error { return nil }, "": func(context.Context) error { return io.EOF },

@@ -25,8 +25,8 @@ func heirServer(b Backend) *Server {
 	return s
 }
 
-// An account that has the number of one that is gone has no right to its jobs, waiting, running or
-// ended, and they are none of its own; an administrator has it, and finds them by the name.
+// An account that has the number of a removed one has no right to its jobs, waiting, running or
+// ended, and they do not count as its own. An administrator has the right, and finds them by name.
 func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right != ownerOrAdmin {
@@ -64,7 +64,7 @@ func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	}
 }
 
-// A number of a container's has no name: whose container has it now decides.
+// The number of a container's account has no name. The person whose container has it now decides.
 func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	const inside = 100_005
 	for name, private := range map[string]bool{"kate": true, "liam": false} {
@@ -81,8 +81,9 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	}
 }
 
-// Until it is known whether the uid of a client is an account's or a container's, nothing is queued that would count as
-// the wrong person's, and whoever may be its person is shown nothing private of it.
+// Until it is known whether a client's uid belongs to an account or to a container, it cannot queue
+// jobs that would count as the wrong person's, and nobody who may be its person is shown its
+// private data.
 func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	const dirk = 165_600
 	b := queue()

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
 
-// distinct sets every exported field below v to a value that follows from its name,
-// so that where it stands in its struct does not matter.
+// distinct sets every exported field below v to a value that follows from its name alone, so that
+// its place in its struct does not matter.
 func distinct(v reflect.Value, name string) {
 	n := int64(crc32.ChecksumIEEE([]byte(name)) % 100_000)
 	switch v.Kind() {
@@ -59,7 +59,7 @@ func distinct(v reflect.Value, name string) {
 	}
 }
 
-// sorted is a document with its keys in order.
+// sorted returns a document with its keys in order.
 func sorted(t *testing.T, doc any) []byte {
 	t.Helper()
 	text, err := json.Marshal(doc)
@@ -79,12 +79,12 @@ func sorted(t *testing.T, doc any) []byte {
 	return append(sentences.ReplaceAll(text, []byte(`"$1": "…"`)), '\n')
 }
 
-// sentences are in words: other tests hold those.
+// other tests check sentences
 var sentences = regexp.MustCompile(`"(sentence|why)": ".*"`)
 
-// The JSON that the daemon sends of a job, a task, an array and a GPU in which
-// everything is set, and of a GPU and a job in which nothing is.
-func TestTheWireIsTheGolden(t *testing.T) {
+// The JSON that the daemon sends for a job, a task, an array and a GPU with every field set, and
+// for a GPU and a job with none set.
+func TestTheWireMatchesItsGolden(t *testing.T) {
 	var v job.JobView
 	distinct(reflect.ValueOf(&v).Elem(), "")
 	v.State, v.Request.Priority = job.Running, job.Priority{Class: job.High}
