@@ -17,26 +17,25 @@ type Done struct {
 	Command job.Command
 }
 
-// Backend answers from its fields. Set them before use; afterwards use the
-// methods.
+// Backend answers from its fields. Set them before use, and call methods from then on.
 type Backend struct {
 	View      job.View
 	Payloads  map[job.ID]job.Payload
-	Unread    map[job.ID]bool // whose private part can't be read any more
+	Unread    map[job.ID]bool // jobs whose private part cannot be read any more
 	Checks    []job.Check
 	Fail      error            // what every call returns instead of an answer
 	Panic     bool             // every call panics
-	Now       time.Time        // when a submitted job was submitted
+	Now       time.Time        // the time of everything that happens
 	Place     []job.Allocation // where a submitted job starts at once; nil: it waits
 	Reasons   []job.Reason     // why a submitted job waits
 	Unit      []job.Property   // what a dry run answers
 	Explained map[job.ID]job.Explained
-	Ahead     job.Course      // what becomes of the GPUs
-	Entitled  job.Entitlement // what Entitlement answers
+	Ahead     job.Course      // the answer of Course
+	Entitled  job.Entitlement // the answer of Entitlement
 	NoRaise   bool            // nobody may raise a priority
 	EndAs     *job.Result     // how a submitted job ends at once; nil: it does not
 
-	mu       sync.Mutex // guards everything from the first call on
+	mu       sync.Mutex // guards all fields from the first call on
 	changed  chan struct{}
 	done     []Done
 	received []job.Submission
@@ -55,21 +54,21 @@ func (b *Backend) lock() error {
 	return b.Fail
 }
 
-// Commands returns what Do was given.
+// Commands returns the commands that were carried out.
 func (b *Backend) Commands() []Done {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.done)
 }
 
-// Submissions returns what Submit was given.
+// Submissions returns what was submitted.
 func (b *Backend) Submissions() []job.Submission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.received)
 }
 
-// End ends a job and wakes those who wait for it.
+// End ends a job and wakes whoever waits for it.
 func (b *Backend) End(id job.ID, r job.Result) {
 	defer b.mu.Unlock()
 	if b.lock() == nil {
@@ -77,7 +76,7 @@ func (b *Backend) End(id job.ID, r job.Result) {
 	}
 }
 
-// Start runs a job that waits where Place says.
+// Start starts a waiting job where Place says.
 func (b *Backend) Start(id job.ID) {
 	defer b.mu.Unlock()
 	if b.lock() != nil {
@@ -95,7 +94,7 @@ func (b *Backend) end(v *job.JobView, r job.Result) {
 	b.news()
 }
 
-// news wakes those who wait.
+// news wakes whoever waits.
 func (b *Backend) news() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -143,8 +142,8 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 	return job.Submitted{JobView: v}, nil
 }
 
-// submitted is the new job: one that is held or an array waits, any other goes
-// where Place says.
+// submitted returns the new job. It waits if it is held or an array, and otherwise goes where Place
+// says.
 func (b *Backend) submitted(s job.Submission) job.JobView {
 	v := job.JobView{Job: job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, State: job.Queued,
@@ -163,14 +162,14 @@ func (b *Backend) submitted(s job.Submission) job.JobView {
 	return v
 }
 
-// hold notes who holds a job, and whether over its owner.
+// hold records who holds a job, and whether its owner may release it.
 func hold(v *job.JobView, by string, over bool) {
 	v.Held, v.HeldOver = by, over
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// same reports whether a submission has been made before: with its request key,
-// or with its content and without a failure.
+// same reports whether a submission repeats one: with its request key, or with its content unless
+// that one failed.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {
 		return false
@@ -228,7 +227,7 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	return out, nil
 }
 
-// FindRenamed finds nobody: no account here has another name than its jobs have.
+// FindRenamed finds nothing, because no account here has been renamed.
 func (b *Backend) FindRenamed(context.Context, job.Query) error { return nil }
 
 // Names answers from View.
@@ -250,7 +249,7 @@ func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err
 	return names, err
 }
 
-// Explain answers from Explained, without what was not asked.
+// Explain answers from Explained.
 func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.Explained, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -268,7 +267,7 @@ func (b *Backend) Course(context.Context) (job.Course, error) {
 	return b.Ahead, err
 }
 
-// Measure adds what View has.
+// Measure adds the metrics of View.
 func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -278,7 +277,7 @@ func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
 	return err
 }
 
-// Wait blocks until End or a cancel ended the job.
+// Wait blocks until End or a cancel has ended the job.
 func (b *Backend) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	for {
 		v, changed, err := b.look(id)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Do records the command and carries it out as far as a job's or GPU's own
-// words go: a cancel of a waiting job ends it, that of a running one marks it.
+// Do records the command and changes View by it. No unit exists: a cancel ends a waiting job and
+// only marks a running one.
 func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -35,7 +35,7 @@ func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 	return err
 }
 
-// DoMany is Do for each.
+// DoMany calls Do for each command.
 func (b *Backend) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
 ) (begun int, err error) {
@@ -56,7 +56,7 @@ func (b *Backend) DoMany(
 	return len(list), told(out)
 }
 
-// act is for commands about a job.
+// act carries out a command about a job.
 func (b *Backend) act(who job.Actor, c job.Command) error {
 	v := b.find(c.Job)
 	switch {
@@ -134,8 +134,8 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	return nil
 }
 
-// waiting is for commands about a job that has not started. What an administrator holds
-// only administrators release, also where its owner holds it as well, as in daemon/core.
+// waiting carries out a command about a job that has not started. As in daemon/core, only
+// administrators release what an administrator holds, even if its owner holds it as well.
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	others := v.HeldOver && !who.Admin
 	switch {
@@ -156,7 +156,7 @@ func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	return nil
 }
 
-// update changes what the job asks. The array is its own: views may share it.
+// update changes what the job requests. It copies the array, which views may share.
 func update(v *job.JobView, who job.Actor, c *job.Change) error {
 	if c.Priority != nil && c.Priority.Raised() && !who.Admin {
 		return job.Refuse("forbidden/priority")

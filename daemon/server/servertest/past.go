@@ -57,7 +57,7 @@ func pastMatches(q *job.PastQuery, j *job.Job) bool {
 	return q.Tag.Key == "" || tagged && (q.Tag.Any || value == q.Tag.Value)
 }
 
-// Runs answers from View: the attempts of a job, or the current one.
+// Runs answers from View, with all attempts of a job or its current one.
 func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	err := b.lock()
 	views := slices.Clone(b.View.Jobs)
@@ -85,7 +85,7 @@ func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error
 	return err
 }
 
-// Entitlement answers from Entitled.
+// Entitlement answers with Entitled.
 func (b *Backend) Entitlement(context.Context, int) (job.Entitlement, error) {
 	err := b.lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Task answers with the job that a task has become.
+// Task returns the job that a task has become.
 func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -27,8 +27,7 @@ func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, erro
 	return 0, nil
 }
 
-// AwaitTask blocks until StartTask, or a cancel, has settled what becomes of the
-// task.
+// AwaitTask blocks until StartTask or a cancel has settled what becomes of the task.
 func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	for {
 		id, err := b.Task(ctx, array, index)
@@ -47,7 +46,7 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 	}
 }
 
-// Lately counts an account's jobs that ended at a moment or after it.
+// Lately counts an account's jobs that ended at or after a time.
 func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()
@@ -59,8 +58,7 @@ func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.L
 	return out, err
 }
 
-// Results returns what the ended tasks of an array came to; each ran for as long as its
-// attempt says.
+// Results returns how the ended tasks of an array ended. Their run times come from their attempts.
 func (b *Backend) Results(_ context.Context, array job.ID) (out job.Results, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()
@@ -98,8 +96,7 @@ func (b *Backend) task(array job.ID, index int) *job.JobView {
 	return nil
 }
 
-// addTask makes a waiting job of a task. Pointers into View.Jobs are stale
-// afterwards.
+// addTask makes a waiting job of a task. It invalidates pointers into View.Jobs.
 func (b *Backend) addTask(array job.ID, index int) *job.JobView {
 	a := b.find(array)
 	if a.Tasks == nil {
