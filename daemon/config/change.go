@@ -1,14 +1,14 @@
 package config
 
-// Change is one key that has another value. Without a value, the key is in force no more,
-// or was not.
+// Change is a key whose value differs between two Configs. Before or Now is "" if that Config does
+// not have the key.
 type Change struct{ Key, Before, Now string }
 
-// hidden stands for values that are in no log.
+// hidden is shown instead of a secret value.
 const hidden = "(not shown)"
 
-// Changes lists the keys whose values differ, in the order of the file; those that are
-// gone come last.
+// Changes returns the keys whose values differ, in the order of the file. Keys that are gone come
+// last.
 func Changes(before, now Config) (list []Change) {
 	was, order := spelled(before)
 	is, names := spelled(now)
@@ -25,7 +25,7 @@ func Changes(before, now Config) (list []Change) {
 	return list
 }
 
-// spelling is the value of a key as the file has it.
+// spelling is a key's value as a file spells it.
 type spelling struct {
 	text   string
 	secret bool

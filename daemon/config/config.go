@@ -8,14 +8,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Where the daemon's settings are.
+// The paths of the daemon's settings.
 const (
 	MainFile  = "/etc/gpusched/gpusched.toml"
 	DropInDir = "/etc/gpusched/conf.d"
 )
 
-// Config is every setting of the site. The zero value is not valid: start
-// from Default.
+// Config has all settings of the site. The zero Config is not valid: start from Default.
 type Config struct {
 	Jobs       Jobs
 	Classes    map[job.Class]Class // those that a file names
@@ -31,48 +30,48 @@ type Config struct {
 	Daemon     Daemon
 }
 
-// Jobs is what jobs get without asking, and the most they may ask.
+// Jobs has the defaults and bounds of what jobs request.
 type Jobs struct {
-	DefaultMem          DefaultMem    // host memory of a job that asks none
-	DefaultTime         time.Duration // time limit of a job that asks none; 0: MaxTime
+	DefaultMem          DefaultMem    // host memory of a job that requests none
+	DefaultTime         time.Duration // time limit of a job that requests none; 0: MaxTime
 	MaxTime             time.Duration // the longest time limit; 0: no bound
-	DefaultGrace        time.Duration // between SIGTERM and SIGKILL for a job that asks none
-	MaxGrace            time.Duration // the longest grace that may be asked
-	MaxMem              int64         // the most host memory a job may ask for; 0: no bound
-	AllowedPaths        []string      // places that jobs may be run out of, with patterns; empty: everywhere
-	CPUs                job.Part      // that jobs may be promised together, of the machine's; zero: not counted
-	DefaultCPUs         job.Part      // of those, for which jobs on all GPUs that name none count together
+	DefaultGrace        time.Duration // time from SIGTERM to SIGKILL for a job that requests none
+	MaxGrace            time.Duration // the longest grace
+	MaxMem              int64         // the most host memory of a job; 0: no bound
+	AllowedPaths        []string      // places of the programs that jobs may run, with patterns; empty: everywhere
+	CPUs                job.Part      // part of the machine's CPUs that jobs may request together; zero: not counted
+	DefaultCPUs         job.Part      // part of those that jobs without --cpus count for if they have all GPUs
 	TasksMax            int           // processes and threads of one job
 	MaxRunning          int           // jobs running at once
-	ShareWithoutGPU     int           // percent of that and of the host's memory for jobs without a GPU
+	ShareWithoutGPU     int           // percent of MaxRunning and of the host's memory for jobs without a GPU
 	MaxQueued           int           // jobs waiting at once
-	Requeue             bool          // whether a job that asks nothing starts again after a reboot took it
-	MaxSuspend          time.Duration // that an owner may have a job suspended; 0: no bound
-	MaxRetries          int           // after failures, the most a job may ask
-	DefaultRetries      int           // of a job that asks none
-	DefaultBackoff      time.Duration // before the first retry of a job that asks none
+	Requeue             bool          // whether a job that does not say starts again after a reboot
+	MaxSuspend          time.Duration // the longest suspension by a job's owner; 0: no bound
+	MaxRetries          int           // the most retries that a job may request
+	DefaultRetries      int           // retries of a job that requests none
+	DefaultBackoff      time.Duration // delay of the first retry of a job that requests none
 	DefaultOnTimeout    job.TimeoutAction
-	Log                 string // path of a file for the output of each job that names none, with sequences; "": none
+	Log                 string // path, with sequences, of the log file of a job that names none; "": none
 	AllowRaisedPriority bool   // whether users may go above priority normal
 	AllowSandboxed      bool   // whether processes in a sandbox may submit
 }
 
-// Class is what holds for the jobs of one class besides Jobs.
+// Class has the bounds of the jobs of one class.
 type Class struct {
 	MaxTime time.Duration // the longest time limit; 0: no bound of the class
 }
 
-// Scheduling is in which order jobs start.
+// Scheduling says in which order jobs start.
 type Scheduling struct {
 	Policy           Order
-	HalfLife         time.Duration // after which use counts half in fair share; 0: use does not count
-	GuardAfter       time.Duration // a job that waited longer goes first in its class and number; 0: never
-	GuardPercent     int           // of the machine, for such jobs
-	ReservationDepth int           // jobs that GPUs are kept for
-	Slice            time.Duration // a preemptible job runs at least so long before it is stopped
+	HalfLife         time.Duration // the time in which usage decays by half in fair share; 0: usage does not count
+	GuardAfter       time.Duration // the wait after which a job goes first in its class and number; 0: never
+	GuardPercent     int           // part of the machine for such jobs
+	ReservationDepth int           // the number of jobs that GPUs are kept for
+	Slice            time.Duration // the time that a preemptible job is guaranteed before it is stopped
 }
 
-// Order is by what jobs of one class are ordered.
+// Order says how jobs of one class are ordered.
 type Order string
 
 // The orders.
@@ -81,80 +80,75 @@ const (
 	OrderFIFO Order = "fifo" // priority, then submission
 )
 
-// GPUs is how GPUs are watched, shared out and checked.
+// GPUs says how GPUs are sampled, shared and checked.
 type GPUs struct {
-	SampleInterval  time.Duration // between two looks at the GPUs while nothing happens
-	SampleTimeout   time.Duration // a look that takes longer makes the GPUs unknown
-	Only            []int         // physical indexes gpusched may use, ascending; empty: all
-	Slurm           SlurmGPUs     // about GPUs that a Slurm of this machine gives away
-	SmallestPart    int           // of a GPU that a job may ask, in thousandths
-	PartsOn         []int         // physical indexes of GPUs of which parts are given, ascending; empty: all
-	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may open besides it
+	SampleInterval  time.Duration // time between two samples while nothing happens
+	SampleTimeout   time.Duration // a sample that takes longer makes the GPUs unknown
+	Only            []int         // physical indexes that gpusched may use, ascending; empty: all
+	Slurm           SlurmGPUs     // what to do with GPUs that this machine's Slurm gives to jobs
+	SmallestPart    int           // the smallest part of a GPU that a job may request, in thousandths
+	PartsOn         []int         // physical indexes of the GPUs that are shared out in parts, ascending; empty: all
+	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may open as well
 	DeviceFilter    FilterMode
-	CleaningTimeout time.Duration // from cleaning to suspect after a job
-	MemorySlack     int64         // bytes that may stay used on a GPU that counts as clean
-	Strays          StrayAction   // about processes of jobs on GPUs that these do not have
-	DrainBadMemory  BadMemory     // from when on a GPU with bad memory takes no job
-	KernelLog       string        // absolute path of what is read as /dev/kmsg is; "": errors of GPUs are not looked for
+	CleaningTimeout time.Duration // time from cleaning to suspect after a job
+	MemorySlack     int64         // bytes in use at which a GPU counts as empty
+	Strays          StrayAction   // what to do with processes of jobs on GPUs that the jobs do not have
+	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
+	KernelLog       string        // absolute path that is read like /dev/kmsg; "": driver errors are not read
 	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
-	MaxLoad         int           // percent; a GPU busier than this takes no job
-	LoadWindow      time.Duration // of which the mean load counts for that; 0: that of the last sample
+	MaxLoad         int           // percent; a GPU that is busier takes no job
+	LoadWindow      time.Duration // the time over which that load is averaged; 0: the last sample alone
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
 	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
-	MaxForeign      int64         // bytes of one process of no job, on a GPU that is given whole; 0: any, see maxForeign
+	MaxForeign      int64         // bytes of one foreign process at which no job gets the whole GPU; 0: any, see maxForeign
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 
-// Daemon is the daemon itself.
+// Daemon has the settings of the daemon itself.
 type Daemon struct {
 	LogLevel       slog.Level
 	StartsInFlight int    // units being started at once
-	AdminGroup     string // members may act on all jobs and on GPUs
-	HostMemReserve Share  // host memory that is never promised to jobs
+	AdminGroup     string // its members may act on all jobs and on GPUs
+	HostMemReserve Share  // host memory that jobs never get
 }
 
-// SlurmGPUs is what becomes of GPUs that a Slurm of this machine gives away.
+// SlurmGPUs says what to do with GPUs that this machine's Slurm gives to jobs.
 type SlurmGPUs string
 
-// The choices.
 const (
 	SlurmExclude SlurmGPUs = "exclude"
 	SlurmAllow   SlurmGPUs = "allow"
 )
 
-// StrayAction is what is done about a process of a job on a GPU that the job does
-// not have.
+// StrayAction says what to do with a stray: a process of a job on a GPU that the job does not have.
 type StrayAction string
 
-// The actions.
 const (
 	StrayEnd  StrayAction = "end"
 	StrayKeep StrayAction = "keep"
 	StrayTell StrayAction = "tell"
 )
 
-// BadMemory is a state of a GPU's memory; each but never stands for the worse
-// ones as well.
+// BadMemory is a state of a GPU's memory. Each but never includes the worse ones.
 type BadMemory string
 
-// The states, the worst first.
+// The states, worst first.
 const (
 	BadMemoryNever   BadMemory = "never"
 	BadMemoryFailed  BadMemory = "failed"  // a bad row could not be replaced
-	BadMemoryPending BadMemory = "pending" // one waits for a reset to be replaced
+	BadMemoryPending BadMemory = "pending" // a bad row waits for a reset to be replaced
 )
 
 // FilterMode says what happens where the kernel's device filter is not active.
 type FilterMode string
 
-// The filter modes.
 const (
 	FilterRequire FilterMode = "require" // a job with a GPU fails rather than run without the filter
-	FilterPrefer  FilterMode = "prefer"  // it runs, and the daemon is reported as degraded
+	FilterPrefer  FilterMode = "prefer"  // the job runs, and the daemon's health is degraded
 )
 
-// Default returns the settings of a site without any file.
+// Default returns the settings of a site that has no file.
 func Default() Config {
 	const maxRunning = 1000
 	return Config{

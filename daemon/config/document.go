@@ -9,27 +9,26 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// entry is one thing a file says.
+// entry is one statement of a file.
 type entry struct {
 	path  []string
 	value any    // of a key; nil for a table
 	table bool   // a [table] header
-	at    Origin // of the key's name
+	at    Origin // where the key's name begins
 }
 
-// parseDocument reads a file into its entries, in order. A file that is not
-// TOML is one problem, at the place where the reader gave up.
+// parseDocument returns the entries of a file in order. A file that is not TOML is one problem, at
+// the place where the decoder gave up.
 //
-// The values come from the decoder, which knows the whole language, and the
-// places from a second walk over the syntax, which the decoder has accepted by
-// then.
+// The values come from the decoder, which knows the whole language. The places come from a second
+// walk over the syntax, which the decoder has accepted by then.
 func parseDocument(name string, data []byte, problems *Problems) []entry {
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
 		if first, again, rest, ok := repeated(data); ok {
 			problems.addf(Origin{File: name, Line: again.Line, Column: again.Column}, "",
 				"[%s] is there already: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
-			return parseDocument(name, rest, problems) // what else is wrong
+			return parseDocument(name, rest, problems) // to find further problems
 		}
 		at := Origin{File: name}
 		var decodeErr *toml.DecodeError
@@ -53,8 +52,8 @@ type header struct {
 	name string
 }
 
-// repeated finds the first table that a file begins twice, which no TOML may. The rest is the file without what
-// stands under the second header, in as many lines.
+// repeated finds the first table that a file begins twice, which TOML forbids. Rest is the file
+// with the lines under the second header blanked.
 func repeated(data []byte) (first, again header, rest []byte, ok bool) {
 	w, seen := walk{}, map[string]header{}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -118,8 +117,8 @@ func (w *walk) expression(n *unstable.Node) {
 	}
 }
 
-// pair adds a key with its value; section = { key = value } is the same as the
-// key in its section, however deep the section lies.
+// pair adds a key with its value. It treats section = { key = value } as the key in its section,
+// however deep that is.
 func (w *walk) pair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)
@@ -136,7 +135,7 @@ func (w *walk) pair(table []string, n *unstable.Node) {
 	}
 }
 
-// key returns the dotted key of a node and where it begins.
+// key returns the dotted key of a node, and where it begins.
 func (w *walk) key(n *unstable.Node) (path []string, at Origin) {
 	for it := n.Key(); it.Next(); {
 		part := it.Node()
@@ -149,7 +148,7 @@ func (w *walk) key(n *unstable.Node) (path []string, at Origin) {
 	return path, at
 }
 
-// lookUp finds a value by its path; nil where there is none.
+// lookUp returns the value at a path; nil if there is none.
 func lookUp(values map[string]any, path []string) any {
 	var v any = values
 	for _, part := range path {

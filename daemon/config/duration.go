@@ -24,7 +24,7 @@ func timeBetween(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, false)
 }
 
-// timeOrNone is one that may be 0, which is the empty text.
+// timeOrNone is a duration with bounds, or 0, which is spelled as the empty text.
 func timeOrNone(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, true)
 }
@@ -60,7 +60,7 @@ func durationValue(to *time.Duration, lo, hi time.Duration, none bool) value {
 	return setting[time.Duration]{to, fromText(`"30s"`, read), wrong, quoted(write), shape{Type: "string", Form: form}}
 }
 
-// spellDuration prints a duration exactly, without the zero parts.
+// spellDuration prints a duration exactly, without zero parts.
 func spellDuration(d time.Duration) string {
 	days := ""
 	if d >= 2*day {

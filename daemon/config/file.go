@@ -12,13 +12,12 @@ import (
 	"syscall"
 )
 
-// MaxFileBytes bounds one file, and with it the depth the parser can be sent to.
+// MaxFileBytes bounds one file, and with it the nesting that the parser can meet.
 const MaxFileBytes = 256 << 10
 
-// Files returns the files that count, in the order in which they do: main, then
-// the *.toml of dir by name. What is not there is left out; hidden files and
-// other suffixes (such as an editor's or a package manager's leftovers) are not
-// read.
+// Files returns the files that apply, in order: main, then the *.toml of dir by name. It leaves out
+// files that do not exist, hidden files, and files with other suffixes, such as leftovers of
+// editors and package managers.
 func Files(main, dir string) ([]string, error) {
 	var files []string
 	switch _, err := os.Lstat(main); {
@@ -27,7 +26,7 @@ func Files(main, dir string) ([]string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("looking for settings: %w", err)
 	}
-	entries, err := os.ReadDir(dir) // by name
+	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("looking for settings: %w", err)
 	}
@@ -39,11 +38,10 @@ func Files(main, dir string) ([]string, error) {
 	return slices.Clip(files), nil
 }
 
-// OwnerCheck says what is wrong with who may change an open file; nil if
-// nothing is.
+// OwnerCheck returns an error if the wrong users can change an open file.
 type OwnerCheck func(fs.FileInfo) error
 
-// OwnedBy wants a file of root's or of one user's that they alone can change.
+// OwnedBy accepts files of root or of one user that nobody else can change.
 func OwnedBy(uid int) OwnerCheck {
 	return func(info fs.FileInfo) error {
 		st, ok := info.Sys().(*syscall.Stat_t)
@@ -60,7 +58,7 @@ func OwnedBy(uid int) OwnerCheck {
 	}
 }
 
-// RootOnly wants a file of root's that root alone can change.
+// RootOnly accepts files of root that root alone can change.
 func RootOnly(info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -78,13 +76,13 @@ func RootOnly(info fs.FileInfo) error {
 	return nil
 }
 
-// AnyOwner accepts every file; for looking at drafts without acting on them.
+// AnyOwner accepts every file, to check drafts that nobody acts on.
 func AnyOwner(fs.FileInfo) error { return nil }
 
-// readFile reads one file. What is checked is the file that is read: the open
-// descriptor, not the name.
+// readFile reads one file. It checks the open descriptor, not the name, so that it reads the file
+// that it checked.
 func readFile(path string, owner OwnerCheck) ([]byte, error) {
-	// Without O_NONBLOCK a FIFO of that name would hold the daemon up for ever.
+	// Without O_NONBLOCK a FIFO would block the daemon for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, reason(err)

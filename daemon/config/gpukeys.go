@@ -1,13 +1,11 @@
 package config
 
-// maxForeign is more memory than a desktop has on the GPU that shows it, one
-// process of it at a time, by what nvidia-smi was seen to show in tables that
-// people published: Xorg 2 to 293 MiB, gnome-shell 2 to 97, kwin_wayland 1 to 335,
-// plasmashell 82 to 145, a virtual keyboard 374 (maliit/keyboard#226), and with
-// drivers that keep what windows have had, 1.3 GiB of Xwayland
-// (NVIDIA/egl-wayland#126) and steps of 500 MiB of gnome-shell
-// (NVIDIA/open-gpu-kernel-modules#390). What computes counts with less
-// (gpu.Process.Computes).
+// maxForeign is more memory than one process of a desktop has on the GPU that displays it.
+// Published tables of nvidia-smi show Xorg with 2 to 293 MiB, gnome-shell 2 to 97, kwin_wayland 1
+// to 335, plasmashell 82 to 145, a virtual keyboard 374 (maliit/keyboard#226) and, with drivers
+// that leak the memory of windows, Xwayland with 1.3 GiB (NVIDIA/egl-wayland#126) and gnome-shell
+// growing in steps of 500 MiB (NVIDIA/open-gpu-kernel-modules#390). Processes that compute count
+// with less memory (gpu.Process.Computes).
 const maxForeign = 2 << 30
 
 func gpuKeys(in, _ string) []key {

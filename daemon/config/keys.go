@@ -1,20 +1,19 @@
 package config
 
-// key is one setting: its name, what it means, and how it is read into a
-// Config.
+// key is one setting: its name, its meaning, and the value in a Config that it binds to.
 type key struct {
 	section, name string
 	doc           string
-	fallback      string // full name of the key whose value holds where this one is not set; "": there is a default
-	part          string // of that value, such as "a quarter of"; "": all
-	secret        bool   // its value is in no log
+	fallback      string // full name of the key whose value applies if this one is not set; "": it has a default
+	part          string // the part of that value, such as "a quarter of"; "": all
+	secret        bool   // its value is never logged
 	bind          func(*Config) value
 }
 
 func (k key) full() string { return k.section + "." + k.name }
 
-// keys is the one list of settings (invariant 6), with placeholders for the
-// names of accounts and classes.
+// keys returns the list of settings (invariant 6), with placeholders for the names of accounts and
+// classes.
 func keys() []key {
 	var list []key
 	for _, s := range sections() {
@@ -23,7 +22,7 @@ func keys() []key {
 	return list
 }
 
-// keysIn lists the keys of a Config, those of all named tables included.
+// keysIn returns the keys of a Config, including those of its named tables.
 func keysIn(c *Config) []key {
 	var list []key
 	for _, s := range sections() {
@@ -34,7 +33,7 @@ func keysIn(c *Config) []key {
 	return list
 }
 
-// names lists the names of keys.
+// names returns the names of keys.
 func names(keys []key) []string {
 	list := make([]string, len(keys))
 	for i, k := range keys {

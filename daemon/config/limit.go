@@ -2,18 +2,18 @@ package config
 
 import "time"
 
-// Limits is what one user's clients may cost the daemon.
+// Limits bounds what one user's clients may cost the daemon.
 type Limits struct {
-	Requests     int           // of one user a second, over a longer time
-	Burst        int           // of one user, at once
+	Requests     int           // of one user a second, over time
+	Burst        int           // of one user at once
 	AtOnce       int           // requests of one user being answered at once
-	Connections  int           // in all; root's come on top
+	Connections  int           // in total, not counting root's
 	UserConns    int           // of one user
 	UserWaits    int           // of one user, waiting for the end of a job
 	RequestBytes int64         // the largest submission
 	UserState    int64         // bytes of one user's jobs that have not ended
-	UserHistory  int64         // bytes of one user's jobs that have
-	HistoryAge   time.Duration // of jobs since their end; 0: no bound
+	UserHistory  int64         // bytes of one user's jobs that have ended
+	HistoryAge   time.Duration // time since a job's end after which it is forgotten; 0: no bound
 }
 
 func limitKeys(in, _ string) []key {

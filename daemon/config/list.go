@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fromList reads a list; example shows how it looks, and what says what its items
-// must be.
+// fromList returns a reader of lists. Example shows such a list, and what names its items in
+// errors.
 func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
 	return func(raw any) (list []T, err error) {
 		items, ok := raw.([]any)
@@ -32,7 +32,7 @@ func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) 
 	}
 }
 
-// listed writes a list.
+// listed returns a writer of lists.
 func listed[T any](write func(T) string) func([]T) string {
 	return func(list []T) string {
 		parts := make([]string, len(list))
@@ -65,7 +65,7 @@ func gpuIndexes(to *[]int) value {
 	return setting[[]int]{to, read, wrong, listed(strconv.Itoa), form}
 }
 
-// ascending refuses a number that is there twice or not in its place.
+// ascending refuses a number that is repeated or out of order.
 func ascending(list []int, called string) error {
 	for i, n := range list {
 		switch {
@@ -82,12 +82,12 @@ func ascending(list []int, called string) error {
 type paths struct {
 	example, noun string
 	most          int
-	tidy          func(string) string // nil: taken as it is written
-	wrong         func(string) error  // with one path
+	tidy          func(string) string // nil: paths are taken as written
+	wrong         func(string) error  // checks one path
 	form          shape
 }
 
-// list is a setting of the kind.
+// list returns a setting of this kind.
 func (k paths) list(to *[]string) value {
 	read := fromList(k.example, "paths in quotes only", func(s string) (string, bool) {
 		if k.tidy != nil {
@@ -112,7 +112,7 @@ func (k paths) list(to *[]string) value {
 	return setting[[]string]{to, read, wrong, listed(strconv.Quote), k.form}
 }
 
-// maxDevices bounds what every start of a job looks at.
+// maxDevices bounds the list that every start of a job goes through.
 const maxDevices = 64
 
 // devices is a list of device nodes.
@@ -132,7 +132,7 @@ func devices(to *[]string) value {
 	}.list(to)
 }
 
-// maxPrograms bounds what every submission is compared with.
+// maxPrograms bounds the list that every submission is compared with.
 const maxPrograms = 256
 
 // programs is a list of directories and patterns of programs.

@@ -1,11 +1,11 @@
 package config
 
-// Load reads the files in the order in which they count, over the defaults,
-// the way the daemon does: each must be changeable by root alone. The error is
-// Problems, with the zero Config and no Origins. No files is not an error.
+// Load reads the files in order over the defaults, as the daemon does: root alone may be able to
+// change them. The error is Problems, with the zero Config and no Origins. An empty list is not an
+// error.
 func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
 
-// Read is Load with another rule for who may own the files.
+// Read is Load with another rule for the files' owners.
 func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 	m := newMerge()
 	for _, path := range paths {
@@ -19,8 +19,7 @@ func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 	return m.result()
 }
 
-// Parse is Read for one file whose content is at hand; name is what positions
-// call it.
+// Parse reads one file from memory. Positions use the given name.
 func Parse(name string, data []byte) (Config, Origins, error) {
 	m := newMerge()
 	m.file(name, data)
@@ -32,8 +31,8 @@ type merge struct {
 	cfg      Config
 	origins  Origins
 	problems Problems
-	bad      map[string]bool // keys with a problem, which no rule looks at
-	said     map[string]bool // sections reported
+	bad      map[string]bool // keys with a problem, which rules skip
+	said     map[string]bool // sections that were reported
 }
 
 func newMerge() merge {
@@ -59,7 +58,7 @@ func (m *merge) file(name string, data []byte) {
 	}
 }
 
-// result fills in what follows from other settings.
+// result fills in values that follow from others, and checks the whole.
 func (m *merge) result() (Config, Origins, error) {
 	inherit(&m.cfg.Quotas, m.origins, m.cfg.Jobs.MaxRunning)
 	m.rules()
@@ -69,7 +68,7 @@ func (m *merge) result() (Config, Origins, error) {
 	return m.cfg, m.origins, nil
 }
 
-// rules checks what no key can check alone.
+// rules checks the rules between keys.
 func (m *merge) rules() {
 	for _, r := range rules(&m.cfg) {
 		if m.bad[r.key] || m.bad[r.other] {
@@ -87,9 +86,8 @@ func (m *merge) rules() {
 	}
 }
 
-// Validate reports everything that is wrong with a Config that was made by
-// hand: each value against its key, and the rules between keys. What Load
-// returned is valid. The error is Problems without positions.
+// Validate returns everything that is wrong with a Config that was made by hand: values and the
+// rules between keys. The result of Load is always valid. The error is Problems without positions.
 func (c Config) Validate() error {
 	var m merge
 	m.cfg = c

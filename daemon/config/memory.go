@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// MemKind says how the host memory of a job that asks none is found.
+// MemKind says how to find the host memory of a job that requests none.
 type MemKind string
 
 // The kinds of DefaultMem.
@@ -18,10 +18,10 @@ const (
 	MemFixed MemKind = "fixed" // Bytes
 )
 
-// DefaultMem is the host memory of a job that asks none.
+// DefaultMem is the host memory of a job that requests none.
 type DefaultMem struct {
 	Kind  MemKind
-	Bytes int64 // of MemFixed
+	Bytes int64 // for MemFixed
 }
 
 // Bounds of the automatic default of a job without a GPU.
@@ -30,13 +30,12 @@ const (
 	autoMaxBytes = 8 << 30
 )
 
-// For returns the bytes of a job that holds gpuMilli thousandths of a GPU, on
-// a machine with ramBytes of memory, of which one user may have userBytes (0: all), and
-// gpus GPUs; 0 means no limit. Automatic is 75 % of the memory, but no more than a user
-// may have, divided by the number of GPUs, times the job's GPUs; a
-// job without GPUs gets a 32nd of the memory, at least 512 MiB and at most
-// 8 GiB, so that jobs on all GPUs leave room for some without. It never returns
-// more than the machine has.
+// For returns the host memory in bytes of a job with gpuMilli thousandths of a GPU, on a machine
+// with ramBytes of memory and gpus GPUs, where one user may have userBytes (0: all); 0 means no
+// limit. The automatic value is 75 % of the memory, or what a user may have if that is less,
+// divided by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd of the
+// memory, at least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some without.
+// For never returns more than the machine has.
 func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64 {
 	switch m.Kind {
 	case MemNone:
@@ -55,7 +54,7 @@ func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64
 	return min(perGPU/job.WholeGPU*int64(gpuMilli), ramBytes)
 }
 
-// String prints the value the way a file spells it.
+// String returns the value as a file spells it.
 func (m DefaultMem) String() string {
 	if m.Kind == MemFixed {
 		return spellSize(m.Bytes)
@@ -75,16 +74,16 @@ func parseDefaultMem(s string) (DefaultMem, error) {
 	return DefaultMem{Kind: MemFixed, Bytes: n}, nil
 }
 
-// Share is a part of something: a percentage of it, or bytes.
+// Share is a percentage of something, or a number of bytes.
 type Share struct {
-	Percent int   // 0 to 90; counts when Bytes is 0
-	Bytes   int64 // counts when above 0
+	Percent int   // 0 to 90, used if Bytes is 0
+	Bytes   int64 // used if above 0
 }
 
 // maxSharePercent leaves something for jobs.
 const maxSharePercent = 90
 
-// Of returns the share in bytes of a total, never more than the total.
+// Of returns the share of a total in bytes, never more than the total.
 func (s Share) Of(total int64) int64 {
 	if s.Bytes > 0 {
 		return min(s.Bytes, total)
@@ -92,7 +91,7 @@ func (s Share) Of(total int64) int64 {
 	return total / 100 * int64(s.Percent)
 }
 
-// String prints the share the way a file spells it.
+// String returns the share as a file spells it.
 func (s Share) String() string {
 	if s.Bytes > 0 {
 		return spellSize(s.Bytes)

@@ -1,8 +1,8 @@
 package config
 
-// Metrics is what a monitoring system is told.
+// Metrics says what monitoring systems see.
 type Metrics struct {
-	Users int // that are named; 0: none
+	Users int // the number of users that are named; 0: none
 }
 
 func metricsKeys(in, _ string) []key {

@@ -12,17 +12,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Notify is how messages about jobs may be sent.
+// Notify says how messages about jobs may be sent.
 type Notify struct {
-	Ways           []job.NotifyWay   // that jobs may use; empty: none
-	OtherAddresses bool              // whether mail may go elsewhere than to the owner's account
-	OwnURLs        bool              // whether messages may be posted to URLs of the owner's
-	Webhooks       map[string]string // the site's: URLs by name
-	WebhookPace    time.Duration     // between messages of one user to these; 0: none
+	Ways           []job.NotifyWay   // those that jobs may use; empty: none
+	OtherAddresses bool              // whether mail may go to other addresses than the owner's account
+	OwnURLs        bool              // whether messages may be posted to the owner's URLs
+	Webhooks       map[string]string // the site's URLs by name
+	WebhookPace    time.Duration     // time between messages of one user to these; 0: no bound
 }
 
-// Bars says why the site does not send a message, with To in place; nothing where it does. It is
-// asked when a job is submitted, and once more whenever one is about to be sent.
+// Bars returns why the site does not send a message, whose To is filled in; zero if it does. It is
+// asked at the submission, and again before each message is sent.
 func (n *Notify) Bars(m *job.Notify) job.Message {
 	_, named := n.Webhooks[m.Webhook]
 	switch {
@@ -51,7 +51,7 @@ func notifyKeys(in, _ string) []key {
 	}
 }
 
-// webhookSection is a webhook of the site's, which users know by its name.
+// webhookSection is the section of the site's webhooks, which users know by name.
 func webhookSection() section {
 	return section{path: []string{"notify", "webhook"}, placeholder: "HOOK", wrongName: webhookName,
 		doc:     "A webhook of the site's, which users name and do not see (--notify-to HOOK). A process posts to it that is nobody's: neither root's nor the user's.",
@@ -79,7 +79,7 @@ func webhookKeys(in, name string) []key {
 	}
 }
 
-// webhookName says what is wrong with the name of a webhook.
+// webhookName checks the name of a webhook.
 func webhookName(name string) error {
 	switch {
 	case name == "HOOK":
@@ -95,7 +95,7 @@ func webhookName(name string) error {
 func webURL(to *string) value {
 	wrong := func(s string) error {
 		if s != "" && !job.IsWebURL(s) {
-			return errors.New("it is not a URL of http or https") // the URL itself may be a secret
+			return errors.New("it is not a URL of http or https") // the URL itself may be secret
 		}
 		return nil
 	}

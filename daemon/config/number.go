@@ -28,7 +28,7 @@ func numberBetween(to *int, lo, hi int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// numberOrNone is one that may be 0, which is spelled none.
+// numberOrNone is a whole number with bounds, or 0, which is spelled none.
 func numberOrNone(to *int, lo, hi int) value {
 	wrong := func(n int64) error {
 		if n < int64(lo) || n > int64(hi) {
@@ -66,8 +66,8 @@ func orNone(write func(int) string) func(int) string {
 	}
 }
 
-// percent is a percentage from 1 to 100. A number with a point, at most 1.0, is a
-// fraction of one; "80%" is read too.
+// percent is a percentage from 1 to 100. A number with a decimal point is a fraction of at most
+// 1.0; "80%" is read, too.
 func percent(to *int) value {
 	wrong := func(n int64) error {
 		if n < 1 || n > 100 {
@@ -102,7 +102,7 @@ func percent(to *int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// spelledNumber is a number of a file as people write it.
+// spelledNumber returns a number of a file as people write it.
 func spelledNumber(raw any) (string, bool) {
 	switch raw := raw.(type) {
 	case int64:
@@ -140,7 +140,7 @@ func gpusOrNone(to *int) value {
 	return setting[int]{to, read, wrong, orNone(job.FormatGPUs), form}
 }
 
-// partOfGPU is an amount of GPUs in thousandths, of at most one.
+// partOfGPU is an amount of at most one GPU, in thousandths.
 func partOfGPU(to *int) value {
 	read := func(raw any) (int, error) {
 		spelled, ok := spelledNumber(raw)

@@ -40,8 +40,7 @@ func cpusOrNone(to *job.Part) value {
 	}, form}
 }
 
-// memOrNone is host memory in bytes, or a percentage of what jobs may have; zero is
-// spelled none.
+// memOrNone is host memory in bytes, or a percentage of what jobs may have; zero is spelled none.
 func memOrNone(to *job.Part) value {
 	read := func(s string) (job.Part, error) {
 		if p, err := parsePercent(s); err == nil || strings.HasSuffix(s, "%") {

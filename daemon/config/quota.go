@@ -14,7 +14,7 @@ import (
 // QuotaGroups returns the names of the groups that have a quota, sorted.
 func (c Config) QuotaGroups() []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) }
 
-// quotaField is one key of the sections that say a quota.
+// quotaField is one key of the quota sections.
 type quotaField struct {
 	name, doc string
 	value     func(*job.Quota) value
@@ -54,13 +54,13 @@ func defaultQuotaKeys(section string) []key {
 	return list
 }
 
-// defaultJobs is the quota that follows from another setting where it is not set.
+// defaultJobs is the quota that follows jobs.max_running unless it is set.
 const defaultJobs = "quota.default.jobs"
 
-// jobsOf is that quota: no one user takes all places, however few there are.
+// jobsOf returns that quota. It leaves other users a place, however few there are.
 func jobsOf(maxRunning int) int { return max(1, min(max((maxRunning+3)/4, 8), maxRunning-1)) }
 
-// userQuotaKeys are the keys of one user's section. What it leaves out is as in
+// userQuotaKeys returns the keys of one user's section. What that leaves out is as in
 // quota.default.
 func userQuotaKeys(section, name string) []key {
 	list := accountKeys(section, name, quotaFields(), func(q *job.Quotas) map[string]job.Quota { return q.Users })
@@ -70,8 +70,8 @@ func userQuotaKeys(section, name string) []key {
 	return list
 }
 
-// groupQuotaKeys are the keys of one group's section. A group counts in fair
-// share only where it has a share.
+// groupQuotaKeys returns the keys of one group's section. A group counts in fair share only if it
+// has a share.
 func groupQuotaKeys(section, name string) []key {
 	fields := quotaFields()
 	for i := range fields {
@@ -84,7 +84,7 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys are keys of one account's section in one of the maps.
+// accountKeys returns the keys of one account's section in one of the maps.
 func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {
@@ -97,8 +97,7 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 	return list
 }
 
-// written is a value in a copy of a map's entry, which goes back once the value
-// is read.
+// written is a value in a copy of a map's entry. It stores the copy after parsing.
 type written struct {
 	value
 	store func()
@@ -112,8 +111,8 @@ func (v written) parse(raw any) error {
 	return nil
 }
 
-// inherit gives each user the default of every bound that the user's section
-// leaves out. That of running jobs follows maxRunning.
+// inherit gives each user the default of every bound that the user's section leaves out. The
+// default number of running jobs follows maxRunning.
 func inherit(q *job.Quotas, origins Origins, maxRunning int) {
 	if _, set := origins[defaultJobs]; !set {
 		q.Default.Running = jobsOf(maxRunning)
@@ -138,9 +137,8 @@ func addQuota(accounts *map[string]job.Quota, name string) {
 	}
 }
 
-// accountName says what is wrong with the name of a user or group. Whether
-// there is such an account is for others to say: it may come later, or from a
-// directory.
+// accountName checks the form of a user's or group's name. It does not check that the account
+// exists: it may be created later or come from a directory.
 func accountName(name string) error {
 	switch {
 	case name == "" || len(name) > 256 || !job.Printable(name),

@@ -9,10 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// resolve finds the key that an entry sets. An unknown name is a problem with
-// the nearest known name as a suggestion; ok is false where there is nothing
-// to set. The keys of a mistyped section are looked at as if it were spelled
-// right, so that their own faults come to light at once.
+// resolve returns the key that an entry sets. An unknown name is a problem with the nearest known
+// name as a suggestion; ok is false if there is nothing to set. Keys of a mistyped section are
+// checked as if it were spelled right, so that their own faults are reported at once.
 func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {
 		hint := "; the sections are " + sectionNames()
@@ -40,9 +39,8 @@ func (m *merge) resolve(e entry) (k key, ok bool) {
 	return known[i], true
 }
 
-// section returns the section that a path names or was most likely meant to
-// name, and makes its table; ok is false where there is none. What is wrong with
-// the path is said once in each file.
+// section returns the section that a path names, or most likely was meant to name, and makes its
+// table; ok is false if there is none. It reports what is wrong with a path once in each file.
 func (m *merge) section(path []string, e entry) (s section, name string, ok bool) {
 	right := corrected(path)
 	s, name, ok = find(right)
@@ -67,8 +65,8 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint suggests what to write instead of an unknown section; right is
-// the nearest path there is, nil if none.
+// sectionHint returns what to write instead of an unknown section; right is the nearest path, or
+// nil.
 func sectionHint(path, right []string) string {
 	if right != nil {
 		return fmt.Sprintf(": did you mean [%s]?", printPath(right))
@@ -86,7 +84,7 @@ func sectionHint(path, right []string) string {
 	return "; the sections are " + sectionNames()
 }
 
-// keyHint suggests what to write instead of an unknown key of a section.
+// keyHint returns what to write instead of an unknown key of a section.
 func keyHint(known []key, name string) string {
 	if near := job.Nearest(name, names(known)); near != "" {
 		return fmt.Sprintf(": did you mean %q?", near)
@@ -94,8 +92,7 @@ func keyHint(known []key, name string) string {
 	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
 }
 
-// belongs says to which section a key belongs that was found elsewhere, or
-// otherwise.
+// belongs returns which section a misplaced key belongs to, or otherwise.
 func belongs(name, otherwise string) string {
 	for _, k := range keys() {
 		if k.name == name {
@@ -105,13 +102,12 @@ func belongs(name, otherwise string) string {
 	return otherwise
 }
 
-// printKey shows a key as written, or escaped where it could do something to a
-// terminal.
+// printKey returns a key as written, escaped if it could affect a terminal.
 func printKey(path []string) string {
 	return printed(strings.Join(path, "."))
 }
 
-// printPath shows the path of a table as TOML writes it.
+// printPath returns the path of a table as TOML spells it.
 func printPath(path []string) string { return printed(title(path...)) }
 
 func printed(s string) string {

@@ -2,15 +2,13 @@ package config
 
 import "fmt"
 
-// rule is what must hold between two keys. It is reported where key is set,
-// or else where other is.
+// rule must hold between two keys. It is reported where key is set, or otherwise where other is.
 type rule struct {
 	key, other string
-	check      func(*Config) string // what is wrong; "" if nothing
+	check      func(*Config) string // returns what is wrong; "" for nothing
 }
 
-// rules holds those of the settings that there are in every file, and one for
-// each section with a quota.
+// rules returns the rules between keys, with one for each quota section.
 func rules(c *Config) []rule {
 	list := []rule{
 		{"jobs.default_time", "jobs.max_time", func(c *Config) string {
@@ -58,8 +56,8 @@ func rules(c *Config) []rule {
 	return list
 }
 
-// hoursCount wants use to be counted where a quota bounds it. A user's bound
-// that is the default's is not spoken of twice.
+// hoursCount refuses a quota of GPU-hours if usage does not count. It skips a user's bound that
+// comes from the default, which was reported already.
 func hoursCount(k key) rule {
 	return rule{"scheduling.half_life", k.full(), func(c *Config) string {
 		bound, common := k.bind(c).spell(), ""

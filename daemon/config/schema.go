@@ -9,16 +9,16 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Key is one setting as the manual page reports it.
+// Key is one setting as the manual page lists it.
 type Key struct {
-	Section string // with a placeholder such as "quota.user.NAME" for named ones
+	Section string // for named sections with the placeholder, such as "quota.user.NAME"
 	Name    string
 	Doc     string
 	Form    string // such as "a duration from 1s to 1d"
 	Default string // as a file spells it, or "that of" another key
 }
 
-// Keys lists all settings in the order of the file.
+// Keys returns all settings in the order of the file.
 func Keys() []Key {
 	defaults := placeholders()
 	var list []Key
@@ -33,7 +33,7 @@ func Keys() []Key {
 	return list
 }
 
-// placeholders is the default with the tables of all placeholders.
+// placeholders returns the default with a table for each placeholder.
 func placeholders() Config {
 	c := Default()
 	for _, s := range sections() {
@@ -47,8 +47,7 @@ func placeholders() Config {
 // Section is a group of settings.
 type Section struct{ Name, Doc string }
 
-// Sections lists the sections in the order of the file, the named ones with
-// their placeholder.
+// Sections returns the sections in the order of the file, named ones with their placeholder.
 func Sections() []Section {
 	var list []Section
 	for _, s := range sections() {
@@ -57,8 +56,7 @@ func Sections() []Section {
 	return list
 }
 
-// Schema returns the JSON Schema of the file, for editors and for tools that
-// write settings.
+// Schema returns the JSON Schema of the file, for editors and for tools that write settings.
 func Schema() []byte {
 	defaults := placeholders()
 	schema := table()
@@ -75,20 +73,20 @@ func Schema() []byte {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(schema); err != nil {
-		panic("config: encoding maps of strings: " + err.Error()) // there is nothing in it that JSON cannot say
+		panic("config: encoding maps of strings: " + err.Error()) // JSON can hold everything in it
 	}
 	return b.Bytes()
 }
 
-// node is an object of the schema; JSON prints its members sorted.
+// node is an object of the schema. JSON sorts its members.
 type node map[string]any
 
 func table() node {
 	return node{"type": "object", "additionalProperties": false, "properties": node{}}
 }
 
-// place puts the section's node where the section is in the file, below nodes
-// that are made for the tables on the way.
+// place puts the section's node where the section is in the file, and makes nodes for the tables
+// above it.
 func (s section) place(at, n node) {
 	for i, part := range s.path {
 		members := at["properties"].(node)
@@ -104,7 +102,7 @@ func (s section) place(at, n node) {
 	at["patternProperties"] = node{s.namePattern(): n}
 }
 
-// namePattern matches the names of a section's tables.
+// namePattern returns the pattern of the names of a section's tables.
 func (s section) namePattern() string {
 	if s.allowed != nil {
 		return "^(" + strings.Join(s.allowed, "|") + ")$"
@@ -133,7 +131,7 @@ func (sh shape) node() node {
 	if sh.Pattern != "" {
 		n["pattern"] = sh.Pattern
 	}
-	if sh.Word != "" { // a bound is for numbers only, and a pattern for texts
+	if sh.Word != "" { // bounds apply to numbers only, patterns to texts
 		n["type"], n["pattern"] = []string{sh.Type, "string"}, sh.Word
 	}
 	if sh.Items != nil {
@@ -142,11 +140,11 @@ func (sh shape) node() node {
 	return n
 }
 
-// decoded turns a value's spelling into what JSON says for it.
+// decoded returns a value's spelling as JSON has it.
 func decoded(spelling string) any {
 	var doc map[string]any
 	if err := toml.Unmarshal([]byte("v = "+spelling), &doc); err != nil {
-		panic("config: a default is spelled wrong: " + err.Error()) // held by TestSampleIsDefault
+		panic("config: a default is spelled wrong: " + err.Error()) // TestSampleIsDefault checks this
 	}
 	return doc["v"]
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// section is a table of the file or, with a placeholder, any number of tables
-// that differ by their last name.
+// section is a table of the file or, with a placeholder, any number of tables that differ in their
+// last name.
 type section struct {
-	path        []string // of the table, or of the one above the named ones
-	placeholder string   // stands for the name in what people read; "" for a single table
+	path        []string // of the table, or of the table above the named ones
+	placeholder string   // shown in place of the name; "" for a single table
 	doc         string
-	wrongName   func(string) error     // what is wrong with a name; nil: they are those of accounts
-	allowed     []string               // the only names there are; nil: names of accounts
-	example     string                 // for the sample, of named tables
+	wrongName   func(string) error     // checks a name; nil: accountName
+	allowed     []string               // the only possible names; nil: names of accounts
+	example     string                 // a named table for the sample
 	used        func(*Config) []string // the names in use, in the order of Show
-	add         func(*Config, string)  // makes the table of a name, if there is none
+	add         func(*Config, string)  // makes the table of a name unless it exists
 	keys        func(title, name string) []key
 }
 
-// sections lists the sections in the order of the file.
+// sections returns the sections in the order of the file.
 func sections() []section {
 	return []section{
 		{path: []string{"jobs"}, keys: jobKeys,
@@ -96,7 +96,7 @@ func groupSection() section {
 	}
 }
 
-// classNames lists the classes, lowest first.
+// classNames returns the classes, lowest first.
 func classNames() []string {
 	var list []string
 	for c := job.Scavenger; c <= job.Interactive; c++ {
@@ -105,7 +105,7 @@ func classNames() []string {
 	return list
 }
 
-// classOf returns the class of a name out of classNames.
+// classOf returns the class of a name from classNames.
 func classOf(name string) job.Class {
 	return job.Scavenger + job.Class(slices.Index(classNames(), name))
 }
@@ -118,8 +118,7 @@ func (s section) name() string {
 	return title(append(slices.Clone(s.path), s.placeholder)...)
 }
 
-// keysOf returns the keys of the table of one name; the name of a single table
-// is empty.
+// keysOf returns the keys of the table with a name; "" for a single table.
 func (s section) keysOf(name string) []key {
 	if s.placeholder == "" {
 		return s.keys(title(s.path...), "")
@@ -127,8 +126,7 @@ func (s section) keysOf(name string) []key {
 	return s.keys(title(append(slices.Clone(s.path), name)...), name)
 }
 
-// inUse returns the names of the tables that a Config has, which for a single
-// table is the empty one.
+// inUse returns the names of the tables that a Config has; "" for a single table.
 func (s section) inUse(c *Config) []string {
 	if s.placeholder == "" {
 		return []string{""}
@@ -136,7 +134,7 @@ func (s section) inUse(c *Config) []string {
 	return s.used(c)
 }
 
-// checkName says what is wrong with the name of a table.
+// checkName checks the name of a table.
 func (s section) checkName(name string) error {
 	switch {
 	case s.placeholder == "" || s.allowed != nil:
@@ -147,7 +145,7 @@ func (s section) checkName(name string) error {
 	return accountName(name)
 }
 
-// title spells the path of a table as TOML does.
+// title returns the path of a table as TOML spells it.
 func title(path ...string) string {
 	parts := make([]string, len(path))
 	for i, part := range path {
@@ -159,10 +157,10 @@ func title(path ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// bare holds what a name without quotes may be made of.
+// bare has the characters of names that need no quotes.
 const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// find returns the section at a path, and the name for which it stands there.
+// find returns the section at a path, and the name that the path gives its table.
 func find(path []string) (s section, name string, ok bool) {
 	for _, s := range sections() {
 		switch {
@@ -186,7 +184,7 @@ func leadsToSection(path []string) bool {
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// below returns the names that may follow a path; free: any name may.
+// below returns the names that may follow a path; free means any name.
 func below(path []string) (known []string, free bool) {
 	for _, s := range sections() {
 		switch {
@@ -203,7 +201,7 @@ func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// corrected returns the path that was most likely meant, nil if none is near.
+// corrected returns the path that was most likely meant; nil if none is near.
 func corrected(path []string) []string {
 	var right []string
 	for _, part := range path {

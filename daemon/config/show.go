@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// width of the text in comments.
+// width is the number of columns of text in comments.
 const width = 76
 
-// Show prints the settings in force as TOML that reads the same again. With
-// origins (not nil, though it may be empty) each line says where its value
-// comes from.
+// Show returns the settings in force as TOML that reads the same again. If origins is not nil, each
+// line says where its value comes from.
 func Show(c Config, origins Origins) string {
 	var b strings.Builder
 	section := ""
@@ -43,9 +42,8 @@ func (o Origins) of(k key) string {
 
 func (o Origin) line() string { return fmt.Sprintf("%s:%d", printKey([]string{o.File}), o.Line) }
 
-// Sample returns the file that the package installs: every key with its
-// meaning and its default, commented out, and examples of the sections that
-// have names.
+// Sample returns the file that the package installs: every key with its meaning and its default,
+// commented out, and examples of the named sections.
 func Sample() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default; to change one,
@@ -81,8 +79,8 @@ func commented(text string) string {
 	return b.String()
 }
 
-// Wrap breaks a text into lines of so many letters, of which the first begins with
-// first and each other with rest.
+// Wrap breaks a text into lines of at most width characters. The first line begins with first, and
+// each other line with rest.
 func Wrap(text, first, rest string, width int) string {
 	var b strings.Builder
 	line, prefix := first, first

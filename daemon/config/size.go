@@ -12,7 +12,7 @@ func size(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "0", shape{Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeOrNone is one whose 0 is spelled none.
+// sizeOrNone is a number of bytes; 0 is spelled none.
 func sizeOrNone(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "none", shape{Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`})
 }
@@ -80,7 +80,7 @@ func share(to *Share) value {
 	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quoted(Share.String), form}
 }
 
-// spellSize prints bytes exactly, with the largest unit that keeps them whole.
+// spellSize prints bytes exactly, in the largest unit that keeps them whole.
 func spellSize(n int64) string {
 	for _, u := range []struct {
 		name string

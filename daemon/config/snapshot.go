@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Snapshot is which files of settings there were at a time, and when each was
-// written.
+// Snapshot lists the files of settings at some time, and when each was written.
 type Snapshot struct {
 	At      time.Time
-	Files   []string // in the order in which they count
+	Files   []string // in the order in which they apply
 	written map[string]time.Time
 }
 
-// TakeSnapshot reports which files there are now.
+// TakeSnapshot returns a Snapshot of the present files.
 func TakeSnapshot(main, dropIns string) (Snapshot, error) {
 	s := Snapshot{At: time.Now(), written: map[string]time.Time{}}
 	var err error
@@ -29,7 +28,7 @@ func TakeSnapshot(main, dropIns string) (Snapshot, error) {
 	return s, nil
 }
 
-// Changes names what differs in now, for people.
+// Changes returns what differs in now, for people.
 func (s Snapshot) Changes(now Snapshot) []string {
 	var changed []string
 	for _, f := range now.Files {

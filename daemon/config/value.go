@@ -7,13 +7,13 @@ import (
 
 // value reads and writes one setting of a Config.
 type value interface {
-	parse(raw any) error // from what TOML made of it; leaves the Config alone on error
-	check() error        // what is wrong with the value as it is
-	spell() string       // the way a file writes it
+	parse(raw any) error // takes a decoded TOML value; leaves the Config alone on error
+	check() error        // checks the present value
+	spell() string       // returns the present value as a file spells it
 	schema() shape
 }
 
-// shape is what the schema and the manual say of a value besides its meaning.
+// shape describes a value for the schema and the manual.
 type shape struct {
 	Type    string // of JSON Schema
 	Form    string // for people: "a duration"
@@ -21,15 +21,15 @@ type shape struct {
 	Min     *int // of numbers
 	Max     *int
 	Pattern string
-	Word    string // pattern of the texts that are allowed besides Type
+	Word    string // pattern of texts that are allowed in addition to Type
 	Items   *shape
 }
 
-// setting is a value of type T, by what one kind of value has of its own.
+// setting is a value of type T. Its functions are what one kind of setting differs in.
 type setting[T any] struct {
 	to    *T
 	read  func(raw any) (T, error)
-	wrong func(T) error // what is wrong with it
+	wrong func(T) error // checks a value
 	write func(T) string
 	form  shape
 }
@@ -49,10 +49,10 @@ func (s setting[T]) check() error  { return s.wrong(*s.to) }
 func (s setting[T]) spell() string { return s.write(*s.to) }
 func (s setting[T]) schema() shape { return s.form }
 
-// anything is the check of values of which each is right.
+// anything accepts every value.
 func anything[T any](T) error { return nil }
 
-// fromText reads text in quotes; example shows how it looks.
+// fromText returns a reader of text in quotes. Example shows such a text.
 func fromText[T any](example string, read func(string) (T, error)) func(any) (T, error) {
 	return func(raw any) (v T, err error) {
 		s, ok := raw.(string)
@@ -63,10 +63,10 @@ func fromText[T any](example string, read func(string) (T, error)) func(any) (T,
 	}
 }
 
-// asWritten is text that is the value itself.
+// asWritten returns the text itself.
 func asWritten[T ~string](s string) (T, error) { return T(s), nil }
 
-// quoted writes a value as text in quotes.
+// quoted returns a writer of text in quotes.
 func quoted[T any](write func(T) string) func(T) string {
 	return func(v T) string { return strconv.Quote(write(v)) }
 }

@@ -2,35 +2,33 @@ package config
 
 import "time"
 
-// GPUMemory is what is done about jobs that use more memory of a shared GPU than
-// they were promised.
+// GPUMemory says what to do with jobs that use more memory of a shared GPU than their budget.
 type GPUMemory struct {
 	Policy    MemoryPolicy
-	Tolerance int64         // bytes above the promise that are not held against a job
-	Grace     time.Duration // from the warning until the job may be stopped
+	Tolerance int64         // bytes above the budget that are tolerated
+	Grace     time.Duration // time from the warning until the job may be stopped
 }
 
-// MemoryPolicy says how seriously promises of GPU memory are taken.
+// MemoryPolicy says how budgets of GPU memory are enforced.
 type MemoryPolicy string
 
 // The memory policies.
 const (
-	MemoryOff     MemoryPolicy = "off"     // use is written down, and that is all
-	MemoryWarn    MemoryPolicy = "warn"    // the job is told
-	MemoryEnforce MemoryPolicy = "enforce" // and stopped where another job is short of its own
+	MemoryOff     MemoryPolicy = "off"     // usage is recorded only
+	MemoryWarn    MemoryPolicy = "warn"    // the job is warned
+	MemoryEnforce MemoryPolicy = "enforce" // and stopped if another job lacks its own memory
 )
 
-// Idle is what is done about jobs that do not use their GPUs.
+// Idle says what to do with jobs that do not use their GPUs.
 type Idle struct {
 	Action IdleAction
-	After  time.Duration // from the last use to the warning
-	Grace  time.Duration // from the warning until the job is stopped
+	After  time.Duration // time from the last use to the warning
+	Grace  time.Duration // time from the warning until the job is stopped
 }
 
-// IdleAction is what happens to a job that does not use its GPUs.
+// IdleAction says what to do with a job that does not use its GPUs.
 type IdleAction string
 
-// The actions.
 const (
 	IdleOff  IdleAction = "off"
 	IdleWarn IdleAction = "warn"

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf is one of a few words; noun is such as "a mode".
+// oneOf is one of a few words; noun names them, such as "a mode".
 func oneOf[T ~string](to *T, noun string, words ...T) value {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -30,7 +30,7 @@ func oneOf[T ~string](to *T, noun string, words ...T) value {
 	return setting[T]{to, read, wrong, quoted(plain[T]), shape{Type: "string", Form: form, Enum: list}}
 }
 
-// logLevel is a level of slog's, in small letters.
+// logLevel is a level of slog in lower case.
 func logLevel(to *slog.Level) value {
 	levels := []string{"debug", "info", "warn", "error"}
 	read := func(s string) (level slog.Level, err error) {
@@ -76,12 +76,10 @@ func pathOrNone(to *string) value {
 	}, "an absolute path, or empty", "^(/.*)?$")
 }
 
-// shortPath reports whether the kernel would take the path and a terminal show
-// it.
+// shortPath reports whether the kernel would accept the path and a terminal can show it.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }
 
-// templateUnit is costly to compile, and every run of every program would do so for
-// a key that few set.
+// templateUnit is compiled only when needed: that is costly, and few sites set the key.
 const templateUnit = `^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`
 
 // templateOrNone is a systemd template unit, or empty.
@@ -94,7 +92,7 @@ func templateOrNone(to *string) value {
 	}, "a template unit, or empty", templateUnit)
 }
 
-// logPath is where each job has a file of its own, or empty.
+// logPath is the path of a file for each job, or empty.
 func logPath(to *string) value {
 	return word(to, `"%h/gpusched-logs/%j.log"`, func(s string) error {
 		switch {

@@ -23,7 +23,7 @@ func xidKeys(in, _ string) []key {
 	}
 }
 
-// xids is a set of Xids, kept ascending; none is nil.
+// xids is a set of Xids, kept ascending; an empty one is nil.
 func xids(to *[]int) value {
 	form := shape{
 		Type: "string", Form: "numbers of Xids and ranges of them, or empty",
@@ -95,7 +95,7 @@ func spellXids(codes []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// xidRules hold that no Xid is in two lists.
+// xidRules returns the rules that no Xid is in two lists.
 func xidRules() []rule {
 	var list []rule
 	kinds := xidKeys("xid", "")
