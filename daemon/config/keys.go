@@ -46,11 +46,11 @@ func daemonKeys(in, _ string) []key {
 	return []key{
 		{section: in, name: "log_level", doc: "The least urgent messages that reach the journal: debug, info, warn or error.",
 			bind: func(c *Config) value { return logLevel(&c.Daemon.LogLevel) }},
-		{section: in, name: "starts_in_flight", doc: "Jobs being started by systemd at once. Higher values only lengthen systemd's queue: it starts units one by one.",
+		{section: in, name: "starts_in_flight", doc: "The most jobs that systemd starts at once. Higher values only lengthen systemd's queue, since it starts units one by one.",
 			bind: func(c *Config) value { return numberBetween(&c.Daemon.StartsInFlight, 1, 128) }},
 		{section: in, name: "admin_group", doc: "Members of this group may act on everybody's jobs and on GPUs, as root may. Empty: root alone.",
 			bind: func(c *Config) value { return groupOrNone(&c.Daemon.AdminGroup) }},
-		{section: in, name: "host_mem_reserve", doc: "Host memory that is never promised to jobs: a percentage of the machine's, or a size.",
+		{section: in, name: "host_mem_reserve", doc: "Host memory that jobs never get: a percentage of the machine's, or a size.",
 			bind: func(c *Config) value { return share(&c.Daemon.HostMemReserve) }},
 	}
 }

@@ -40,13 +40,13 @@ func (n *Notify) Bars(m *job.Notify) job.Message {
 
 func notifyKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "ways", doc: "How messages about the start and end of jobs may be sent (--notify): by mail (by /usr/sbin/sendmail), webhook (an HTTP POST) and terminal (on the terminals where the user is logged in). A job that names none uses mail where sendmail is installed, else the terminal. Empty: none are sent.",
+		{section: in, name: "ways", doc: "The ways in which messages about the start and end of jobs may be sent (--notify): mail (through /usr/sbin/sendmail), webhook (an HTTP POST) and terminal (to the terminals where the user is logged in). A job that names no way uses mail if sendmail is installed, and the terminal otherwise. Empty: no messages are sent.",
 			bind: func(c *Config) value { return notifyWays(&c.Notify.Ways) }},
-		{section: in, name: "other_addresses", doc: "Whether mail may go to an address that the user names (--notify-to), or to the user's account on this machine alone.",
+		{section: in, name: "other_addresses", doc: "Whether mail may go to an address that the user names (--notify-to). Otherwise it goes only to the user's account on this machine.",
 			bind: func(c *Config) value { return onOff(&c.Notify.OtherAddresses) }},
-		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to), or one of the site's alone. The user's own is posted to by a process of the user's, which may do no more than the user's jobs.",
+		{section: in, name: "own_urls", doc: "Whether a webhook may be a URL that the user names (--notify-to). Otherwise only the site's webhooks may be used. A process of the user's posts to the user's URL, and may do no more than the user's jobs.",
 			bind: func(c *Config) value { return onOff(&c.Notify.OwnURLs) }},
-		{section: in, name: "webhook_pace", doc: "The time between two messages of one user to the site's webhooks, which others read: 20 may come at once, then one in this time. What is more is given up, and the next message says how many were. Empty: no bound.",
+		{section: in, name: "webhook_pace", doc: "The time between two messages of one user to the site's webhooks, which others read: 20 may come at once, then one in this time. Messages beyond that are dropped, and the next one says how many were. Empty: no bound.",
 			bind: func(c *Config) value { return timeOrNone(&c.Notify.WebhookPace, second, longest) }},
 	}
 }
@@ -54,7 +54,7 @@ func notifyKeys(in, _ string) []key {
 // webhookSection is the section of the site's webhooks, which users know by name.
 func webhookSection() section {
 	return section{path: []string{"notify", "webhook"}, placeholder: "HOOK", wrongName: webhookName,
-		doc:     "A webhook of the site's, which users name and do not see (--notify-to HOOK). A process posts to it that is nobody's: neither root's nor the user's.",
+		doc:     "A webhook of the site, which users name and whose URL they do not see (--notify-to HOOK). The process that posts to it runs as neither root nor the user.",
 		example: "[notify.webhook.lab-chat]\n  url = \"https://chat.example.org/hooks/0123\"\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Notify.Webhooks)) },
 		add: func(c *Config, name string) {
@@ -71,7 +71,7 @@ func webhookSection() section {
 
 func webhookKeys(in, name string) []key {
 	return []key{
-		{section: in, name: "url", secret: true, doc: "Where the message is posted to, as JSON: MESSAGES in gpusched-admin(7) says what is in it. Whoever reads this file can post there, too.",
+		{section: in, name: "url", secret: true, doc: "The URL to which messages are posted as JSON; MESSAGES in gpusched-admin(7) describes it. Whoever can read this file can post there, too.",
 			bind: func(c *Config) value {
 				url := c.Notify.Webhooks[name]
 				return written{webURL(&url), func() { c.Notify.Webhooks[name] = url }}

@@ -23,19 +23,19 @@ type quotaField struct {
 
 func quotaFields() []quotaField {
 	return []quotaField{
-		{"gpus", "GPUs of running jobs together, such as 4 or 1.5. A part that chooses its GPU (--gpu-ids, --gpus-from, --exclude-gpus, --spread, --max-load, --max-used) counts as a whole one, any other for as much as its --gpu-mem is of the memory of a GPU where that is more, and while it is over its budget of that memory, for what it uses. None: no bound.",
+		{"gpus", "GPUs of all running jobs together, such as 4 or 1.5. A part of a GPU counts as a whole GPU if the job chooses which one (--gpu-ids, --gpus-from, --exclude-gpus, --spread, --max-load, --max-used). Otherwise it counts as the larger of the part and of --gpu-mem as a part of the GPU's memory, and while the job is over its memory budget, by the memory that it uses. None: no bound.",
 			func(q *job.Quota) value { return gpusOrNone(&q.GPUMilli) }, func(to, from *job.Quota) { to.GPUMilli = from.GPUMilli }},
-		{"jobs", "Jobs running at once, those without a GPU included. None: no bound.",
+		{"jobs", "Jobs running at once, including those without a GPU. None: no bound.",
 			func(q *job.Quota) value { return numberOrNone(&q.Running, 1, 100_000) }, func(to, from *job.Quota) { to.Running = from.Running }},
-		{"mem", "Host memory of running jobs together (--mem): a size, or a percentage of what all jobs may have. A job that names no memory never gets more by default. None: no bound.",
+		{"mem", "Host memory of all running jobs together (--mem): a size, or a percentage of what all jobs may have. A job that requests no memory never gets more by default. None: no bound.",
 			func(q *job.Quota) value { return memOrNone(&q.Mem) }, func(to, from *job.Quota) { to.Mem = from.Mem }},
-		{"cpus", "CPUs of running jobs together (--cpus): a number, or a percentage of those that all jobs may have (jobs.cpus). A job that names none does not wait for them. None: no bound.",
+		{"cpus", "CPUs of all running jobs together (--cpus): a number, or a percentage of those that all jobs may have (jobs.cpus). A job that requests none does not wait for them. None: no bound.",
 			func(q *job.Quota) value { return cpusOrNone(&q.CPUs) }, func(to, from *job.Quota) { to.CPUs = from.CPUs }},
-		{"queued", "Jobs waiting at once; a submission above that is refused. None: no bound.",
+		{"queued", "Jobs waiting at once. Further submissions are refused. None: no bound.",
 			func(q *job.Quota) value { return numberOrNone(&q.Queued, 1, 1_000_000) }, func(to, from *job.Quota) { to.Queued = from.Queued }},
-		{"gpu_hours", "GPU-hours used of late: what was used counts half after scheduling.half_life, a quarter after twice that, and so on. Above it no further job with a GPU starts until enough is forgotten. None: no bound.",
+		{"gpu_hours", "Recent GPU-hours: usage counts half after scheduling.half_life, a quarter after twice that, and so on. Above the quota no further job with a GPU starts until usage has decayed enough. None: no bound.",
 			func(q *job.Quota) value { return numberOrNone(&q.GPUHours, 1, 10_000_000) }, func(to, from *job.Quota) { to.GPUHours = from.GPUHours }},
-		{"share", "Weight in fair share: a user with share 2 may use twice as much as one with share 1 before its jobs go behind the other's.",
+		{"share", "Weight in fair share: a user with share 2 may use twice as much as a user with share 1 before their jobs go behind the other's.",
 			func(q *job.Quota) value { return numberBetween(&q.Share, 1, 1000) }, func(to, from *job.Quota) { to.Share = from.Share }},
 	}
 }
@@ -76,8 +76,8 @@ func groupQuotaKeys(section, name string) []key {
 	fields := quotaFields()
 	for i := range fields {
 		if f := &fields[i]; f.name == "share" {
-			f.doc = "Weight of the members together in fair share: groups with a share divide with each other and with the users " +
-				"in no such group, and then their members with each other. None: its members count by themselves alone."
+			f.doc = "Weight of all members together in fair share: groups with a share and users in no such group divide the GPUs " +
+				"first, then the members of a group among each other. None: members count as users in no group."
 			f.value = func(q *job.Quota) value { return numberOrNone(&q.Share, 1, 1000) }
 		}
 	}

@@ -2,17 +2,17 @@ package config
 
 func schedulingKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "policy", doc: "Who goes first among jobs of the same class and number: fair (who used little of late and who waited long for the length of the job) or fifo (who came first).",
+		{section: in, name: "policy", doc: "Which job goes first among those of the same class and number: fair (that of a user with little recent usage, and one that has waited long for its length) or fifo (the one that was submitted first).",
 			bind: func(c *Config) value { return oneOf(&c.Scheduling.Policy, "a policy", OrderFair, OrderFIFO) }},
-		{section: in, name: "half_life", doc: "Time after which what a user has used counts half, in fair share and in quotas of GPU-hours. Empty: use does not count.",
+		{section: in, name: "half_life", doc: "Time after which a user's usage counts half, in fair share and in quotas of GPU-hours. Empty: usage does not count.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.HalfLife, minute, longest) }},
-		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first among those of its class and number, so that nobody waits for ever. Empty: never.",
+		{section: in, name: "guard_after", doc: "A job that has waited longer than this goes first among those of its class and number, so that no job waits for ever. Empty: never.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.GuardAfter, minute, longest) }},
-		{section: in, name: "guard_percent", doc: "How much of the machine, in percent, such jobs may take before it is the others' turn again.",
+		{section: in, name: "guard_percent", doc: "The part of the machine, in percent, that such jobs may take before other jobs go first again.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.GuardPercent, 1, 100) }},
-		{section: in, name: "reservation_depth", doc: "For how many of the first jobs that do not fit GPUs are kept free. With 0 small jobs always pass, and a large one may wait until the guard lets it go first.",
+		{section: in, name: "reservation_depth", doc: "The number of jobs at the head of the queue that GPUs are kept free for if they do not fit. With 0 small jobs always pass, and a large job may have to wait for guard_after.",
 			bind: func(c *Config) value { return numberBetween(&c.Scheduling.ReservationDepth, 0, 16) }},
-		{section: in, name: "slice", doc: "A preemptible job runs at least so long before it may be stopped for another.",
+		{section: in, name: "slice", doc: "The least time that a preemptible job runs before it may be stopped for another.",
 			bind: func(c *Config) value { return timeBetween(&c.Scheduling.Slice, second, longest) }},
 	}
 }

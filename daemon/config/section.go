@@ -28,29 +28,29 @@ type section struct {
 func sections() []section {
 	return []section{
 		{path: []string{"jobs"}, keys: jobKeys,
-			doc: "What jobs get without asking, and the most they may ask."},
+			doc: "Defaults and bounds of what jobs request."},
 		classSection(),
 		{path: []string{"scheduling"}, keys: schedulingKeys,
-			doc: "In which order jobs start. A higher class always goes before a lower one, and within a class a higher number."},
+			doc: "The order in which jobs start. A higher class always goes before a lower one, and within a class a higher number."},
 		{path: []string{"quota", "default"}, keys: func(title, _ string) []key { return defaultQuotaKeys(title) },
-			doc: "What every user may have at one time who has no section of their own. Jobs above it wait, and do not hold up those of others."},
+			doc: "What each user without an own section may have at one time. Jobs above the quota wait, and do not hold up those of others."},
 		userSection(),
 		groupSection(),
 		{path: []string{"gpus"}, keys: gpuKeys,
-			doc: "How GPUs are watched, shared out and checked."},
+			doc: "How GPUs are sampled, shared and checked."},
 		{path: []string{"gpu_memory"}, keys: gpuMemoryKeys,
-			doc: "What is done about a job that uses more memory of a shared GPU than its budget: what it asked with --gpu-mem, else the part of the memory that goes with its share. A whole GPU comes with all of its memory."},
+			doc: "What to do with a job that uses more memory of a shared GPU than its budget. The budget is what it requested with --gpu-mem, or else the part of the memory that belongs to its part of the GPU. A whole GPU comes with all of its memory."},
 		{path: []string{"idle"}, keys: idleKeys,
-			doc: "What is done about a job that holds a GPU and does not use it."},
+			doc: "What to do with a job that has a GPU and does not use it."},
 		{path: []string{"notify"}, keys: notifyKeys,
 			doc: "How messages about the start and end of jobs may be sent (--notify)."},
 		webhookSection(),
 		{path: []string{"xid"}, keys: xidKeys,
-			doc: "What a GPU needs after which of the driver's error reports (Xids). One that is in no list is written down with the job that it hit and changes nothing."},
+			doc: "What a GPU needs after each of the driver's error reports (Xids). An Xid that is in no list is recorded with the job that it hit, and changes nothing."},
 		{path: []string{"limits"}, keys: limitKeys,
-			doc: "What one user's clients may cost the daemon, so that nobody's flood is felt by others."},
+			doc: "What one user's clients may cost the daemon, so that a flood of requests does not affect other users."},
 		{path: []string{"metrics"}, keys: metricsKeys,
-			doc: "What a monitoring system is told, see gpusched-metrics(1)."},
+			doc: "What monitoring systems see, see gpusched-metrics(1)."},
 		{path: []string{"daemon"}, keys: daemonKeys,
 			doc: "The daemon itself."},
 	}
@@ -58,7 +58,7 @@ func sections() []section {
 
 func classSection() section {
 	return section{path: []string{"class"}, placeholder: "CLASS", allowed: classNames(),
-		doc:     "What holds for jobs of one class besides [jobs]: scavenger, low, normal, high or interactive.",
+		doc:     "Bounds for the jobs of one class, in addition to [jobs]: scavenger, low, normal, high or interactive.",
 		example: "[class.interactive]\n  max_time = \"8h\"\n",
 		used: func(c *Config) []string {
 			return slices.DeleteFunc(classNames(), func(name string) bool {
@@ -78,7 +78,7 @@ func classSection() section {
 
 func userSection() section {
 	return section{path: []string{"quota", "user"}, placeholder: "NAME",
-		doc:     "What one user may have, with the keys of [quota.default]; for what is left out the value there holds.",
+		doc:     "What one user may have, with the keys of [quota.default]. Keys that are left out have the value there.",
 		example: "[quota.user.alice]\n  gpus = 4\n  jobs = \"none\"\n  mem = \"64G\"\n  cpus = \"none\"\n  queued = 1000\n  gpu_hours = 500\n  share = 2\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Users)) },
 		add:     func(c *Config, name string) { addQuota(&c.Quotas.Users, name) },
@@ -88,7 +88,7 @@ func userSection() section {
 
 func groupSection() section {
 	return section{path: []string{"quota", "group"}, placeholder: "NAME",
-		doc:     "What all members of a group may have together, besides each one's own quota, with the keys of [quota.default]; what is left out is not bounded, and without a share the group does not count in fair share. Members are looked up at a submission, at a reload and before a job starts.",
+		doc:     "What all members of a group may have together, in addition to each one's own quota, with the keys of [quota.default]. Keys that are left out set no bound, and without a share the group does not count in fair share. Members are looked up at each submission, at a reload and before a job starts.",
 		example: "[quota.group.students]\n  gpus = 1.5\n  jobs = 20\n  mem = \"50%\"\n  cpus = 24\n  queued = 5000\n  gpu_hours = 300\n  share = 3\n",
 		used:    func(c *Config) []string { return slices.Sorted(maps.Keys(c.Quotas.Groups)) },
 		add:     func(c *Config, name string) { addQuota(&c.Quotas.Groups, name) },

@@ -37,24 +37,24 @@ const (
 
 func gpuMemoryKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "policy", doc: "off (use is written down only), warn (a job over its budget is told so in its journal) or enforce (after the warning and the grace it is stopped, but only while another job on the GPU is short of what it was promised).",
+		{section: in, name: "policy", doc: "off (usage is only recorded), warn (a job over its budget gets a warning in its journal) or enforce (after the warning and the grace it is stopped, but only while another job on the GPU lacks memory of its own budget).",
 			bind: func(c *Config) value {
 				return oneOf(&c.GPUMemory.Policy, "a policy", MemoryOff, MemoryWarn, MemoryEnforce)
 			}},
-		{section: in, name: "tolerance", doc: "Memory above its budget that is not held against a job.",
+		{section: in, name: "tolerance", doc: "Memory above its budget that a job may use without consequence.",
 			bind: func(c *Config) value { return size(&c.GPUMemory.Tolerance) }},
-		{section: in, name: "grace", doc: "With enforce, for how long after its warning a job that stays over its budget is not stopped yet.",
+		{section: in, name: "grace", doc: "With enforce, the time from the warning until a job that stays over its budget may be stopped.",
 			bind: func(c *Config) value { return timeBetween(&c.GPUMemory.Grace, second, day) }},
 	}
 }
 
 func idleKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "action", doc: "off, warn (the job is told so in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
+		{section: in, name: "action", doc: "off, warn (the job gets a warning in its journal) or stop (after the warning and the grace it is ended, if it uses none of its GPUs).",
 			bind: func(c *Config) value { return oneOf(&c.Idle.Action, "an action", IdleOff, IdleWarn, IdleStop) }},
-		{section: in, name: "after", doc: "How long a job may leave a GPU unused before it is told: no process of it is there, or none that computes or takes memory. A notebook that waits for its user holds its memory and is idle all the same.",
+		{section: in, name: "after", doc: "The time that a job may leave a GPU unused before it is warned: no process of it is there, or none that computes or takes more memory. A notebook that waits for its user keeps its memory and still counts as idle.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.After, second, longest) }},
-		{section: in, name: "grace", doc: "With stop, for how long after the warning the job is not ended yet.",
+		{section: in, name: "grace", doc: "With stop, the time from the warning until the job is ended.",
 			bind: func(c *Config) value { return timeBetween(&c.Idle.Grace, second, longest) }},
 	}
 }

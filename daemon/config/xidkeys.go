@@ -12,13 +12,13 @@ import (
 
 func xidKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "job", doc: "After these it was the job's own fault, and the GPU is well.",
+		{section: in, name: "job", doc: "Xids that are the job's own fault: the GPU is well.",
 			bind: func(c *Config) value { return xids(&c.Xids.Job) }},
-		{section: in, name: "drain", doc: "After these nothing new is placed on the GPU, before an administrator has looked and put it back with 'gpusched gpu undrain'.",
+		{section: in, name: "drain", doc: "Xids after which the GPU gets no job until an administrator has checked it and put it back with 'gpusched gpu undrain'.",
 			bind: func(c *Config) value { return xids(&c.Xids.Drain) }},
-		{section: in, name: "reset", doc: "After these nothing new is placed on the GPU before it was reset and put back with 'gpusched gpu undrain', or the machine was rebooted.",
+		{section: in, name: "reset", doc: "Xids after which the GPU gets no job until it has been reset and put back with 'gpusched gpu undrain', or the machine has been rebooted.",
 			bind: func(c *Config) value { return xids(&c.Xids.Reset) }},
-		{section: in, name: "reboot", doc: "After these nothing new is placed on the GPU before the machine was rebooted.",
+		{section: in, name: "reboot", doc: "Xids after which the GPU gets no job until the machine has been rebooted.",
 			bind: func(c *Config) value { return xids(&c.Xids.Reboot) }},
 	}
 }
