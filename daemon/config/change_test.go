@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Changes names what differs as the file spells it, sections that come and go included,
-// and shows no secret.
+// Changes returns the keys that differ, as a file spells them, including sections that come and go.
+// It shows no secret.
 func TestChanges(t *testing.T) {
 	before, now := Default(), Default()
 	if list := Changes(before, now); list != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzParse holds invariants 1 to 3 and 5 for any file at all.
+// FuzzParse checks invariants 1 to 3 and 5 for any file.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", Sample(), Show(Default(), Origins{}), "[jobs]\nmax_time = \"1-12\"\n[gpus]\nonly = [2,0]\n", "jobs = { requeue = false }\n",
@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkUnset holds that what no file sets has its default.
+// checkUnset checks that keys that no file sets have their defaults.
 func checkUnset(t *testing.T, cfg Config, origins Origins) {
 	defaults := Default()
 	for _, s := range sections() {
@@ -48,7 +48,7 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 			}
 		}
 	}
-	defaults.Quotas.Default = cfg.Quotas.Default // held on its own below, as the fallback of users
+	defaults.Quotas.Default = cfg.Quotas.Default // checked below, as the fallback of users
 	inherit(&defaults.Quotas, origins, cfg.Jobs.MaxRunning)
 	defaults.Quotas.Default = Default().Quotas.Default
 	defaults.Quotas.Default.Running = jobsOf(cfg.Jobs.MaxRunning)
@@ -59,7 +59,7 @@ func checkUnset(t *testing.T, cfg Config, origins Origins) {
 	}
 }
 
-// same compares two configs; an empty list is the same as none.
+// same compares two Configs; an empty list equals none.
 func same(a, b Config) bool {
 	for _, c := range []*Config{&a, &b} {
 		if len(c.GPUs.Only) == 0 {

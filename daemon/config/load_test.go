@@ -17,8 +17,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// write makes files in a fresh directory, in the order given, and returns
-// their paths.
+// write makes files with these contents in a new directory, and returns their paths in order.
 func write(t *testing.T, contents ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,8 +100,8 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
-// No one user takes all running places, whatever the site has of them, unless it says
-// so, and what users may is shown as the number that it is.
+// No user takes all running places, however many the site has, unless the site says so. The quota
+// is shown as its number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
 		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))
@@ -120,8 +119,8 @@ func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	}
 }
 
-// Invariant 5, for the sections that have names; what a user's section leaves
-// out is the default of the last file.
+// Invariant 5 for named sections: what a user's section leaves out has the default of the last
+// file.
 func TestLaterFilesWinInNamedSections(t *testing.T) {
 	paths := write(t,
 		"[quota.user.alice]\ngpus = 2\njobs = 3\n[quota.group.lab]\ngpus = 8\n[class.low]\nmax_time = \"1h\"\n",
@@ -162,7 +161,7 @@ func TestLaterFilesWinInNamedSections(t *testing.T) {
 	}
 }
 
-// A file of nothing but sections costs no more than a moment.
+// A file that consists of sections costs no more than a moment.
 func TestManyNamedSections(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < MaxFileBytes-40; i++ {
@@ -295,7 +294,7 @@ func TestFilesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// A user's own scheduler reads that user's files, and those of root.
+// A user's own scheduler reads files of that user and of root.
 func TestFilesOfOneUser(t *testing.T) {
 	for name, tt := range map[string]struct {
 		uid  uint32

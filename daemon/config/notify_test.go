@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What a site bars is barred whenever it is asked, for each of its settings by itself.
+// Each setting bars what it should, by itself.
 func TestNotifyBars(t *testing.T) {
 	all := Notify{Ways: job.NotifyWays(), OtherAddresses: true, OwnURLs: true, Webhooks: map[string]string{"chat": "https://x.example"}}
 	mail, address := job.Notify{Way: job.NotifyMail}, job.Notify{Way: job.NotifyMail, To: "a@b"}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// gpusched-policy(7) is about the defaults, and lists them.
+// gpusched-policy(7) lists the defaults.
 func TestThePolicyPageHasTheDefaults(t *testing.T) {
 	page, err := os.ReadFile("../../cmd/gpusched/manual/text/policy.txt")
 	if err != nil {

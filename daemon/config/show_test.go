@@ -33,7 +33,7 @@ func TestSampleIsDefault(t *testing.T) {
 	}
 }
 
-// The examples of the sample are right, and show every key.
+// The examples of the sample are valid and show every key.
 func TestSampleExamples(t *testing.T) {
 	live := regexp.MustCompile(`(?m)^#(\[|  [a-z])`).ReplaceAllString(Sample(), "$1")
 	cfg, origins, err := Parse("sample", []byte(live))
@@ -54,7 +54,7 @@ func TestSampleExamples(t *testing.T) {
 	}
 }
 
-// Invariant 3; the fuzz test does the same for other values.
+// Invariant 3; the fuzz test checks it for other values.
 func TestShowReadsTheSame(t *testing.T) {
 	cfg, _, err := Parse("show", []byte(Show(Default(), nil)))
 	if err != nil || !reflect.DeepEqual(cfg, Default()) {
@@ -91,7 +91,7 @@ type schemaNode struct {
 	Description, Pattern string
 }
 
-// count checks that a table lets nothing else in, and counts the keys below it.
+// count checks that a table allows no other keys, and counts the keys below it.
 func (n schemaNode) count(t *testing.T) int {
 	if n.Type != "object" {
 		return 1

@@ -9,14 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxFaults bounds how many faults a check reports.
+// maxFaults is the number of faults that a check reports at most.
 const maxFaults = 20
 
-// quickCheck looks at the structure of the tables that the scheduler lives on.
-// Payloads are by far the largest table and are left out: a damaged one is
-// found when its job is started, and by Check. What could not be read is no
-// damage, though SQLite's check reports it as such: the file is damaged if every
-// page can be read and the check still finds something.
+// quickCheck checks the structure of the tables that the scheduler needs. It leaves out payloads,
+// by far the largest table: a damaged payload is found when its job starts, and by Check. SQLite's
+// check also reports pages that it could not read, which is no damage. So the file counts as
+// damaged if every page can be read and the check still finds a fault.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	err := checkTables(ctx, db, path)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -50,7 +49,7 @@ func readAll(ctx context.Context, db *sql.DB) error {
 	return db.QueryRowContext(ctx, "SELECT sum(length(data)) FROM sqlite_dbpage").Scan(&bytes)
 }
 
-// fault is one thing that is not as it must be.
+// fault is something that breaks a rule.
 type fault string
 
 func (f fault) Error() string { return string(f) }
@@ -67,9 +66,8 @@ func verdict(rows *sql.Rows) error {
 	return nil
 }
 
-// Check verifies the whole file: SQLite's structure, every row's form, and the
-// invariants between rows. It reads everything, payloads too. The error lists
-// up to 20 faults.
+// Check verifies the whole file: SQLite's structure, the form of every row, and the invariants
+// between rows. It reads everything, including payloads. The error lists up to 20 faults.
 func (s *Store) Check(ctx context.Context) error {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -87,7 +85,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return nil
 }
 
-// checker gathers faults in one snapshot.
+// checker collects faults in one snapshot.
 type checker struct {
 	each   func(query string, f func(*sql.Rows) error) error
 	faults []error
@@ -101,7 +99,7 @@ func (c *checker) fault(err error) {
 
 func (c *checker) faultf(format string, args ...any) { c.fault(fmt.Errorf(format, args...)) }
 
-// rows gathers what f finds wrong with each row.
+// rows collects the errors that f returns for the rows of a query.
 func (c *checker) rows(query string, f func(*sql.Rows) error) {
 	c.fault(c.each(query, func(rows *sql.Rows) error {
 		c.fault(f(rows))

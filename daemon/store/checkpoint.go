@@ -6,13 +6,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkpointPages is how much may gather in the log before it is folded into
-// the file: 16 MiB at the most, mostly a quarter of that. What many commits write again and again goes
-// into the file once, and of each checkpoint the disk is asked twice to sync.
+// checkpointPages is the number of pages that the log may hold before a checkpoint moves them into
+// the file: at most 16 MiB, mostly a quarter of that. A page that many commits write again goes
+// into the file only once, and each checkpoint costs two syncs.
 const checkpointPages = 4000
 
-// pagesOf estimates how many pages the records put into the log: a job touches
-// its row, its attempt and their indexes.
+// pagesOf estimates the number of pages that the records add to the log: a job touches its row, its
+// attempt and their indexes.
 func pagesOf(records []job.Record) int {
 	pages := 2 + 4*len(records)
 	for _, r := range records {
@@ -23,13 +23,13 @@ func pagesOf(records []job.Record) int {
 	return pages
 }
 
-// checkpoint writes the log's pages into the file, so that the log begins anew. It
-// is an optimisation: what is in the log is durable there.
+// checkpoint writes the log's pages into the file, so that the log starts anew. It is an
+// optimisation: what is in the log is durable there.
 func (s *Store) checkpoint(ctx context.Context) error {
 	var busy, pages, done int
 	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)
 	if err == nil && pages == done {
-		s.dirty = 0 // else somebody reads an older state: the next commit tries again
+		s.dirty = 0 // otherwise a reader has an older state: the next commit tries again
 	}
 	return err
 }

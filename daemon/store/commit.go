@@ -7,15 +7,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Commit makes all records durable in one transaction, in the order given. It
-// returns nil once they are on disk. After an error of the disk (Retryable)
-// the same records may be committed again; whether the first try had reached
-// the disk makes no difference. Cancelling ctx stops a Commit only before it
-// has begun.
+// Commit makes all records durable in one transaction, in the given order. It returns nil once they
+// are on disk. After an error of the disk (Retryable) the same records may be committed again,
+// whether the first try reached the disk or not. Cancelling ctx stops a Commit only before it has
+// begun.
 //
-// The first record of a job fixes its key, owner, task and submission time;
-// later ones change everything else. An array's first record comes before those
-// of its tasks.
+// The first record of a job fixes its key, owner, task and submission time. Later records change
+// everything else. An array's first record comes before those of its tasks.
 func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -29,9 +27,9 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 		return fmt.Errorf("commit %d records: the store is open for reading only", len(records))
 	}
 	ctx = context.WithoutCancel(ctx)
-	// A disk that is read-only gets nothing: what it takes all the same may reach
-	// it or not, and a log that began anew over pages that were never synced would
-	// cost, at a power cut, what was acknowledged before.
+	// Nothing is written to a disk that has become read-only. It may accept a write without storing
+	// it, and a log that started anew over pages that were never synced would lose acknowledged
+	// records at a power cut.
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
@@ -40,8 +38,8 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
-		// The log now begins anew in the space that it has: on a full disk
-		// changes go on, only growth does not.
+		// The log now starts anew in the space that it has: on a full disk changes continue, and
+		// only growth fails.
 		next, err = s.transact(ctx, records)
 	}
 	if err != nil {
@@ -63,8 +61,8 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	return nil
 }
 
-// checkpointIfWritable is checkpoint where the disk is not read-only before it, nor after: a kernel
-// that has just made it so says that all is synced, and nothing is.
+// checkpointIfWritable makes a checkpoint if the disk is not read-only, neither before nor after: a
+// kernel that has just made it so reports a sync as done that was not.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -75,7 +73,7 @@ func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	return s.writable()
 }
 
-// transact writes the records and returns the next ids as they are then stored.
+// transact writes the records and returns the counters as they are then stored.
 func (s *Store) transact(ctx context.Context, records []job.Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"runtime"
 )
 
-// access is what a pool of connections is for.
+// access is the purpose of a pool of connections.
 type access int
 
 const (
 	writing   access = iota
 	reading          // a few rows, for people
-	asking           // a few rows, for a submission or a start: nobody waits for people there
-	reporting        // long ones
+	asking           // a few rows, for a submission or a start, which do not wait for people
+	reporting        // long reads
 )
 
-// connections is how many reads of a kind can be under way at once. Long ones leave a processor to others where
-// there are several.
+// connections returns the number of reads of a kind that can run at once. On a machine with several
+// processors long reads leave one to others.
 func connections(a access) int {
 	switch a {
 	case reading:
@@ -32,14 +32,15 @@ func connections(a access) int {
 	return 1
 }
 
-// readCache is how much of the file each connection that reads keeps, in KiB: they look up single rows, or read
-// all once, and what the system keeps of the file serves all of them. SQLite's own would be 2 MiB.
+// readCache is the cache of each connection that reads, in KiB. Such connections look up single
+// rows, or read everything once, and the system's page cache serves all of them. SQLite's default
+// would be 2 MiB.
 const readCache = "cache_size(-512)"
 
-// connect opens a pool of connections. The log (WAL) lets readers see the last
-// committed state without waiting for the writer; synchronous=FULL makes every
-// commit reach the disk. Checkpoints are run by Commit, not by SQLite behind
-// it: a failing one would make a durable commit report an error.
+// connect opens a pool of connections. The log (WAL) lets readers see the last committed state
+// without waiting for the writer, and synchronous=FULL makes every commit reach the disk.
+// Checkpoints are made by Commit and not by SQLite, because a failed one would make a durable
+// commit return an error.
 func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}
 	q.Set("_defensive", "1")

@@ -7,14 +7,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// counters are the ids that are given out next, and the number of the last event. They only grow (invariant 3).
+// counters are the ids to give out next and the number of the last event. They only grow (invariant
+// 3).
 type counters struct {
 	job         job.ID
 	reservation int64
-	events      int64 // the number of the last one
+	events      int64 // the number of the last event
 }
 
-// pass makes the counters go past the ids of the record.
+// pass moves the counters past the ids of a record.
 func (c *counters) pass(r job.Record) {
 	if r.Job != nil {
 		c.job = max(c.job, r.Job.ID+1)
@@ -25,8 +26,8 @@ func (c *counters) pass(r job.Record) {
 	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores them. Before the first event there is no row
-// for them.
+// setCounters is the statement that stores the counters. Before the first event there is no row for
+// events.
 const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
 	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 

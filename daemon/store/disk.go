@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// disk makes the calls that the store makes itself, besides SQLite's.
+// disk makes the store's own file system calls, besides SQLite's.
 type disk struct {
-	// judge is asked before each call by its kind and path; an error is that of
-	// the call, which is then not made. nil lets everything through.
+	// judge is asked before each call, by its kind and path. If it returns an error, the call is
+	// not made and returns that error. A nil judge allows every call.
 	judge func(op, path string) error
 }
 
@@ -35,8 +35,8 @@ func (d disk) lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// unlock gives a lock back and closes its file. Closing alone would leave the lock
-// with a process that was just forked and still has all descriptors, until its exec.
+// unlock releases a lock and closes its file. Closing alone would leave the lock with a process
+// that was just forked and has all descriptors until its exec.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -48,7 +48,7 @@ func (d disk) look(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// exists reports whether there is something at path. An error leaves it open.
+// exists reports whether there is a file at path. After an error that is unknown.
 func (d disk) exists(path string) (bool, error) {
 	_, err := d.look(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (d disk) read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// finish writes the text, if any, brings the file to the disk and closes it.
+// finish writes the text, if any, syncs the file and closes it.
 func (d disk) finish(f *os.File, text string) error {
 	err := d.ask("write file", f.Name())
 	if err == nil {
@@ -112,7 +112,7 @@ func (d disk) remove(path string) error {
 	return err
 }
 
-// statfs reports the disk that path is on.
+// statfs returns the state of the disk that has path.
 func (d disk) statfs(path string, st *syscall.Statfs_t) error {
 	if err := d.ask("statfs", path); err != nil {
 		return err

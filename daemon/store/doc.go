@@ -1,30 +1,29 @@
-// Package store keeps the durable state of the scheduler in one SQLite file:
-// jobs, their private payloads, their attempts, what administrators decided
-// about GPUs and reserved, what accounts have used, and how long jobs took.
+// Package store keeps the durable state of the scheduler in one SQLite file: jobs, their private
+// payloads, their attempts, administrators' orders about GPUs and reservations, the usage of
+// accounts, and run times.
 //
-// It decides nothing: it writes the records it is given and reads them back.
-// It never opens a file named by a user and never logs.
+// It decides nothing: it writes the records that it is given, and reads them back. It never opens a
+// file that a user named, and never logs.
 //
 // Invariants, cited by tests; Check verifies those of the data:
 //
-//  1. A Commit that returned nil is on disk, whole; one that returned an error
-//     or never returned has changed nothing or everything, never a part.
-//  2. A failed Commit (full disk, I/O error) leaves the store usable: the next
-//     one works as soon as the cause is gone.
-//  3. Ids of jobs and reservations are never given out twice, whatever was
-//     ended or lost: the next ones only grow, over a lost state file too.
-//  4. The private part of a job is in payloads and nowhere else, but for the
-//     parameters of an array, which are with its request; no listing reads that
-//     table. A task of an array has none: it uses its array's.
-//  5. Reads do not wait for the writer, nor it for them. What a submission or a start asks has connections of its
-//     own, which nobody else holds. What looks through many ended jobs takes turns, and is refused where its turn
-//     does not come.
-//  6. A file from a newer release is refused untouched; one from an older is
-//     copied beside itself before it is changed. A damaged one is not changed
-//     either: Quarantine moves it away, whole. What can't be read is not damage.
-//  7. A job in a terminal state has a result; the current attempt of a job is
-//     its highest; a request key names one job per user; a task of an array
-//     becomes one job.
-//  8. With the end of a job its environment leaves the file. What is kept of
-//     ended jobs is bounded (Forget), and so are the attempts of each job.
+//  1. A Commit that returned nil is on disk, whole. A Commit that returned an error or never
+//     returned has changed everything or nothing.
+//  2. A failed Commit (full disk, I/O error) leaves the store usable: the next one works as soon as
+//     the cause is gone.
+//  3. Ids of jobs and reservations are never given out twice, whatever has ended or was lost. They
+//     only grow, even past the loss of the state file.
+//  4. The private part of a job is in payloads and nowhere else, except that the parameters of an
+//     array are part of its request. No listing reads that table. A task of an array has no
+//     payload: it uses its array's.
+//  5. Reads do not wait for the writer, nor it for them. The reads of a submission or a start have
+//     connections of their own. Long reads of ended jobs take turns, and are refused if they wait
+//     too long.
+//  6. A file from a newer release is refused untouched. A file from an older release is copied
+//     before it is changed. A damaged file is not changed: Quarantine moves it away whole. A file
+//     that cannot be read is not damaged.
+//  7. A job in a terminal state has a result. A job's current attempt is its highest. A request key
+//     names one job per user. A task of an array becomes one job.
+//  8. When a job ends, its environment leaves the file. What is kept of ended jobs is bounded
+//     (Forget), and so are the attempts of each job.
 package store

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Errors of Open, besides a *CorruptError.
+// Errors of Open, in addition to *CorruptError.
 var (
 	// ErrNewer says that a newer release has written the file.
 	ErrNewer = errors.New("the state file was written by a newer release")
@@ -19,7 +19,7 @@ var (
 	ErrLocked = errors.New("another gpuschedd has the state file open")
 )
 
-// CorruptError says what is damaged and what to do.
+// CorruptError says what is damaged, and what to do about it.
 type CorruptError struct {
 	Path   string
 	Detail string // what was found
@@ -40,16 +40,15 @@ func (e *CorruptError) Unwrap() []error {
 	return []error{job.ErrDamaged, e.Err}
 }
 
-// Retryable reports whether err came from the disk or from memory (no space,
-// read-only, I/O error), so that the same call can work later. A damaged file
-// and a bad record are not retryable.
+// Retryable reports whether err came from the disk or from memory (no space, read-only, I/O error),
+// so that the same call can succeed later. A damaged file and an invalid record are not retryable.
 func Retryable(err error) bool {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	var errno syscall.Errno // of a call that is not SQLite's
+	var errno syscall.Errno // of the store's own calls
 	errors.As(err, &errno)
 	switch errno {
 	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE,
@@ -68,8 +67,8 @@ func primaryCode(err error) int {
 	return 0
 }
 
-// classify turns SQLite's words for a damaged file into a CorruptError and a
-// broken constraint into job.ErrInvalid; other errors stay as they are.
+// classify turns SQLite's error for a damaged file into a CorruptError, and the error for a broken
+// constraint into job.ErrInvalid. It returns other errors as they are.
 func classify(path string, err error) error {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -80,7 +79,7 @@ func classify(path string, err error) error {
 	return err
 }
 
-// readError classifies the error of a read and notes damage.
+// readError classifies the error of a read, and records damage.
 func (s *Store) readError(err error) error {
 	err = classify(s.path, err)
 	if errors.Is(err, job.ErrDamaged) {
@@ -89,9 +88,8 @@ func (s *Store) readError(err error) error {
 	return err
 }
 
-// Damage returns the first damage that a read of jobs found since the file was
-// opened, nil for none. Nothing is done about it: the caller has what it needs in
-// its memory.
+// Damage returns the first damage that a read of jobs has found since the file was opened, or nil.
+// The store does nothing about it, because the caller has what it needs in memory.
 func (s *Store) Damage() error {
 	if err := s.damage.Load(); err != nil {
 		return *err

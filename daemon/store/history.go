@@ -12,22 +12,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// History says what is kept of jobs that have ended.
+// History bounds what is kept of ended jobs.
 type History struct {
-	UserBytes int64         // of one person's, roughly; 0: no bound
-	Age       time.Duration // since the end; 0: no bound
+	UserBytes int64         // of one person's jobs, roughly; 0: no bound
+	Age       time.Duration // time since a job's end; 0: no bound
 }
 
 const (
-	keepAttempts  = 100 // of one job, whose user may have it requeued without end
+	keepAttempts  = 100 // of one job, which its user may requeue without end
 	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
 
-	forgetAtOnce = 200 // jobs in one transaction, for which others wait
-	forgetSpare  = 10  // percent of the bound that is made free, so that it is not at each end
+	forgetAtOnce = 200 // jobs in one transaction, which makes others wait
+	forgetSpare  = 10  // percent of the bound that is freed, so that not every end needs it
 )
 
-// pastSize is what a job that has ended takes, with its indexes, in the words of
-// SQL, and pastBytes, which may be more, the same of one that ends now.
+// pastSize computes in SQL the bytes that an ended job takes, with its indexes. pastBytes estimates
+// the same for a job that ends now, and may return more.
 const pastSize = "1024 + 400 * max(j.attempt, 1) + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
 	"coalesce((SELECT sum(octet_length(a.gpus)) FROM attempts a WHERE a.job_id = j.id), 0) + " +
 	"coalesce((SELECT octet_length(p.argv) + octet_length(p.dir) + octet_length(p.setup) FROM payloads p WHERE p.job_id = j.id), 0)"
@@ -40,10 +40,10 @@ func pastBytes(j *job.Job) int64 {
 	return n
 }
 
-// gpuBytes is what a GPU of an attempt takes.
+// gpuBytes is the size of one GPU of an attempt.
 const gpuBytes = 700
 
-// historyUse is what one person's ended jobs take, roughly, and under which uids.
+// historyUse is the approximate size of one person's ended jobs, and the uids that they ran under.
 type historyUse struct {
 	bytes int64
 	uids  map[int]bool
@@ -63,9 +63,9 @@ func (p historyUses) add(person, uid int, bytes int64) {
 	p[person].uids[uid] = true
 }
 
-// Forget removes ended jobs, the oldest first, as h says, and what else is
-// not needed any more. It takes turns with Commit, and stops early when ctx is
-// done. It returns how many jobs it removed.
+// Forget removes ended jobs beyond the bounds of h, oldest first, and everything else that is no
+// longer needed. It takes turns with Commit, and stops early when ctx is done. It returns the
+// number of jobs that it removed.
 func (s *Store) Forget(ctx context.Context, h History, now time.Time) (int, error) {
 	n, err := s.forget(ctx, h, now)
 	if err != nil {
@@ -101,15 +101,15 @@ func (s *Store) forget(ctx context.Context, h History, now time.Time) (n int, er
 	return n, nil
 }
 
-// withWriter keeps Commit waiting.
+// withWriter calls f while no Commit runs.
 func (s *Store) withWriter(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return f()
 }
 
-// countPasts reads, once, what everybody's ended jobs take. What ends meanwhile
-// may be counted or not: it is small.
+// countPasts adds up, once, the sizes of everybody's ended jobs. Jobs that end meanwhile may be
+// missing or count, which makes little difference.
 func (s *Store) countPasts(ctx context.Context) error {
 	known := false
 	_ = s.withWriter(func() error { known = s.past != nil; return nil })
@@ -131,7 +131,7 @@ func (s *Store) countPasts(ctx context.Context) error {
 	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
-// above returns the persons whose ended jobs take more than the bound.
+// above returns the persons whose ended jobs exceed the bound.
 func (s *Store) above(most int64) (persons []int) {
 	_ = s.withWriter(func() error {
 		for person, p := range s.past {
@@ -145,12 +145,12 @@ func (s *Store) above(most int64) (persons []int) {
 	return persons
 }
 
-// expired lists the jobs that ended before a moment, but no task of an array that
-// goes on: they are as old as that. The bound of a person counts them.
+// expired selects the jobs that ended before a time, but no task of an array that has not ended,
+// because a task is as old as its array. The bound of a person counts such tasks.
 const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
-// expire removes the jobs that ended before a moment.
+// expire removes the jobs that ended before a time.
 func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	var ids []int64
 	err := each(ctx, s.read, expired, func(rows *sql.Rows) error {
@@ -165,12 +165,11 @@ func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 	return s.remove(ctx, ids)
 }
 
-// pastOf lists the ended jobs of a person, newest first, with their sizes.
+// pastOf selects the ended jobs of a person, newest first, with their sizes.
 const pastOf = "SELECT j.id, " + pastSize + " FROM jobs j WHERE j.result IS NOT NULL AND j.uid IN (SELECT value FROM json_each(?))" +
 	" AND coalesce(json_extract(j.life, '$.principal.uid'), j.uid) = ? ORDER BY j.changed_at DESC, j.id DESC"
 
-// trimHistory removes a person's oldest ended jobs until the others take less than
-// the bound.
+// trimHistory removes a person's oldest ended jobs until the others take less than the bound.
 func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, error) {
 	var uids []int
 	_ = s.withWriter(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
@@ -197,8 +196,8 @@ func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, e
 	return n, err
 }
 
-// remove deletes ended jobs in the order given, and with an array what is left
-// of its tasks. A job that has not ended stays, whatever its array says.
+// remove deletes ended jobs in the given order, and with an array what is left of its tasks. It
+// keeps jobs that have not ended, even if their array has.
 func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		if ctx.Err() != nil {
@@ -216,12 +215,13 @@ func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// removable selects, of a list of ids, the jobs that have ended and have no task
-// that has not: a row whose parent is gone could never be written again.
+// removable selects, from a list of ids, the ended jobs whose tasks have all ended, because a task
+// whose array is gone could never be written again.
 const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL))"
 
-// removeJobs deletes these jobs in one transaction, and returns how many of them.
+// removeJobs deletes these jobs in one transaction, and returns the number of jobs that were
+// deleted.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
 	if err := s.writable(); err != nil { // see Commit
 		return 0, err

@@ -11,32 +11,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// idBlock is how many ids are set apart at once.
+// idBlock is the number of ids that are reserved at once.
 const idBlock = 1000
 
-// idsPath is the file that says, beside the state file, below which ids some may
-// have been given out. It outlives a state file that is damaged, taken away or
-// replaced by an older copy, so that ids are not given out twice (invariant 3):
-// users have them in their scripts, and units and journals of jobs are named after them.
+// idsPath returns the path of the file with the bound of the ids: all that were given out are below
+// it. It is beside the state file and survives when that is damaged, removed or replaced by an
+// older copy, so that ids are not given out twice (invariant 3): users have them in scripts, and
+// units and journals are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
-// lastPath is the file of the ids that are given out next, which idsPath bounds. It is
-// written at each commit that gives out ids and brought to the disk at a close only: it
-// outlives the death of the daemon and not a power cut. So is the one in Options.LastIDs.
+// lastPath returns the path of the file with the ids to give out next, which idsPath bounds. It is
+// written at each commit that gives out ids, but synced only at a close: it survives the death of
+// the daemon, but not a power cut. The same holds for the file in Options.LastIDs.
 func lastPath(path string) string { return path + ".last" }
 
-// idsForm is the form of both files; its width is fixed, so that the file of the last ids
-// is replaced in place.
+// idsForm is the format of both files. Its width is fixed, so that the last ids can be replaced in
+// place.
 const idsForm = "job %020d\nreservation %020d\n"
 
-// idsLength is how long a file of that form is, an even number. See writable.
+// idsLength is the length of such a file, an even number; see writable.
 const idsLength = 58
 
-// recallIDs makes the ids go on after those that were given out, whatever state file is
-// there: an empty one, or an older copy that was put back. A power cut may leave an older
-// file of the last ids, so a state file that knows no id at all, or that even with the last
-// ids is far behind, goes on at the bound. A file of ids that is missing or makes no sense
-// says nothing.
+// recallIDs makes the ids continue after all that were given out, whatever state file there is: an
+// empty one, or an older copy. A power cut may leave an older file of the last ids. So if the state
+// file knows no id at all, or is far behind even with the last ids, the ids continue at the bound.
+// A file of ids that is missing or invalid is ignored.
 func (s *Store) recallIDs() (err error) {
 	if s.bound, err = s.disk.readIDs(idsPath(s.path)); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (s *Store) recallIDs() (err error) {
 	return err
 }
 
-// openCopy opens the file of the last ids in Options.LastIDs, and returns those that it has.
+// openCopy opens the file of the last ids in Options.LastIDs, and returns its ids.
 func (s *Store) openCopy() (last counters) {
 	if s.opts.LastIDs == "" {
 		return last
@@ -73,12 +72,12 @@ func (s *Store) openCopy() (last counters) {
 	return last
 }
 
-// reach makes the ids of the counters at least those of the others.
+// reach raises the counters' ids to at least those of o.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }
 
-// readIDs reads a file of ids; one that is missing or makes no sense has none.
+// readIDs reads a file of ids. It returns no ids if the file is missing or invalid.
 func (d disk) readIDs(path string) (counters, error) {
 	data, err := d.read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +90,7 @@ func (d disk) readIDs(path string) (counters, error) {
 	return c, nil
 }
 
-// openLast opens the file of the last ids, where it is not yet.
+// openLast opens the file of the last ids, unless it is open.
 func (s *Store) openLast() (err error) {
 	if s.last == nil {
 		s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW)
@@ -115,7 +114,7 @@ func (s *Store) recordLast(next counters) error {
 	return err
 }
 
-// closeLast brings the last ids to the disk.
+// closeLast syncs and closes the file of the last ids.
 func (d disk) closeLast(f *os.File) error {
 	err := d.ask("sync file", f.Name())
 	if err == nil {
@@ -124,8 +123,8 @@ func (d disk) closeLast(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// reserveIDs makes sure that the ids of the records are in the file of the last ids, and
-// below the bound on disk, before the records are on disk.
+// reserveIDs makes sure that the ids of the records are in the file of the last ids, and below the
+// bound on disk, before the records are on disk.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {
@@ -138,8 +137,8 @@ func (s *Store) reserveIDs(records []job.Record) error {
 	return err
 }
 
-// reserveBlock renews the bound on disk well before it is needed, so that a full disk does
-// not stop everything at once.
+// reserveBlock raises the bound on disk well before it is reached, so that a full disk does not
+// stop everything at once.
 func (s *Store) reserveBlock(next counters) error {
 	near := func(next, bound job.ID) bool { return next > 1 && next > bound-idBlock/2 }
 	if !near(next.job, s.bound.job) && !near(job.ID(next.reservation), job.ID(s.bound.reservation)) {
@@ -152,12 +151,12 @@ func (s *Store) reserveBlock(next counters) error {
 	if err == nil {
 		s.bound = bound
 	} else if next.job <= s.bound.job && next.reservation <= max(s.bound.reservation, 1) {
-		return nil // there is room; the next commit tries again
+		return nil // ids are left; the next commit tries again
 	}
 	return err
 }
 
-// writeIDs replaces the file in one step that is on disk afterwards.
+// writeIDs replaces the file atomically, and syncs it.
 func (d disk) writeIDs(path string, bound counters) error {
 	tmp := path + ".new"
 	f, err := d.open(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)

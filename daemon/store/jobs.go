@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobsIn reads the jobs that the clause selects, with their current attempts.
-// The clause names the table of jobs j. It counts first: growing a long list
-// would cost a third of the time.
+// jobsIn reads the jobs that the clause selects, with their current attempts. The clause calls the
+// table of jobs j. jobsIn counts first, because growing a long list would take a third of the time.
 func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.Job, error) {
 	var n int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM jobs j "+clause+")", args...).Scan(&n); err != nil {
@@ -23,8 +22,8 @@ func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.
 	return list, fillAttempts(ctx, tx, list, clause, args...)
 }
 
-// fillAttempts completes the attempts of which only the numbers are known; the clause selects
-// all of the jobs. Most jobs of a long list have none: a join would cost them a third of the time.
+// fillAttempts completes the attempts whose numbers are known. The clause must select all of the
+// jobs. Most jobs of a long list have no attempt: a join would take a third of their time.
 func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string, args ...any) error {
 	open := map[job.ID]*job.Job{}
 	for i := range jobs {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Load returns what the scheduler starts from, in one snapshot. Rows that make
-// no sense are a *CorruptError like a damaged file.
+// Load returns the state that the scheduler starts from, in one snapshot. Invalid rows are a
+// *CorruptError, like a damaged file.
 func (s *Store) Load(ctx context.Context) (job.Restored, error) {
 	st, err := s.load(ctx)
 	if err == nil {
@@ -64,7 +64,7 @@ func (s *Store) load(ctx context.Context) (st job.Restored, err error) {
 	return st, err
 }
 
-// scanner reads the row that is the present one.
+// scanner reads the current row.
 type scanner[T any] func(*sql.Rows) (T, error)
 
 // collect appends every row of the query to the list.

@@ -18,16 +18,17 @@ var schema string
 // applicationID marks our files ("gpuk" in ASCII).
 const applicationID = 0x6770756b
 
-// beforeRelease marked the files of builds before the first release, which counted their schemas from 1, too.
+// beforeRelease are the marks of builds before the first release, which also counted their schemas
+// from 1.
 var beforeRelease = []int{0x67707573, 0x6770756a}
 
-// migrations returns the scripts that bring a file from schema n to n+1, in
-// order; the first makes a new one. A released script is never changed; after
-// the first release a new schema is a further script.
+// migrations returns the scripts that bring a file from schema n to n+1, in order. The first one
+// makes a new file. A released script is never changed: after the first release a new schema is
+// another script.
 func migrations() []string { return []string{schema} }
 
-// version returns the schema version of the file, 0 for an empty one. A
-// database of another program counts as damaged.
+// version returns the schema version of the file, 0 for an empty one. A database of another program
+// counts as damaged.
 func version(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var app, v, objects int
 	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -49,8 +50,8 @@ func newerError(path string, have, known int) error {
 		ErrNewer, path, have, known)
 }
 
-// migrate brings the file to the last of the known schemas, one transaction
-// for each. A file that has a schema already is copied first.
+// migrate brings the file to the last of the known schemas, each in one transaction. A file that
+// has a schema is copied first.
 func migrate(ctx context.Context, s *Store, known []string) error {
 	db, path := s.write, s.path
 	have, err := version(ctx, db, path)
@@ -96,8 +97,8 @@ func step(ctx context.Context, db *sql.DB, to int, script string) error {
 	return tx.Commit()
 }
 
-// BackupPath returns where the copy of a file with schema v lies after a newer
-// release has opened it.
+// BackupPath returns the path of the copy of a file with schema v, which a newer release makes when
+// it opens the file.
 func BackupPath(path string, v int) string { return fmt.Sprintf("%s.schema-%d.bak", path, v) }
 
 // backup writes a complete copy to dst, or nothing.

@@ -12,57 +12,54 @@ import (
 	"time"
 )
 
-// Options change how a store is opened. The zero value is what a daemon uses.
+// Options changes how a store is opened. The daemon uses the zero value.
 type Options struct {
-	// ReadOnly opens an existing file beside the daemon that owns it, for
-	// checks and reports: nothing is created, migrated or locked, and Commit
-	// fails.
+	// ReadOnly opens an existing file, which a daemon may own, for checks and reports. Nothing is
+	// created, migrated or locked, and Commit fails.
 	ReadOnly bool
-	// FileSystem is the one that SQLite uses, by the name that it knows it by;
-	// empty is the operating system's.
+	// FileSystem is SQLite's name of the file system to use; "" means the operating system's.
 	FileSystem string
-	// Judge is asked before each call that the store makes besides SQLite's, by its
-	// kind and path; the call fails with its error. nil lets all through.
+	// Judge is asked before each file system call of the store itself, by its kind and path. If it
+	// returns an error, the call fails with it. Nil allows every call.
 	Judge func(op, path string) error
 	// Migrating is called before the schema of the file changes, and the function that it returns once the schema
 	// has changed. It may be nil.
 	Migrating func(from, to int) (done func())
-	// LastIDs is a directory for a further file of the last ids: a copy of the state file's directory that is put back
-	// leaves it as it is. Whatever fails there fails nothing. "" is none.
+	// LastIDs is a directory for a second file of the last ids, which survives when the state
+	// file's directory is replaced by a copy. Failures there are ignored. "" means none.
 	LastIDs string
 
-	known []string // the scripts of the schemas; nil are those of this release. Tests invent a next one
+	known []string // the scripts of the schemas, for tests of a next one; nil means migrations()
 }
 
-// Store is one open state file. Its methods may be called from any goroutine.
+// Store is an open state file. Its methods may be called from any goroutine.
 type Store struct {
 	path string
 	opts Options
 	disk disk
-	lock *os.File // nil when read-only
-	read *sql.DB  // connections that can't write
+	lock *os.File // nil if read-only
+	read *sql.DB  // connections that cannot write
 
-	own     *sql.DB // such connections for what a submission or a start asks
-	reports *sql.DB // such connections for reads that take long, which others need not wait for
+	own     *sql.DB // such connections for submissions and starts
+	reports *sql.DB // such connections for long reads, which others need not wait for
 	long    longReads
-	write   *sql.DB // one connection; nil when read-only
+	write   *sql.DB // one connection; nil if read-only
 	stmts   statements
 
-	mu    sync.Mutex  // one Commit at a time; guards what follows
+	mu    sync.Mutex  // held by a Commit; guards the fields that follow
 	next  counters    // as stored
-	bound counters    // ids below it may have been given out, as in the file of ids
+	bound counters    // the bound in the file of ids
 	last  *os.File    // the file of the last ids; nil until it is needed
-	copy  *os.File    // the one in Options.LastIDs; nil where it can't be had
-	dirty int         // pages written since the last checkpoint, roughly
-	past  historyUses // what ended jobs take
+	copy  *os.File    // the file in Options.LastIDs; nil if it cannot be opened
+	dirty int         // approximate number of pages written since the last checkpoint
+	past  historyUses // the sizes of ended jobs
 
-	damage atomic.Pointer[error] // the first that a read found
+	damage atomic.Pointer[error] // the first that a read has found
 }
 
-// Open opens or creates the state file at path and brings it to the current
-// schema. Its directory must exist. A damaged file is a *CorruptError, one
-// from a newer release ErrNewer, one that is in use ErrLocked; none of them is
-// changed.
+// Open opens or creates the state file at path and brings it to the current schema. Its directory
+// must exist. A damaged file is a *CorruptError, a file from a newer release ErrNewer, and a file
+// in use ErrLocked. None of these is changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, patience}}
 	known := opts.known
@@ -128,7 +125,7 @@ func (s *Store) connectReaders(ctx context.Context) (err error) {
 	return err
 }
 
-// begin makes the file's name durable. It is not empty any more.
+// begin makes the file's name durable. From then on the file may no longer be empty.
 func (s *Store) begin() error {
 	if err := s.disk.remove(begunPath(s.path)); err != nil {
 		return err
@@ -155,7 +152,7 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 	return nil
 }
 
-// Close writes what is left in the log into the file and gives the file free.
+// Close writes the rest of the log into the file and releases the file.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +162,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes what is open. The writer goes last: SQLite then folds the log
-// into the file.
+// release closes everything that is open. It closes the writer last, which makes SQLite move the
+// log into the file.
 func (s *Store) release() error {
 	errs := []error{s.stmts.close()}
 	for _, db := range []*sql.DB{s.read, s.own, s.reports, s.write} {

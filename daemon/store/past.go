@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filter is the clause of a query, as it grows.
+// filter is the WHERE clause of a query.
 type filter struct {
 	where []string
 	args  []any
@@ -20,9 +20,8 @@ func (f *filter) add(cond string, args ...any) {
 	f.where, f.args = append(f.where, cond), append(f.args, args...)
 }
 
-// Past returns the part of the jobs that have ended that the query asks for, in one
-// snapshot. It goes along an index by the time of the end: what is found does not count
-// what comes before, however many these are.
+// Past returns the page of ended jobs that the query asks for, in one snapshot. It reads along an
+// index by the time of the end, so that jobs before the page cost nothing.
 func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	past, err := s.pastJobs(ctx, q)
 	if err != nil {
@@ -56,10 +55,10 @@ func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, e
 	return past, err
 }
 
-// pageOf is how many jobs an answer has at most.
+// pageOf returns the most jobs of one page.
 func pageOf(q *job.PastQuery) int {
 	most := job.MaxPast
-	if q.Attempts { // a job may have keepAttempts of them, each with all of the job
+	if q.Attempts { // a job may have keepAttempts of them, each with the whole job
 		most /= 20
 	}
 	if q.Limit <= 0 || q.Limit > most {
@@ -102,7 +101,7 @@ func pastClause(q *job.PastQuery) (string, []any) {
 	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args
 }
 
-// ownedBy adds whose the jobs are, as job.Query.Matches has it.
+// ownedBy adds the owner, by the rules of job.Query.Matches.
 func (f *filter) ownedBy(uid *int, user string) {
 	switch {
 	case uid != nil && job.Nameless(*uid, user):
@@ -115,7 +114,7 @@ func (f *filter) ownedBy(uid *int, user string) {
 	}
 }
 
-// chosen adds what the choice asks, as job.Query.Matches has it.
+// chosen adds the choice, by the rules of job.Query.Matches.
 func (f *filter) chosen(c job.Choice) {
 	if len(c.States) > 0 {
 		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))
@@ -124,7 +123,7 @@ func (f *filter) chosen(c job.Choice) {
 		f.add("j.name = ?", c.Name)
 	}
 	if c.Like != "" {
-		f.add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // no sets of characters
+		f.add("j.name GLOB ?", strings.ReplaceAll(c.Like, "[", "[[]")) // GLOB would take [ for a set of characters
 	}
 	for key, value := range c.Tags {
 		f.add("EXISTS (SELECT 1 FROM json_each(j.label, '$.tags') AS t WHERE t.key = ? AND t.value = ?)", key, value)
@@ -134,7 +133,7 @@ func (f *filter) chosen(c job.Choice) {
 	}
 }
 
-// listOf is a list as an argument of json_each.
+// listOf returns a list as an argument of json_each.
 func listOf[T ~int | ~int64 | ~string](list []T) string { return listJSON(&encoder{}, list) }
 
 // attemptsOf reads all attempts of the jobs that the clause selects, in order.

@@ -13,13 +13,13 @@ import (
 
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
-// What stays of the private part when its job has ended: the directory, and the
-// command and its set-up as far as people read them, and where messages go, without the environment and its
-// secrets. An array's serves its tasks, and the array ends after them.
+// What is kept of the private part when its job has ended: the directory, the beginning of the
+// command and its set-up for people to read, and the destinations of messages, without the
+// environment and its secrets. An array's payload serves its tasks, and the array ends after them.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
-		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // … ends it
+		" THEN CAST(substr(argv, 1, " + keepCommand + ") || x'E280A600' AS BLOB) ELSE argv END, " + // ends with …
 		"setup = CASE WHEN octet_length(setup) <= " + keepCommand + " THEN setup WHEN setup ->> '$.notify_to' IS NULL THEN '{\"cut\":true}'" +
 		" ELSE json_object('cut', json('true'), 'notify_to', setup -> '$.notify_to') END WHERE job_id = ?"
 )
@@ -42,8 +42,8 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits, setup}, e.err
 }
 
-// Payload returns the private part that is kept under the id: for a task that
-// is its array's (job.PayloadID). One that is not there, or is damaged, is job.ErrNoPayload.
+// Payload returns the private part under the id, which for a task is its array's (job.PayloadID). A
+// missing or damaged one is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.own.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
@@ -82,8 +82,8 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	return p, d.err
 }
 
-// joinNUL ends each string in a NUL byte, as the kernel keeps arguments and
-// environments. JSON could not hold them: they need not be UTF-8.
+// joinNUL ends each string in a NUL byte, as the kernel stores arguments and environments. JSON
+// could not hold strings that are not UTF-8.
 func joinNUL(list []string) ([]byte, error) {
 	n := 0
 	for _, s := range list {

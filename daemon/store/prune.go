@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// keepPredictions and keepDone bound what is loaded of things that only help:
-// a prediction that is missing is made from less, a repetition that is not
-// recognised runs again.
+// keepPredictions and keepDone bound what is loaded of data that only helps: a missing prediction
+// is made from fewer runs, and a repetition that is not recognised runs again.
 const (
 	keepPredictions     = 100_000
 	keepUserPredictions = 1000 // as many as the scheduler remembers of one user
 	keepDone            = 100_000
 )
 
-// staleOfUser removes the oldest of a user above so many, so that one who runs many kinds of
-// jobs does not push others' out. A key begins with the user's number.
+// staleOfUser removes a user's oldest predictions beyond a number, so that a user with many kinds
+// of jobs does not push out those of others. A key begins with the user's number.
 const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER (
 	PARTITION BY substr(key, 1, instr(key || ' ', ' ')) ORDER BY at DESC, key DESC) AS n FROM predictions) WHERE n > ?)`
 
-// keepReservation is how long a reservation stays after its end.
+// keepReservation is the time that a reservation is kept after its end.
 const keepReservation = 24 * time.Hour
 
-// prune removes what is not needed any more, and of the predictions the oldest
-// of each user, and above so many.
+// prune removes what is no longer needed, and the oldest predictions beyond the bounds of each user
+// and in total.
 func prune(ctx context.Context, db *sql.DB, now time.Time, predictions int) error {
 	_, err := db.ExecContext(ctx, staleOfUser, keepUserPredictions)
 	if err != nil {

@@ -14,13 +14,12 @@ import (
 // asideMark is in the name of a damaged file that was moved aside.
 const asideMark = ".damaged-"
 
-// asideTime is the form of the moment that follows it.
+// asideTime is the format of the time that follows it.
 const asideTime = "20060102T150405Z"
 
-// Quarantine moves the state file at path with its log out of the way, so that
-// Open begins an empty one, and returns its new path: nothing is deleted, and
-// the log stays beside the file under the name that SQLite looks for. The file of
-// ids stays where it is. Nobody may have the file open.
+// Quarantine moves the state file at path and its log out of the way, so that Open makes an empty
+// one, and returns the new path. It deletes nothing, and the log keeps the name that SQLite looks
+// for beside the file. The file of ids stays. Nobody may have the file open.
 func Quarantine(path string, now time.Time) (string, error) { return disk{}.quarantine(path, now) }
 
 func (d disk) quarantine(path string, now time.Time) (string, error) {
@@ -33,9 +32,8 @@ func (d disk) quarantine(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
-	// The file goes first, also over a power cut: a log that is left alone is damage
-	// too, and the next start moves it. A file without its log would pass for an older
-	// state.
+	// The file is moved first, and durably. If a power cut leaves the log alone, that is damage,
+	// too, and the next start moves it. A file without its log would pass for an older state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := d.moveAway(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)
@@ -44,7 +42,7 @@ func (d disk) quarantine(path string, now time.Time) (string, error) {
 	return to, nil
 }
 
-// moveAway moves a file, if there is one, and brings its new name to the disk.
+// moveAway moves a file, if there is one, and makes its new name durable.
 func (d disk) moveAway(from, to string) error {
 	err := d.rename(from, to)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +57,7 @@ func (d disk) moveAway(from, to string) error {
 	return err
 }
 
-// unused returns the path, or one like it that nothing has.
+// unused returns the path, or a similar one that does not exist.
 func (d disk) unused(path string) (string, error) {
 	for n := 1; n < 1000; n++ {
 		to := path
@@ -78,8 +76,7 @@ func (d disk) unused(path string) (string, error) {
 	return "", fmt.Errorf("%q: too many of them (move some elsewhere)", path)
 }
 
-// Quarantined returns the damaged files that lie beside the state file at path, the
-// oldest first.
+// Quarantined returns the damaged files beside the state file at path, oldest first.
 func Quarantined(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -97,7 +94,7 @@ func Quarantined(path string) ([]string, error) {
 	return found, nil
 }
 
-// QuarantinedSince counts those that were moved aside since then.
+// QuarantinedSince returns the number of files that were moved aside since a time.
 func QuarantinedSince(path string, since time.Time) (int, error) {
 	all, err := Quarantined(path)
 	if err != nil {

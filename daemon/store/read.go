@@ -19,7 +19,8 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return list, nil
 }
 
-// manyIDs is how many jobs by number are a long read. No command asks for as many at once.
+// manyIDs is the number of ids from which on Jobs is a long read. No command asks for as many at
+// once.
 const manyIDs = 2000
 
 func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
@@ -36,8 +37,8 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, list)
 }
 
-// Attempts returns all attempts of a job, first to current; none for a job
-// that is not there or was never placed.
+// Attempts returns all attempts of a job, first to current; none for a job that does not exist or
+// was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	var list []job.Attempt
 	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
@@ -62,8 +63,8 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
-// Lately counts an account's jobs that ended at a moment or after it. Of none of them is
-// more read than that, as it is asked with each listing.
+// Lately counts an account's jobs that ended at or after a time. It reads no more than that of each
+// job, because every listing calls it.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	const query = `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
  WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`
@@ -74,8 +75,8 @@ func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.L
 	return out, nil
 }
 
-// ByKey returns the job, live or ended, that the user submitted with the
-// request key. The empty key names no job.
+// ByKey returns the job, live or ended, that the user submitted with the request key. The empty key
+// names no job.
 func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, known bool, err error) {
 	err = s.own.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -84,7 +85,7 @@ func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, know
 	return id, id != 0, nil
 }
 
-// jobsFrom reads the rows that the clause selects, and their current attempts, in one snapshot.
+// jobsFrom reads the jobs that the clause selects, with their current attempts, in one snapshot.
 func jobsFrom(ctx context.Context, db beginner, clause string, args ...any) ([]job.Job, error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runOfJob are the columns of a run that are those of its job.
+// runOfJob are the columns of a run that come from its job.
 const runOfJob = "j.id, j.uid, j.gid, j.user, j.owner_groups, j.name, j.label, j.class, j.gpu_mem_bytes, j.mem_bytes, j.cpus, j.time_limit_ns"
 
-// runOfAttempt are runs with an attempt. What an attempt came to that is not the last one of its job is no end
-// of the job.
+// runOfAttempt selects runs with an attempt. Only the result of a job's last attempt is the end of
+// the job.
 const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '')," +
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
 
-// runs are what ended from ?1 on, in order: attempts, and jobs without one that are no arrays, which run nothing.
-// goingOn are the attempts that have not ended.
+// runs selects what ended from ?1 on, in order: attempts, and jobs without an attempt, except for
+// arrays, which run nothing. goingOn selects the attempts that have not ended.
 const (
 	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
@@ -26,13 +26,13 @@ const (
 	goingOn = runOfAttempt + " WHERE a.ended_at = '' AND coalesce(j.uid = ?, 1) AND j.result IS NULL ORDER BY 1, 14"
 )
 
-// someTime is before all times.
+// someTime sorts before all times.
 const someTime = "0"
 
-// Runs calls f for every attempt on record that may have been under way at q.From or later,
-// and for every job that ended without one since, but for arrays, which run nothing: in the
-// order of their ends, then those that go on. It reads one snapshot, and stops at the first
-// error. A run is good until f returns.
+// Runs calls f for every attempt on record that may have been under way at q.From or later, and for
+// every job that has ended without an attempt since then, except for arrays, which run nothing. It
+// calls f in the order of the ends, and then for the attempts that still run. It reads one
+// snapshot, and stops at the first error. A run is valid until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	r, err := s.reporter(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 		return fmt.Errorf("read what ran: %w", s.readError(err))
 	}
 	defer tx.Rollback()
-	var stopped error // by f
+	var stopped error // the error of f
 	row := func(rows *sql.Rows) error {
 		run, err := scanRun(rows, q.Tags)
 		if err != nil || !q.Wants(&run.Owner) {
@@ -66,7 +66,7 @@ func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error
 	return err
 }
 
-// scanRun reads one row of runs or goingOn; tags only where they are wanted.
+// scanRun reads one row of runs or goingOn. It decodes tags only if they are wanted.
 func scanRun(rows *sql.Rows, tags bool) (r job.Run, err error) {
 	var groups, label, class, gpus, placed, started, ended, eligible string
 	a := &r.Attempt

@@ -14,33 +14,34 @@ import (
 
 // Bounds of long reads.
 const (
-	searchRows = 5000             // that a search looks at before it lets others read
-	patience   = 20 * time.Second // that one waits for its turn, and a search takes in all
-	fewEnded   = 1000             // jobs, the newest, are no long read
+	searchRows = 5000             // jobs that a search looks at before it lets others read
+	patience   = 20 * time.Second // the longest wait for a turn, and the time limit of a search
+	fewEnded   = 1000             // the newest jobs that can be read without a turn
 )
 
-// longReads are these bounds, as a test may set them.
+// longReads has the bounds that tests set.
 type longReads struct {
 	rows     int
 	patience time.Duration
 }
 
-// errBusy refuses a long read while too many others are under way.
+// errBusy returns the refusal of a long read because too many others are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
-// reporter waits for its turn to read long, and returns the connection for it, which the caller closes.
+// reporter waits for a turn to read long, and returns the connection for it, which the caller must
+// close.
 func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.patience)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
-	if errors.Is(err, context.DeadlineExceeded) { // of the turn, or of whoever asked, who may have had less time
+	if errors.Is(err, context.DeadlineExceeded) { // the deadline of the turn, or an earlier one of the caller
 		return nil, errBusy()
 	}
 	return conn, err
 }
 
-// Ended returns the jobs that have ended and match the query, newest first: at
-// most q.Ended, 0: all.
+// Ended returns the ended jobs that match the query, newest first: at most q.Ended, or all if that
+// is 0.
 func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	list, err := s.ended(ctx, &q)
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	along, which := filter{where: []string{"j.result IS NOT NULL"}}, filter{}
 	if q.UID != nil {
-		along.add("j.uid = ?", *q.UID) // there is an index by it
+		along.add("j.uid = ?", *q.UID) // an index has it
 	}
 	if !q.Since.IsZero() {
 		along.add("j.changed_at >= ?", formatTime(q.Since))
@@ -78,8 +79,8 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, args...)
 }
 
-// search looks through the jobs that have ended, the newest first, along an index. Others have their turn each
-// searchRows of them, so that one who looks through a long history holds up nobody.
+// search goes through the ended jobs along an index, newest first. It gives up its turn every
+// searchRows jobs, so that a search of a long history holds up nobody.
 func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]job.Job, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.patience)
 	defer cancel()
@@ -104,7 +105,8 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 	}
 }
 
-// searchSome looks through the next jobs before a cursor. It returns where it has come to, which is zero at the end.
+// searchSome goes through the next jobs before a cursor. It returns the cursor for the jobs after
+// them; zero at the end.
 func (s *Store) searchSome(
 	ctx context.Context, along, which *filter, from job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {
@@ -143,7 +145,8 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// and is both filters, for what is before a cursor and not before another; zero ones bound nothing.
+// and combines two filters and restricts them to the jobs before one cursor and from another one
+// on. A zero cursor is no bound.
 func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
 	if !before.IsZero() {
@@ -155,7 +158,7 @@ func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	return both
 }
 
-// newest is the clause that selects the newest ended jobs; 0: all.
+// newest returns the clause that selects the newest ended jobs; with most 0 all of them.
 func (f *filter) newest(most int) (string, []any) {
 	clause := "WHERE " + strings.Join(f.where, " AND ") + " ORDER BY j.changed_at DESC, j.id DESC"
 	if most > 0 {

@@ -60,8 +60,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// upsert returns the statement that inserts a row or, where the first keys
-// columns of fixed exist, sets all columns but the fixed ones.
+// upsert returns a statement that inserts a row. If a row with the same first keys columns of fixed
+// exists, the statement sets all columns but the fixed ones.
 func upsert(table, columns string, keys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {
@@ -74,10 +74,11 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 		strings.Join(fixed[:keys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// fixedOfJob are the columns of jobs that the first record of a job decides, the key of the table first.
+// fixedOfJob are the columns of jobs that the first record of a job fixes, beginning with the
+// table's key.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
-// in returns the statements inside a transaction; they end with it.
+// in returns the statements inside a transaction. They end with it.
 func (p *statements) in(ctx context.Context, tx *sql.Tx) *statements {
 	q := &statements{}
 	for i, stmt := range p {
@@ -146,7 +147,7 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	return w.err
 }
 
-// redact has what is not kept of the payloads of jobs that have ended leave the file.
+// redact removes from the payloads of ended jobs what is not kept.
 func (p *statements) redact(ctx context.Context, records []job.Record) error {
 	var w writer
 	for _, r := range records {
@@ -160,8 +161,8 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement with arguments, which may have an error of their own;
-// what and subject say what it writes.
+// put executes a statement. Err is an error of the arguments, or nil; what and subject name what is
+// written, for errors.
 func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
 	if w.err != nil {
 		return
@@ -174,7 +175,7 @@ func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error,
 	}
 }
 
-// writeJob writes a job, one that is new as well.
+// writeJob writes a job, new or not.
 func (p *statements) writeJob(ctx context.Context, j *job.Job) error {
 	args, err := jobArgs(j)
 	if err == nil {

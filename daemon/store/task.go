@@ -22,8 +22,7 @@ const (
  FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
 )
 
-// Task returns the job that a task of an array became, such as the one that
-// people call 7_3, and 0 for one that has not become a job yet or is not there.
+// Task returns the job that a task of an array became; 0 if there is none, or not yet.
 func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, err error) {
 	err = s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -32,7 +31,7 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 	return id, nil
 }
 
-// Results returns what the ended tasks of an array came to that are on record.
+// Results returns how the tasks of an array ended that are on record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
 	r, err := s.reporter(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err
 	return out, nil
 }
 
-// ran is the time between a start and an end; of what never started, none.
+// ran returns the time between a start and an end; 0 if there was no start.
 func ran(from, to time.Time) time.Duration {
 	if from.IsZero() {
 		return 0
@@ -71,8 +70,8 @@ func ran(from, to time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// Ends reports how those of the jobs have ended that have. An array has started
-// when any of its tasks has.
+// Ends returns how those of the jobs ended that have ended. An array counts as started when any of
+// its tasks has.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
 	err := each(ctx, s.own, endsQuery, func(rows *sql.Rows) error {

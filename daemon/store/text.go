@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// timeLayout has a fixed width, so that the order of texts is that of times.
+// timeLayout has a fixed width, so that texts sort like times.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// lastTime is the last moment that timeLayout has a text for. A later one, which
-// only a broken clock can give, is kept as this one: one that could not be read
-// again would keep the scheduler from starting.
+// lastTime is the last time that timeLayout can write. A later time, which only a broken clock can
+// give, is stored as this one: a time that could not be read again would keep the scheduler from
+// starting.
 var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
 func formatTime(t time.Time) string {
@@ -27,7 +27,7 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// encoder turns values into texts of a row and keeps the first error.
+// encoder turns values into texts of a row, and keeps the first error.
 type encoder struct{ err error }
 
 func (e *encoder) json(v any) string {
@@ -38,7 +38,7 @@ func (e *encoder) json(v any) string {
 	return string(b)
 }
 
-// listJSON writes an empty slice as [], whether it is nil or not.
+// listJSON writes an empty slice as [], even if it is nil.
 func listJSON[T any](e *encoder, list []T) string {
 	if len(list) == 0 {
 		return "[]"
@@ -53,7 +53,7 @@ func (e *encoder) result(r *job.Result) any {
 	return e.json(r)
 }
 
-// decoder turns texts of a row into values and keeps the first error.
+// decoder turns texts of a row into values, and keeps the first error.
 type decoder struct{ err error }
 
 func (d *decoder) time(dst *time.Time, s string) {
@@ -69,7 +69,7 @@ func (d *decoder) json(dst any, s string) {
 	}
 }
 
-// list leaves the slice nil where there is nothing in it.
+// list leaves the slice nil for an empty list.
 func (d *decoder) list(dst any, s string) {
 	if s != "[]" {
 		d.json(dst, s)
@@ -83,7 +83,7 @@ func (d *decoder) result(dst **job.Result, s sql.NullString) {
 	}
 }
 
-// in returns the error, with what was being decoded.
+// in returns the error, with the subject that was being decoded.
 func (d *decoder) in(format string, subject any) error {
 	if d.err == nil {
 		return nil

@@ -6,11 +6,13 @@ import (
 	"syscall"
 )
 
-// writable returns an error where the disk of the state has become read-only. Where the kernel makes it so under open
-// files, after an error or by hand, ext4 takes writes to them and reports a sync that did nothing as done.
+// writable returns an error if the state's disk has become read-only. When the kernel makes a disk
+// read-only under open files, after an error or by command, ext4 still accepts writes to them and
+// reports syncs as done that were not.
 //
-// After an error it does so some milliseconds before statfs shows that the disk is read-only. By then its journal takes
-// no changes, so the file of the last ids gets another length: if that is done, all that was synced before is on disk.
+// After an error it does so some milliseconds before statfs shows the disk as read-only. By then
+// its journal accepts no changes. Therefore writable changes the length of the file of the last
+// ids: if that succeeds, everything that was synced before is on disk.
 func (s *Store) writable() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
@@ -21,7 +23,7 @@ func (s *Store) writable() error {
 		return fmt.Errorf("%q: %w", s.path, syscall.EROFS)
 	}
 	err := s.resizeLast()
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk takes what it has room for
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk accepts what it has room for
 		return nil
 	}
 	return err

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Op is what SQLite asks of its file system.
+// Op is an operation that SQLite asks of its file system.
 type Op string
 
-// What a judge is asked about. Closing and giving a lock back can't fail.
+// The operations that a judge is asked about. Closing and unlocking cannot fail.
 const (
 	Open     Op = "open"
 	Delete   Op = "delete"
@@ -20,12 +20,11 @@ const (
 	Sync     Op = "sync"
 	Size     Op = "size"
 	Lock     Op = "lock"
-	Shm      Op = "shm"      // a part of the index of the log is mapped
-	ShmLock  Op = "shm lock" // of that index
+	Shm      Op = "shm"      // mapping a part of the log's index
+	ShmLock  Op = "shm lock" // locking that index
 )
 
-// Calls beside SQLite that bring something to the disk: all of a file, and the names
-// in a directory.
+// Calls made beside SQLite that sync a file, or the names in a directory.
 const (
 	SyncFile  Op = "sync file"
 	SyncNames Op = "sync names"
@@ -35,15 +34,15 @@ const (
 type Call struct {
 	Op   Op
 	Path string
-	Off  int64 // where it reads or writes
-	N    int   // how much
+	Off  int64 // offset of a read or write
+	N    int   // its length
 }
 
 func (c Call) String() string {
 	return fmt.Sprintf("%s of %s at %d, %d bytes", c.Op, strings.TrimPrefix(filepath.Base(c.Path), "state.db"), c.Off, c.N)
 }
 
-// Fault is what becomes of a call.
+// Fault says how a call fails.
 type Fault int
 
 const (
@@ -53,5 +52,5 @@ const (
 	Short       // half of a write is done, then EIO
 )
 
-// Judge says what becomes of a call. It is asked by one call at a time.
+// Judge decides how a call fails. It is called for one call at a time.
 type Judge func(Call) Fault

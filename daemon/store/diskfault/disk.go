@@ -9,27 +9,26 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// Disk is a file system that SQLite knows by its name. It must be closed when no
-// file is open on it any more.
+// Disk is a file system that SQLite knows by its name. Close it when no file on it is open any
+// more.
 type Disk struct {
 	name  string
 	inner *sqlite.Tsqlite3_vfs // the real one
 	vfs   uintptr              // ours, in C's memory
-	held  []any                // what SQLite knows the addresses of
+	held  []any                // values whose addresses SQLite has
 
-	asking sync.Mutex // guards judge, and is held while it is asked
+	asking sync.Mutex // guards judge, and is held while it is called
 	judge  Judge
 
-	mu     sync.Mutex          // guards what follows
-	tables map[uintptr]uintptr // ours, by the address of the real methods
-	open   map[uintptr]string  // files that are open: their paths
-	fresh  map[uintptr]bool    // those whose first sync is one of their name too
-	files  map[string]*image   // of those that have changed
-	tree   *tree               // of Watch; nil: names are not known
+	mu     sync.Mutex          // guards the fields that follow
+	tables map[uintptr]uintptr // our method tables, by the addresses of the real ones
+	open   map[uintptr]string  // paths of open files
+	fresh  map[uintptr]bool    // files whose first sync also syncs their names
+	files  map[string]*image   // of files that have changed
+	tree   *tree               // set by Watch; nil: names are not tracked
 }
 
-// New makes a disk known to SQLite by a name of letters that no other has. A nil judge lets
-// everything through.
+// New registers a disk with SQLite under a unique name of letters. A nil judge allows every call.
 func New(name string, judge Judge) (*Disk, error) {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -56,17 +55,17 @@ func New(name string, judge Judge) (*Disk, error) {
 	return d, nil
 }
 
-// Name is what SQLite knows the disk by.
+// Name returns SQLite's name of the disk.
 func (d *Disk) Name() string { return d.name }
 
-// Judge replaces the judge; nil lets everything through.
+// Judge replaces the judge; nil allows every call.
 func (d *Disk) Judge(j Judge) {
 	d.asking.Lock()
 	defer d.asking.Unlock()
 	d.judge = j
 }
 
-// Close makes SQLite forget the disk.
+// Close unregisters the disk.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,11 +83,11 @@ func (d *Disk) Close() error {
 	return nil
 }
 
-// at is what lies at an address of C's memory.
+// at returns a pointer to what is at an address of C's memory.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// function is the address under which C calls f. The disk keeps it alive: what C
-// knows is no reference to the collector.
+// function returns an address under which C can call f. The disk keeps f alive, because an address
+// in C is no reference to the collector.
 func function[F any](d *Disk, f F) uintptr {
 	held := &f
 	d.held = append(d.held, held)
@@ -97,5 +96,5 @@ func function[F any](d *Disk, f F) uintptr {
 
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// call is the function at an address.
+// call returns the function at an address.
 func call[F any](p uintptr) F { return *(*F)(unsafe.Pointer(&struct{ uintptr }{p})) }

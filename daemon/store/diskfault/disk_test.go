@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// onDisk opens a database of one table, in one file, on the disk.
+// onDisk opens a database with one table, in one file on the disk.
 func onDisk(t *testing.T, d *Disk) (*sql.DB, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -36,7 +36,7 @@ func newDisk(t *testing.T, name string) *Disk {
 	return d
 }
 
-// A call that fails has changed nothing, a short write half (invariant 1).
+// A call that fails has changed nothing, except that a short write has done half (invariant 1).
 func TestFaults(t *testing.T) {
 	d := newDisk(t, "faults")
 	db, path := onDisk(t, d)
@@ -62,8 +62,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What was not brought to the disk may be there or not, sector by sector; what a
-// failed sync had to bring is brought by no later one (invariants 2 and 3).
+// Each sector that was not synced may be there or not. What a failed sync should have synced is not
+// synced by a later one (invariants 2 and 3).
 func TestPowerLoss(t *testing.T) {
 	d := newDisk(t, "power")
 	path := filepath.Join(t.TempDir(), "f")
@@ -106,8 +106,8 @@ func TestPowerLoss(t *testing.T) {
 	require("written again", left(), "b\x00\x00")
 }
 
-// Names that were not brought to the disk may be the old or the new ones, each change
-// whole; a file that lost its name is what it was (invariant 4).
+// Names that were not synced may be the old or the new ones, each change whole. A file that lost
+// its name keeps its content (invariant 4).
 func TestLostNames(t *testing.T) {
 	d, dir := newDisk(t, "lost"), t.TempDir()
 	put := func(name, text string) {

@@ -8,20 +8,20 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// table are our methods of a file and the address of the real ones. It lies in C's
-// memory, as SQLite reads it by its address.
+// table has our methods of a file, and the address of the real ones. It is in C's memory, because
+// SQLite reads it by its address.
 type table struct {
 	sqlite.Tsqlite3_io_methods
 	real uintptr
 }
 
-// methods are those of the real file.
+// methods returns the methods of the real file.
 func methods(file uintptr) *sqlite.Tsqlite3_io_methods {
 	return at[sqlite.Tsqlite3_io_methods](at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real)
 }
 
-// cover puts our methods before those of a file that is open. Which these are depends
-// on how the file is locked. The caller holds the lock.
+// cover puts our methods in front of those of an open file. Which methods the file has depends on
+// how it is locked. The caller holds mu.
 func (d *Disk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 	ours, real := d.tables[file.FpMethods], file.FpMethods
 	if ours == 0 {
@@ -48,7 +48,7 @@ func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
 	return d.Ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask reports what is to become of a call that somebody makes beside SQLite.
+// Ask returns the fault of a call that is made beside SQLite.
 func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -72,7 +72,7 @@ func (d *Disk) pathOf(file uintptr) string {
 	return d.open[file]
 }
 
-// code is how a fault is reported: as EIO by the code of the operation.
+// code returns the result code of a fault; eio is the operation's code for EIO.
 func code(f Fault, eio int32) int32 {
 	if f == Full {
 		return sqlite.SQLITE_FULL
@@ -88,7 +88,7 @@ func (d *Disk) xClose(tls *libc.TLS, file uintptr) int32 {
 	return call[func(*libc.TLS, uintptr) int32](methods(file).FxClose)(tls, file)
 }
 
-// transfer is the form of a read and of a write.
+// transfer is the type of reads and writes.
 type transfer = func(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32
 
 func (d *Disk) xRead(tls *libc.TLS, file, buf uintptr, n int32, off int64) int32 {

@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// sector is what a disk writes whole, as a rule.
+// sector is the number of bytes that disks usually write atomically.
 const sector = 512
 
-// image is what of one file is on the disk. The real file is what a process reads.
+// image is the part of a file that is on disk. The real file is what a process reads.
 type image struct {
 	disk  []byte
-	stale map[int64]bool // sectors whose sync failed, and that were not written since
+	stale map[int64]bool // sectors whose sync failed and that were not written since
 }
 
-// of returns the image of a file that is about to change. What is there before its
-// first change is on the disk. The caller holds the lock.
+// of returns the image of a file that is about to change. Its content before the first change is on
+// disk. The caller holds mu.
 func (d *Disk) of(path string) *image {
 	im := d.files[path]
 	if im == nil {
@@ -38,12 +38,12 @@ func newImage(disk []byte) *image { return &image{disk: disk, stale: map[int64]b
 func content(path string) []byte {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		panic(err) // of a directory of the test's own
+		panic(err) // in a directory of the test's own
 	}
 	return data
 }
 
-// writing notes a write before it is made.
+// writing records a write before it is made.
 func (d *Disk) writing(path string, off, n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Disk) writing(path string, off, n int64) {
 	}
 }
 
-// synced brings what was written to the disk, or never will.
+// synced moves what was written to the disk, or marks it as lost.
 func (d *Disk) synced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,15 +75,15 @@ func (d *Disk) synced(path string, ok bool) {
 	im.disk = disk
 }
 
-// part is a sector of a file, or what there is of it.
+// part returns a sector of a file, shorter at the file's end.
 func part(file []byte, s int64) []byte {
 	from, to := min(s*sector, int64(len(file))), min((s+1)*sector, int64(len(file)))
 	return file[from:to]
 }
 
-// after is what is left of a file that a process sees as now. Reached is asked of
-// every sector that is not on the disk for certain whether it got there; -1 is the
-// shorter length of a file that was cut. No image means that all of it is on the disk.
+// after returns what is left of a file that a process sees as now. It asks reached about every
+// sector that may not be on disk; -1 stands for the shorter length of a truncated file. A nil image
+// means that all of the file is on disk.
 func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now

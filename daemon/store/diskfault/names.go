@@ -7,7 +7,7 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// xOpen opens the real file and puts our methods before its own.
+// xOpen opens the real file and puts our methods in front of its own.
 func (d *Disk) xOpen(tls *libc.TLS, _ uintptr, zPath, file uintptr, flags int32, out uintptr) int32 {
 	own := at[sqlite.Tsqlite3_file](file)
 	own.FpMethods = 0 // nothing to close after an error

@@ -10,27 +10,27 @@ import (
 	"syscall"
 )
 
-// tree is what of the names in one directory is on the disk. It learns from looking
-// before each call what the one before has changed, whoever made it.
+// tree is the part of a directory's names that is on disk. It looks before each call at what the
+// last call has changed, whoever made it.
 type tree struct {
 	dir   string
-	kept  string // a directory with a second name of every file, so that none is gone
+	kept  string // a directory with a second name of every file, so that no file is lost
 	files int
 
 	now  map[string]*node   // what a process sees
-	disk map[string]*node   // what is there for certain
-	late []map[string]*node // what has changed since, call by call; nil: the name is gone
+	disk map[string]*node   // what is certainly on disk
+	late []map[string]*node // later changes, call by call; nil: the name was removed
 }
 
-// node is a file, whatever its names are.
+// node is a file, under whatever names.
 type node struct {
 	inode uint64
-	path  string // of its second name
-	image *image // nil: all of it is on the disk
+	path  string // its second name
+	image *image // nil: all of it is on disk
 }
 
-// Watch has the disk know the names in dir too, from now on, with what is there on
-// the disk. The directory kept must be on the same file system, and empty.
+// Watch makes the disk track the names in dir from now on. The present ones count as on disk. The
+// directory kept must be empty and on the same file system.
 func (d *Disk) Watch(dir, kept string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -47,7 +47,7 @@ func (d *Disk) Watch(dir, kept string) error {
 	return nil
 }
 
-// look takes in what the last call has changed, and reports whether it was anything.
+// look records what the last call has changed, and reports whether it changed anything.
 func (t *tree) look() (bool, error) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -86,17 +86,17 @@ func (t *tree) look() (bool, error) {
 	return true, nil
 }
 
-// add takes in a new file, of which nothing is on the disk.
+// add adds a new file, of which nothing is on disk.
 func (t *tree) add(name string, inode uint64) (*node, error) {
 	t.files++
 	n := &node{inode: inode, path: filepath.Join(t.kept, fmt.Sprint(t.files)), image: newImage(nil)}
 	return n, os.Link(filepath.Join(t.dir, name), n.path)
 }
 
-// synced brings all names to the disk.
+// synced marks all names as on disk.
 func (t *tree) synced() { t.disk, t.late = maps.Clone(t.now), nil }
 
-// look takes in what the last call has changed.
+// look records what the last call has changed.
 func (d *Disk) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *Disk) look() {
 	}
 	changed, err := d.tree.look()
 	if err != nil {
-		panic(err) // of a directory of the test's own
+		panic(err) // in a directory of the test's own
 	}
 	if !changed {
 		return
@@ -118,7 +118,7 @@ func (d *Disk) look() {
 	}
 }
 
-// namesSynced brings the names in the directory of path to the disk.
+// namesSynced marks all names in the directory as on disk.
 func (d *Disk) namesSynced(dir string) {
 	d.look()
 	d.mu.Lock()
@@ -128,17 +128,16 @@ func (d *Disk) namesSynced(dir string) {
 	}
 }
 
-// Late is how many changes of names are not on the disk for certain.
+// Late returns the number of changes of names that may not be on disk.
 func (d *Disk) Late() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.tree.late)
 }
 
-// Cut puts into an empty directory what of the watched one is left when the power
-// goes now. Of each of the late changes of names changed reports whether it got to the
-// disk, and reached of each sector that is not there for certain; -1 is the shorter
-// length of a file that was cut.
+// Cut writes into an empty directory what a power cut would leave of the watched one. It asks
+// changed about each change of a name that may not be on disk, and reached about each sector that
+// may not be; -1 stands for the shorter length of a truncated file.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
