@@ -86,7 +86,7 @@ func (c *crowd) run() {
 	hostile.Wait()
 	l := <-last
 	sleep(headerTime + bodyTime + defaultPoll + replyTime + idleTime)
-	if n := l.conns.count(); n != 0 {
+	if n := l.limits.conns.count(); n != 0 {
 		c.t.Errorf("%d connections have a place that say nothing more", n)
 	}
 	c.end(l)
@@ -162,9 +162,9 @@ func (c *crowd) end(l *life) {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
 	sleep(2*longest + time.Second) // net/http does not notice the end of a client that has sent the next request already
-	if l.conns.count() != 0 || l.polls.count() != 0 || l.atOnce.Keys() != 0 {
+	if l.limits.conns.count() != 0 || l.limits.waits.count() != 0 || l.limits.requests.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
-			l.conns.count(), l.polls.count(), l.atOnce.Keys())
+			l.limits.conns.count(), l.limits.waits.count(), l.limits.requests.Keys())
 	}
 }
 
