@@ -62,12 +62,13 @@ type node map[string]any
 type schemas map[string]node
 
 var (
-	timeType  = reflect.TypeFor[time.Time]()
-	spanType  = reflect.TypeFor[job.Span]()
-	textType  = reflect.TypeFor[encoding.TextMarshaler]()
-	ownType   = reflect.TypeFor[json.Marshaler]()
-	bytesType = reflect.TypeFor[api.Bytes]()
-	wordsType = reflect.TypeFor[api.Words]()
+	timeType    = reflect.TypeFor[time.Time]()
+	spanType    = reflect.TypeFor[job.Span]()
+	messageType = reflect.TypeFor[job.Message]()
+	textType    = reflect.TypeFor[encoding.TextMarshaler]()
+	ownType     = reflect.TypeFor[json.Marshaler]()
+	bytesType   = reflect.TypeFor[api.Bytes]()
+	wordsType   = reflect.TypeFor[api.Words]()
 )
 
 // of describes a type as encoding/json writes it.
@@ -79,6 +80,10 @@ func (g schemas) of(t reflect.Type) node {
 		return node{"type": "string", "format": "date-time"}
 	case t == spanType:
 		return node{"type": "number", "description": "seconds"}
+	case t == messageType:
+		text := node{"type": "string"}
+		g["job.Message"] = node{"type": "object", "properties": node{"text": text, "say": text, "args": node{"type": "array"}}}
+		return node{"$ref": "#/$defs/job.Message"}
 	case t == bytesType:
 		return node{"type": "string", "contentEncoding": "base64"}
 	case t == wordsType:

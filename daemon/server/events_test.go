@@ -83,7 +83,7 @@ func TestAnEventOnTheWire(t *testing.T) {
 	const at = `"time":"2026-03-01T12:00:00Z",`
 	want := `{"schema":"gpusched.v1","number":1,` + at + `"event":"job-ended","job":9,"called":"7_3","name":"sweep","user":"alice","uid":1001,"state":"failed","attempt":2,"gpus":[1],"result":{"outcome":"failed","exit_code":3,"code":3,"sentence":"failed: exit code 3"},"sentence":"job 7_3 (sweep) of alice has ended: failed: exit code 3"}
 {"schema":"gpusched.v1","number":2,` + at + `"event":"gpu-changed","gpu":{"index":0,"uuid":"GPU-a","in_service":true},"sentence":"GPU 0 is in service"}
-{"schema":"gpusched.v1","number":3,` + at + `"event":"gpu-changed","by":"root","gpu":{"index":0,"uuid":"GPU-a","in_service":false,"state":"paused"},"why":"fan","sentence":"GPU 0 is paused by root: fan"}
+{"schema":"gpusched.v1","number":3,` + at + `"event":"gpu-changed","by":"root","gpu":{"index":0,"uuid":"GPU-a","in_service":false,"state":"paused"},"why":{"text":"fan"},"sentence":"GPU 0 is paused by root: fan"}
 {"schema":"gpusched.v1","number":4,` + at + `"event":"drain","by":"root","on":false,"sentence":"jobs may start again"}
 `
 	if body != want {
