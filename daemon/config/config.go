@@ -92,16 +92,16 @@ type GPUs struct {
 	DeviceFilter    FilterMode
 	CleaningTimeout time.Duration // time from cleaning to suspect after a job
 	MemorySlack     int64         // bytes in use at which a GPU counts as empty
-	Strays          StrayAction   // what to do with processes of jobs on GPUs that the jobs do not have
+	Strays          StrayAction   // what to do with processes of jobs on GPUs of others
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
-	KernelLog       string        // absolute path that is read like /dev/kmsg; "": driver errors are not read
+	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read
 	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU that is busier takes no job
 	LoadWindow      time.Duration // the time over which that load is averaged; 0: the last sample alone
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
 	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
-	MaxForeign      int64         // bytes of one foreign process at which no job gets the whole GPU; 0: any, see maxForeign
+	MaxForeign      int64         // bytes of a foreign process that keep whole-GPU jobs off; 0: any, see maxForeign
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 

@@ -33,8 +33,10 @@ func (s *Server) list(r *request) (any, error) {
 		return nil, err
 	}
 	out := listing{
-		ListReply: api.ListReply{GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained)},
-		jobs:      v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
+		ListReply: api.ListReply{
+			GPUs: s.accounts.renderGPUs(v.GPUs, r.who), Omitted: v.Omitted, Drain: renderDrain(v.Drained),
+		},
+		jobs: v.Jobs, only: asked.Names, names: s.namer(), brief: asked.Reasons == api.ReasonCodes,
 	}
 	if asked.Recent {
 		out.Recent, err = s.recent(r)

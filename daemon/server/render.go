@@ -161,7 +161,7 @@ func renderRefs(list []job.Allocation) []api.Allocation {
 	return out
 }
 
-// renderEnd converts a job's result. The exit code also tells whether the job ever began.
+// renderEnd converts a job's result. The exit code depends on whether the job ever began.
 func renderEnd(j *job.Job) *api.Result {
 	out := renderResult(j.Result)
 	if out != nil {

@@ -26,7 +26,7 @@ type visibility int
 const (
 	unset     visibility = iota // fails the test that walks the table
 	ownerOnly                   // nothing of other people's jobs
-	redacted                    // everything but command, parameters, environment, directory and the names of processes on a GPU
+	redacted                    // all but command, parameters, environment, directory and names of processes
 )
 
 // route says who may use an api.Route, and has its handler. Its literals are unkeyed, so that an

@@ -145,8 +145,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	broken := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() {
-			known := &peerListener{Listener: l, peerOf: s.peerOf, conns: s.limits.conns, person: s.accounts.person, clientLog: s.clientLog}
-			broken <- hs.Serve(known)
+			broken <- hs.Serve(&peerListener{
+				Listener: l, peerOf: s.peerOf, conns: s.limits.conns, person: s.accounts.person, clientLog: s.clientLog,
+			})
 		}()
 	}
 	var err error
