@@ -84,7 +84,7 @@ func (t *tools) addActing(s *mcp.Server) {
 	each(api.RouteHold, "Keep waiting jobs from starting.", false)
 	each(api.RouteRelease, "Let held jobs start.", false)
 	each(api.RouteRequeue, "Stop running jobs and send them to the end of the queue.", true)
-	each(api.RouteSuspend, "Halt running jobs, which keep their GPUs.", true)
+	each(api.RouteSuspend, "Freeze running jobs; they keep their GPUs.", true)
 	each(api.RouteResume, "Let suspended jobs go on.", false)
 }
 

@@ -13,7 +13,7 @@ import (
 
 // ReserveCmd is about reservations.
 type ReserveCmd struct {
-	Make   reserveMakeCmd   `cmd:"" usage:"--gpus LIST --for TIME [options]" help:"Keep GPUs for some users over a time (administrators)."`
+	Make   reserveMakeCmd   `cmd:"" usage:"--gpus LIST --for TIME [options]" help:"Reserve GPUs for users over a time (administrators)."`
 	List   reserveListCmd   `cmd:"" usage:"[options]" help:"List the reservations."`
 	Cancel reserveCancelCmd `cmd:"" usage:"[options] RESERVATION..." help:"End reservations (administrators)."`
 }

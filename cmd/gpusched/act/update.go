@@ -30,7 +30,7 @@ func (*UpdateCmd) About() cli.About {
 func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 	if len(a.Far) > 1 && c.waits() {
 		return cli.Refuse(api.CodeUsage, "change what they wait for machine by machine",
-			"a job can wait for jobs of its own machine only, and these are of %s", cli.Joined(a.Far, ", ", cli.HostName))
+			"a job can depend on jobs of its own machine only, and these are of %s", cli.Joined(a.Far, ", ", cli.HostName))
 	}
 	req, err := c.request(ctx, a)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// Cmd attaches to the terminal of a job.
+// Cmd attaches to a job's terminal.
 type Cmd struct {
 	Raw bool `name:"raw"`
 
@@ -38,15 +38,15 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	if p := j.Private; p != nil && !p.TTY && !j.Screen && !j.State.Terminal() {
 		name := cli.NameOfJob(j)
-		a.Note("job %s has no terminal: this is what it prints, as 'gpusched logs -f %s' shows it; "+
-			"'gpusched exec %s -- bash' is a shell beside it", name, name, name)
+		a.Note("job %s has no terminal: this is its output, as 'gpusched logs -f %s' shows it; "+
+			"'gpusched exec %s -- bash' starts a shell inside it", name, name, name)
 		a.Err.W.Flush()
 		return (&logs.Cmd{IDs: []string{name}, Follow: true, Lines: screenLines}).Run(ctx, a)
 	}
 	if !a.OnTerminal() {
 		return cli.ErrNoTerminal()
 	}
-	s, err := reach(ctx, a, j, visit{raw: c.Raw})
+	s, err := reach(ctx, a, j, sessionOptions{raw: c.Raw})
 	if err != nil {
 		return err
 	}
@@ -54,46 +54,45 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return at.inTerminal(ctx, s)
 }
 
-// screenLines is how much of what a job without a terminal has printed is shown to who
-// attaches.
+// screenLines is the number of lines already printed that attach shows of a job without a terminal.
 const screenLines = 50
 
-// reach connects with the holder of a job's terminal, or for a command with what runs
-// those in its unit, or says why not.
-func reach(ctx context.Context, a *cli.App, j api.Job, v visit) (*session, error) {
+// reach connects to the launcher that holds a job's terminal, or for a command makes it accept
+// commands first, or returns why neither can be done.
+func reach(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	name := cli.NameOfJob(j)
 	switch {
 	case !a.Owns(&j) && a.UID != 0:
-		return nil, cli.Refuse(api.CodeForbidden, "root can do so too", "job %s is for %s to work in", name, j.User)
+		return nil, cli.Refuse(api.CodeForbidden, "only they and root can do that", "job %s belongs to %s", name, j.User)
 	case j.State.Terminal():
 		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
 	case j.State == job.Queued:
 		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is queued%s", name, a.Because(j))
 	case j.Suspended():
 		return nil, cli.Refuse(api.CodeConflict, "'gpusched resume "+name+"' lets it go on",
-			"job %s is suspended by %s, and its terminal with it", name, j.SuspendedBy)
+			"job %s is suspended by %s, so its terminal does not answer", name, j.SuspendedBy)
 	}
-	s, err := greet(a, j, v)
+	s, err := connect(a, j, v)
 	if errors.Is(err, terminal.ErrNone) && len(v.argv) > 0 {
 		if _, err := api.ActOnJob(ctx, a.Client, api.RouteOpen, name, nil); err != nil {
 			return nil, err
 		}
-		s, err = greet(a, j, v)
+		s, err = connect(a, j, v)
 	}
 	var seen *terminal.UnreachedError
 	if errors.As(err, &seen) {
-		return nil, cli.Refuse(api.CodeConflict, "try again; what it prints is in 'gpusched logs -f "+name+"'",
+		return nil, cli.Refuse(api.CodeConflict, "try again; its output is in 'gpusched logs -f "+name+"'",
 			"job %s can't be reached: %v", name, seen)
 	}
 	if errors.Is(err, terminal.ErrNone) {
-		return nil, cli.Refuse(api.CodeConflict, "see it from the machine itself, not from a container or another network namespace; "+
-			"what it prints is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)
+		return nil, cli.Refuse(api.CodeConflict, "attach from the machine itself, not from a container or another network namespace; "+
+			"its output is in 'gpusched logs -f "+name+"'", "job %s can't be reached", name)
 	}
 	return s, err
 }
 
-// inTerminal stays in the terminal of a job from the session s on, or from its next one,
-// over all its starts, and ends as the job does where that ends meanwhile.
+// inTerminal stays in the job's terminal through all of its attempts, beginning with session s, or
+// if that is nil with the next attempt. If the job ends meanwhile it returns the job's exit status.
 func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 	for {
 		if s == nil {
@@ -115,15 +114,14 @@ func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 	}
 }
 
-// inSession stays in the terminal for one start of the job, and reports whether the job
-// is to start again.
+// inSession stays in the terminal for one attempt, and reports whether the job will start again.
 func (at *attendance) inSession(ctx context.Context, s *session) (again bool, err error) {
 	status, err := s.run(ctx)
 	a, name := at.a, cli.NameOfJob(at.job)
 	var refused *api.Error
 	switch {
 	case errors.Is(err, errDetached):
-		a.Err.Printf("\n") // from the middle of a line, it may be
+		a.Err.Printf("\n") // the cursor may be in the middle of a line
 		a.Note("job %s goes on: 'gpusched attach %s' comes back, 'gpusched cancel %s' ends it", name, name, name)
 		return false, nil
 	case ctx.Err() != nil:
@@ -141,9 +139,9 @@ func (at *attendance) inSession(ctx context.Context, s *session) (again bool, er
 	return at.sessionOver(ctx, cli.StatusFailure)
 }
 
-// sessionOver ends as the job did; of one that goes back to the queue that is said, and
-// that it starts again. The scheduler's word is better than that of the terminal, which
-// serves without it.
+// sessionOver returns the job's exit status, or says that the job was requeued and will start
+// again. It trusts the scheduler's record over the status that the launcher sent, which works
+// without the scheduler.
 func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, err error) {
 	reply, err := at.untilOver(ctx, overTime)
 	name := cli.NameOfJob(at.job)
@@ -155,7 +153,7 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 		at.line.note("job %s %s", name, at.a.ResultOf(reply.Job))
 		return false, cli.StatusOf([]api.Job{reply.Job})
 	case at.runs(reply.Job):
-		at.line.note("job %s: its command has ended with %d; the scheduler has not taken note yet", name, status)
+		at.line.note("job %s: its command has ended with %d; the scheduler has not recorded that yet", name, status)
 		return false, cli.ExitStatus(status)
 	}
 	how := "has been stopped"
@@ -164,23 +162,23 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 			how += ": " + at.a.Err.Reader().Shown(r)
 		}
 	}
-	at.line.note("job %s %s; it starts again, and you will be in its terminal then (Ctrl-C leaves it)", name, how)
+	at.line.note("job %s %s; it starts again, and its terminal is shown then (Ctrl-C leaves it)", name, how)
 	return true, nil
 }
 
-// How long the scheduler may take to record the end of a job whose terminal said that
-// it has ended, or was cut off.
+// How long the scheduler may take to record the end of a job after its terminal reported the end,
+// or after the connection was cut.
 const (
 	overTime = 10 * time.Second
 	cutTime  = 2 * time.Second
 )
 
-// runs reports whether the start of the job is under way in whose terminal we were.
+// runs reports whether the attempt whose terminal this was is still running.
 func (at *attendance) runs(j api.Job) bool {
 	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
 }
 
-// untilOver returns the job when that start of it is over, or after the time as it is.
+// untilOver returns the job once that attempt has ended, or as it is after the given time.
 func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply api.JobReply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -17,30 +17,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// How often a job is looked at by who stays with it: the first times quickly, as most
-// start at once, then seldom.
+// How often a job is polled: quickly at first, since most start at once, then seldom.
 const (
 	firstLook = 50 * time.Millisecond
 	waitLook  = time.Second
 	runLook   = 5 * time.Second
 )
 
-// secondThought is how long after the first Ctrl-C another one cancels the job.
-const secondThought = 2 * time.Second
+// cancelWindow is how long after the first Ctrl-C a second one cancels the job.
+const cancelWindow = 2 * time.Second
 
-// attendance is one stay with a job until its end.
+// An attendance stays with one job until its end.
 type attendance struct {
 	a    *cli.App
 	job  api.Job
 	tty  bool // the job has a terminal
-	raw  bool // that of another user's job may do with ours what it likes
-	seen int  // the last start in whose terminal we were
+	raw  bool // pass on what another user's job sends to this terminal, unfiltered
+	seen int  // the last attempt whose terminal was shown
 	line *liveLine
-	pipe *logs.WatchedWriter // where the output goes
+	pipe *logs.WatchedWriter // the output
 }
 
-// Attend stays with a job: it says why the job waits, prints what it prints, and ends
-// as it does. Ctrl-C leaves the job alone, and once more cancels it.
+// Attend stays with a job: it shows why the job waits, prints its output and returns its exit
+// status. Ctrl-C leaves the job running, and a second one cancels it.
 func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	quiet = quiet || a.As.Strict
 	at := &attendance{a: a, job: j, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
@@ -49,7 +48,7 @@ func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	ctx = context.WithoutCancel(ctx) // the first signal is not the end
+	ctx = context.WithoutCancel(ctx) // the first signal only leaves the job
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()
 	shown := at.show(ctx)
@@ -66,13 +65,13 @@ func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	return cli.StatusOf([]api.Job{reply.Job})
 }
 
-// output is where what the job prints goes.
+// output returns the writer of the job's output.
 func (at *attendance) output() *logs.WatchedWriter {
 	return &logs.WatchedWriter{W: at.line.over(at.a.Out.W), Last: time.Now()}
 }
 
-// show prints the output from here on, until what it returns is called: with the job where that has ended, when
-// the last of it has come.
+// show begins to print the job's output. The function that it returns ends that: with nil at once,
+// with the ended job after the rest of the output.
 func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
 	at.job = logs.WithLog(ctx, at.a, at.job)
@@ -86,7 +85,7 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 		case at.job.Engine != "":
 			at.pipe.Settle(ctx)
 			stop()
-		case byLog: // which is read to its end
+		case byLog: // it is read to its end
 			defer time.AfterFunc(logs.SettleMax, stop).Stop()
 		default:
 			close(over)
@@ -97,7 +96,7 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	}
 }
 
-// sayUnseen says why the output is not shown, or may not be.
+// sayUnseen says why the output was not shown, or may be incomplete.
 func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
 	if errors.Is(err, logs.ErrBehind) {
 		at.line.note("%s", logs.MaybeMore(at.job))
@@ -115,8 +114,8 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 	}
 }
 
-// readOutput prints the output of every start of the job until ctx is done, or over is closed and all of it is here;
-// from its log until it has ended.
+// readOutput prints the output of all attempts: from the job's log until the job has ended,
+// otherwise until ctx is done, or until over is closed and everything was printed.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
 	if done, err := logs.OutputElsewhere(ctx, at.a, at.job, at.pipe); done {
 		return err
@@ -134,7 +133,8 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 	return at.readJournal(ctx, path, over)
 }
 
-// readJournal prints the output of every start of the job until ctx is done, or over is closed and all of it is here.
+// readJournal prints the output of all attempts from the journal until ctx is done, or until over
+// is closed and everything was printed.
 func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
 	lines := &logs.LineJoiner{W: at.pipe}
 	starts := &ownStarts{jobs: at.a.Client, job: at.job, known: map[string]bool{}}
@@ -156,13 +156,12 @@ func (at *attendance) readJournal(ctx context.Context, path string, over <-chan 
 	return err
 }
 
-// interrupted is the end of a stay by a signal.
+// interrupted is the error for a signal.
 type interrupted struct{ os.Signal }
 
-// Error names the signal.
 func (i interrupted) Error() string { return i.String() }
 
-// untilEnd waits for the job's end and says meanwhile how it is.
+// untilEnd waits for the job's end and meanwhile shows its state.
 func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (api.JobReply, error) {
 	type end struct {
 		reply api.JobReply
@@ -186,11 +185,11 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 	}
 }
 
-// look says how the job is, and when to look again.
+// look shows the job's state and returns the delay before the next look.
 func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
 	now, err := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 	if err != nil {
-		return waitLook // who waits for the end says what is wrong
+		return waitLook // untilEnd's request reports what is wrong
 	}
 	j := now.Job
 	at.line.show(j, ahead(ctx, at.a, j))
@@ -200,7 +199,7 @@ func (at *attendance) look(ctx context.Context, last time.Duration) time.Duratio
 	return runLook
 }
 
-// leave ends the stay before the job has ended.
+// leave returns before the job has ended, because of a signal or an error.
 func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Signal) error {
 	var by interrupted
 	if !errors.As(err, &by) {
@@ -213,7 +212,7 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	}
 	at.line.note("%s; Ctrl-C once more cancels it now", at.comeBack())
 	select {
-	case <-time.After(secondThought):
+	case <-time.After(cancelWindow):
 		return cli.ExitStatus(cli.StatusInterrupted)
 	case <-signals:
 	}
@@ -225,11 +224,11 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	return cli.ExitStatus(cli.StatusInterrupted)
 }
 
-// ahead are the first jobs of the queue, where the job is in it.
+// ahead returns the first jobs of the queue if the job is queued.
 func ahead(ctx context.Context, a *cli.App, j api.Job) []api.Job {
 	if j.State != job.Queued {
 		return nil
 	}
-	status, _ := api.Status(ctx, a.Client) // that is an extra; the answer stands without it
+	status, _ := api.Status(ctx, a.Client) // optional: without it the place in the queue is not shown
 	return status.Waiting
 }

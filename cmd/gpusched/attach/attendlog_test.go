@@ -20,8 +20,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Lines that are older than the job are of an earlier one of the same number, unless the clock was set back.
-func TestLinesOfAnEarlierJob(t *testing.T) {
+// Entries older than the job belong to an earlier job of the same number, unless the clock was set
+// back.
+func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 	at := time.UnixMicro(7000)
 	asked, down := 0, false
 	r := &ownStarts{known: map[string]bool{}, job: api.Job{ID: 5, SubmittedAt: at.Add(24 * time.Hour)}, jobs: answering{job: func() (api.JobReply, error) {
@@ -29,7 +30,7 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 			return api.JobReply{}, errors.New("down")
 		}
 		return api.JobReply{
-			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // its start is not known yet
+			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // its latest attempt is not known to it yet
 			Attempts: []api.Attempt{{Attempt: job.Attempt{Number: 1, PlacedAt: at, InvocationID: "ab"}}},
 		}, nil
 	}}}
@@ -40,7 +41,7 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 	}{
 		{logs.Entry{Placed: "7000"}, true, 1}, {logs.Entry{Placed: "7000"}, true, 1},
 		{logs.Entry{Placed: "3600007000", Invocation: "cd"}, true, 2},
-		{logs.Entry{Placed: "9000", Invocation: "ab"}, true, 3}, // the clock was set after that start
+		{logs.Entry{Placed: "9000", Invocation: "ab"}, true, 3}, // the clock was set back after that attempt
 		{logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4}, {logs.Entry{Placed: "9000", Invocation: "ef"}, false, 4},
 		{logs.Entry{}, true, 4},
 	} {
@@ -59,8 +60,8 @@ func TestLinesOfAnEarlierJob(t *testing.T) {
 	}
 }
 
-// Where the journal hides what a job prints, who stays with it sees its log: from this start on, byte for byte, and
-// all of it, also what comes with the job's end.
+// Where the journal can't be read, the job's log is shown: from this attempt on, byte for byte, up
+// to its end.
 func TestAttendReadsTheLog(t *testing.T) {
 	dir, path := hidingJournal(t)
 	write := func(text string) {
@@ -79,7 +80,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	end := sync.OnceFunc(func() { close(ended) })
-	defer time.AfterFunc(20*time.Second, end).Stop() // where nothing is printed
+	defer time.AfterFunc(20*time.Second, end).Stop() // in case nothing is printed
 	state := func() (api.JobReply, error) {
 		j := j
 		select {
@@ -116,7 +117,8 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 }
 
-// hidingJournal makes a journal that hides everything, in a directory, and names a log there.
+// hidingJournal makes a journal without readable entries, and returns its directory and the path of
+// a log in it.
 func hidingJournal(t *testing.T) (dir, log string) {
 	dir = t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -126,7 +128,7 @@ func hidingJournal(t *testing.T) (dir, log string) {
 	return dir, filepath.Join(dir, "log")
 }
 
-// Starts that follow each other sooner than anybody looks are all shown, each once.
+// Attempts that follow each other faster than the polling are all shown, each once.
 func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	dir, path := hidingJournal(t)
 	text := "one\n" + contract.AttemptLine("5", "2") + "two\n" + contract.AttemptLine("5", "4") + "four\n"

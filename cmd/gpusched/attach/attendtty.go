@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// AttendTerminal waits for a job to start and is then in its terminal. While it waits
-// Ctrl-C leaves the job alone, and once more cancels it.
+// AttendTerminal waits for a job to start and then stays in its terminal. While it waits, Ctrl-C
+// leaves the job queued and a second one cancels it.
 func AttendTerminal(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	at := &attendance{a: a, job: j, tty: true, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
 	return at.inTerminal(ctx, nil)
 }
 
-// untilTerminal returns a session in the terminal of the job's next start when that is
-// there. Where it returns none the error is how this ends.
+// untilTerminal returns a session with the terminal of the job's next attempt. If it returns nil,
+// the error is the result of the command.
 func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -41,7 +41,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 			return nil, cli.StatusOf([]api.Job{reply.Job})
 		case reply.Job.State != job.Queued && reply.Job.Attempt > at.seen:
 			at.job = reply.Job
-			s, err := greet(at.a, at.job, visit{raw: at.raw})
+			s, err := connect(at.a, at.job, sessionOptions{raw: at.raw})
 			if !errors.Is(err, terminal.ErrNone) {
 				return s, err
 			}
@@ -62,7 +62,7 @@ func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	}
 }
 
-// showMissed prints what a job printed that ended before we were in its terminal.
+// showMissed prints the output of a job that ended before its terminal could be shown.
 func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 	if at.seen > 0 || j.Attempt == 0 {
 		return
@@ -73,25 +73,24 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 }
 
 const (
-	// quickStart is how long a job is looked at often.
+	// quickStart is how long a starting job is polled quickly.
 	quickStart = time.Second
-	// longStart is how long the terminal of a job that has started may be missing before
-	// that is said.
+	// longStart is how long a started job's terminal may be missing before the user is told.
 	longStart = 3 * time.Second
 )
 
-// absence is the time for which the terminal of a job that has started is missing.
+// absence records how long the terminal of a started job has been missing.
 type absence struct {
-	since time.Time // 0: of none that has started
+	since time.Time // zero: it is not missing
 	said  bool
 }
 
-// isNew reports whether the terminal is about to be there.
+// isNew reports whether the terminal is likely to appear soon.
 func (n *absence) isNew(now time.Time) bool {
 	return !n.since.IsZero() && now.Sub(n.since) < quickStart
 }
 
-// again notes that it is missing, and says so once.
+// again notes that it is still missing, and tells the user once.
 func (n *absence) again(at *attendance, now time.Time) {
 	if n.since.IsZero() {
 		n.since = now
@@ -101,6 +100,6 @@ func (n *absence) again(at *attendance, now time.Time) {
 	}
 	n.said = true
 	name := cli.NameOfJob(at.job)
-	at.line.note("job %s has started, but its terminal is not there: a set-up comes first, and from a container or another "+
-		"network namespace it can't be reached; 'gpusched logs -f %s' shows what the job prints", name, name)
+	at.line.note("job %s has started, but its terminal is not there yet: its set-up may still run, or this is a container or another "+
+		"network namespace, from which it can't be reached; 'gpusched logs -f %s' shows its output", name, name)
 }

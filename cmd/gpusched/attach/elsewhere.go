@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// enterElsewhere runs a command in a job of another engine, with a terminal where there is one; without a
-// command the user's shell.
+// enterElsewhere runs a command in a job of another engine, or the user's shell if there is none.
+// done is false if the job belongs to gpusched itself.
 func enterElsewhere(a *cli.App, j api.Job, argv []string) (done bool, err error) {
 	e := a.Other()
 	if e == nil {
@@ -24,13 +24,13 @@ func enterElsewhere(a *cli.App, j api.Job, argv []string) (done bool, err error)
 	case j.State.Terminal():
 		return true, cli.Refuse(api.CodeConflict, "see 'gpusched logs "+name+"'", "job %s has ended: %s", name, a.ResultOf(j))
 	case j.Array != nil:
-		return true, cli.Refuse(api.CodeUsage, "name one, such as "+name+"_0", "%s is an array, and this is about a task of it", name)
+		return true, cli.Refuse(api.CodeUsage, "name one, such as "+name+"_0", "%s is an array, and this works on one task", name)
 	case j.State != job.Running:
 		return true, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s is %s%s", name, j.State, a.Because(j))
 	case len(argv) == 0 && !a.OnTerminal():
 		return true, cli.ErrNoTerminal()
 	case len(argv) == 0:
-		a.Note("this is a shell in job %s; it ends with the shell, and the job goes on", name)
+		a.Note("this is a shell in job %s; leaving it does not end the job", name)
 		argv = []string{cmp.Or(a.Getenv("SHELL"), "/bin/sh")}
 	}
 	p, err := e.Within(j, a.OnTerminal(), argv...)
@@ -40,7 +40,8 @@ func enterElsewhere(a *cli.App, j api.Job, argv []string) (done bool, err error)
 	return true, a.BecomeProgram(p)
 }
 
-// AttendAgain is "stay-with tty|output loud|quiet ID".
+// AttendAgain implements the internal command "stay-with tty|output loud|quiet ID", which other
+// machines run here.
 func AttendAgain(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) != 3 {
 		return cli.Usagef("%s takes three words", afar.AttendCommand)
@@ -59,7 +60,7 @@ func AttendAgain(ctx context.Context, a *cli.App, args []string) error {
 	return Attend(ctx, a, reply.Job, args[1] == "quiet")
 }
 
-// WaitFar has each machine wait for its own jobs, all at once.
+// WaitFar makes each machine wait for its own jobs, all at once.
 func (c *WaitCmd) WaitFar(ctx context.Context, a *cli.App) error {
 	type ended struct {
 		at  int

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ExecCmd runs a command beside a job's.
+// ExecCmd runs a command inside a job, beside the job's own.
 type ExecCmd struct {
 	Raw bool `name:"raw"`
 
@@ -23,7 +23,7 @@ func (*ExecCmd) About() cli.About {
 	}
 }
 
-// JobCommand are the words that are not the parser's.
+// JobCommand returns the words that belong to the command.
 func (c *ExecCmd) JobCommand() []string { return c.Command }
 
 func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
@@ -41,7 +41,7 @@ func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
 	if done, err := enterElsewhere(a, reply.Job, argv); done {
 		return err
 	}
-	s, err := reach(ctx, a, reply.Job, visit{argv: argv, raw: c.Raw})
+	s, err := reach(ctx, a, reply.Job, sessionOptions{argv: argv, raw: c.Raw})
 	if err != nil {
 		return err
 	}

@@ -17,19 +17,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// liveLine is what is said of a job that somebody stays with. On a terminal a job
-// that waits has one line, written anew each time, which goes when there is
-// something else to show; elsewhere each cause of waiting is said once.
+// A liveLine shows the state of a job. On a terminal a waiting job has one line that is rewritten
+// in place and cleared before anything else is shown; otherwise each reason for waiting is printed
+// once.
 type liveLine struct {
-	mu    sync.Mutex // guards everything, and the order of what is on the screen
+	mu    sync.Mutex // guards everything, and the order of the output
 	t     *term.Terminal
-	typed func(string) string // names jobs and commands as they are typed where this is read; nil: as they are
+	typed func(string) string // writes jobs and commands as the reader types them; nil: unchanged
 	quiet bool
-	live  bool   // the line is on the screen
-	said  string // what the last line that stays was about
+	live  bool   // the rewritten line is on the screen
+	said  string // the state that was last printed
 }
 
-// note says something that stays.
+// note prints a line that stays.
 func (l *liveLine) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *liveLine) asTyped(text string) string {
 	return l.typed(text)
 }
 
-// show says how the job is.
+// show shows the job's state.
 func (l *liveLine) show(j api.Job, first []api.Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,8 +68,8 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 	l.t.W.Flush()
 }
 
-// progressOf says of a job that waits why, at which place and until when, and of
-// one that has its GPUs which.
+// progressOf describes a waiting job by its place, reason and expected start, and a placed job by
+// its GPUs.
 func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	switch {
 	case j.State != job.Queued && len(j.GPUs) > 0:
@@ -80,7 +80,7 @@ func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	return "queued" + place(j, first) + cli.Waiting(t, j)
 }
 
-// place is the job's place in the queue, as far as the first jobs of it tell.
+// place returns the job's place in the queue, as far as the first jobs of the queue show it.
 func place(j api.Job, first []api.Job) string {
 	at := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
 	switch {
@@ -94,7 +94,7 @@ func place(j api.Job, first []api.Job) string {
 	return ""
 }
 
-// clear takes the line away; l.mu is held.
+// clear removes the rewritten line. Callers hold l.mu.
 func (l *liveLine) clear() {
 	if l.live {
 		l.t.Printf("\r\x1b[K")
@@ -103,7 +103,7 @@ func (l *liveLine) clear() {
 	}
 }
 
-// over is a writer of which what is written takes the place of the line, at once.
+// over returns a writer that clears the line before each write and flushes at once.
 func (l *liveLine) over(w *bufio.Writer) io.Writer { return &overwriter{l, w} }
 
 type overwriter struct {
@@ -111,7 +111,7 @@ type overwriter struct {
 	w *bufio.Writer
 }
 
-// Write clears the line and passes the text on.
+// Write clears the line and writes the text.
 func (o *overwriter) Write(text []byte) (int, error) {
 	o.l.mu.Lock()
 	defer o.l.mu.Unlock()
@@ -120,11 +120,11 @@ func (o *overwriter) Write(text []byte) (int, error) {
 	return n, cmp.Or(err, o.w.Flush())
 }
 
-// comeBack says how to return to a job that is left alone.
+// comeBack says how to return to a job that goes on.
 func (at *attendance) comeBack() string {
 	name := cli.NameOfJob(at.job)
 	if at.tty {
-		return strings.ReplaceAll("job % goes on: 'gpusched attach %' is in its terminal once it has started, "+
+		return strings.ReplaceAll("job % goes on: 'gpusched attach %' shows its terminal once it has started, "+
 			"'gpusched cancel %' ends it", "%", name)
 	}
 	return strings.ReplaceAll("job % goes on: 'gpusched logs -f %' shows its output again, "+

@@ -20,49 +20,49 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// How a session ended, where that is not with the status of its command.
+// The ends of a session other than an exit status.
 var (
 	errDetached = errors.New("detached")
 	errCut      = errors.New("the connection to the job ended")
 )
 
-// session is one connection with the holder of a job's terminal.
+// A session is a connection to the launcher that holds a job's terminal.
 type session struct {
 	conn     *os.File
-	tty      bool // this side is a terminal, which is raw meanwhile
-	harmless bool // what comes is another user's, of which only text reaches a terminal
+	tty      bool // standard input and output are a terminal, which is raw during the session
+	filtered bool // another user's output: filter what a terminal would act on
 	keys     detachKeys
 	detached chan struct{}
 	leave    sync.Once // closes detached
 
-	mu sync.Mutex // orders what is sent
+	mu sync.Mutex // serializes writes
 }
 
-// visit is what somebody wants of a job's terminal.
-type visit struct {
-	argv []string // a command to run beside the job's; none: the job's own terminal
-	raw  bool     // another user's job may send our terminal what it likes
+// A visit is what to do in a job's unit.
+type sessionOptions struct {
+	argv []string // a command to run beside the job's own; nil: use the job's terminal
+	raw  bool     // do not filter another user's output
 }
 
-// greet connects with the holder of a job's terminal and says what is wanted. The size
-// of a terminal is the owner's to choose.
-func greet(a *cli.App, j api.Job, v visit) (*session, error) {
+// connect connects to the launcher and sends the visit. Only the job's owner sets the size of its
+// terminal.
+func connect(a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	conn, err := terminal.Dial(cli.TerminalOf(j), j.UID)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{
 		conn: conn, tty: term.IsTerminal(os.Stdin) && term.IsTerminal(os.Stdout),
-		harmless: !a.Owns(&j) && !v.raw, detached: make(chan struct{}),
+		filtered: !a.Owns(&j) && !v.raw, detached: make(chan struct{}),
 	}
 	hello := terminal.Greeting{Argv: cli.Each(v.argv, func(s string) []byte { return []byte(s) })}
-	if s.tty && (!s.harmless || len(v.argv) > 0) {
+	if s.tty && (!s.filtered || len(v.argv) > 0) {
 		hello.Cols, hello.Rows = terminalSize()
 		hello.Term = a.Getenv("TERM")
 	}
 	content, err := json.Marshal(hello)
 	if err == nil && len(content) > 60_000 {
-		err = cli.Usagef("the command has more bytes than can be sent: put it in a script")
+		err = cli.Usagef("the command is too long to send: put it in a script")
 	}
 	if err == nil {
 		err = s.send(terminal.Hello, content)
@@ -89,8 +89,7 @@ func (s *session) send(k terminal.Kind, content []byte) error {
 	return err
 }
 
-// run passes on what is typed and shown until the command has ended, whose status it
-// returns, or the session has in another way.
+// run passes input and output on until the session ends, and returns the command's status.
 func (s *session) run(ctx context.Context) (status int, err error) {
 	defer s.conn.Close()
 	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
@@ -120,20 +119,20 @@ func (s *session) run(ctx context.Context) (status int, err error) {
 	}
 }
 
-// writer is an output of ours, without what a terminal acts on where the job is
-// another's.
+// writer returns f, or for another user's output a filter that removes what a terminal would act
+// on.
 func (s *session) writer(f *os.File) io.Writer {
-	if s.harmless && term.IsTerminal(f) {
+	if s.filtered && term.IsTerminal(f) {
 		return term.Harmless(f)
 	}
 	return f
 }
 
-// lastReports is how long a terminal has to stop sending what nobody typed.
+// lastReports is the time in which a terminal may still send reports that nobody typed.
 const lastReports = 50 * time.Millisecond
 
-// enterRaw makes our terminal raw. leave has it as it was, and drops what was typed for
-// the job or reported by the terminal and not read: it is not for the shell.
+// enterRaw makes the terminal raw. leave restores it, and drops unread input that was typed for the
+// job or reported by the terminal, so that the shell does not get it.
 func enterRaw(modes *term.Modes) (leave func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)
@@ -151,10 +150,10 @@ func enterRaw(modes *term.Modes) (leave func(), err error) {
 	}, nil
 }
 
-// passSize tells the holder of each new size.
+// passSize sends each new size of the terminal.
 func (s *session) passSize(resized <-chan os.Signal) {
 	for range resized {
-		if s.harmless {
+		if s.filtered {
 			continue
 		}
 		cols, rows := terminalSize()
@@ -164,18 +163,18 @@ func (s *session) passSize(resized <-chan os.Signal) {
 	}
 }
 
-// keyboard is our standard input, read by one goroutine however many sessions there are
-// one after the other. What is typed between them is for nobody.
+// A keyboard reads the standard input in one goroutine, for one session after another. Input
+// between sessions is dropped.
 type keyboard struct {
 	reading sync.Once
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	now     *session
-	ended   bool // there is no more input
+	ended   bool // the input has ended
 }
 
 var typing keyboard
 
-// to makes a session the one for which is typed, nil none.
+// to directs the input to a session, or with nil drops it.
 func (k *keyboard) to(s *session) {
 	k.mu.Lock()
 	k.now = s
@@ -201,7 +200,7 @@ func (k *keyboard) read(in io.Reader) {
 	}
 }
 
-// typed passes on what is typed. Ctrl-P Ctrl-Q in a terminal ends the session.
+// typed sends input. In a terminal, Ctrl-P Ctrl-Q ends the session.
 func (s *session) typed(content []byte, last bool) {
 	leave := false
 	if s.tty {
@@ -219,15 +218,14 @@ func (s *session) typed(content []byte, last bool) {
 	}
 }
 
-// noInput says that nothing more is typed.
+// noInput sends the end of the input.
 func (s *session) noInput() {
 	if !s.tty {
 		_ = s.send(terminal.EOF, nil)
 	}
 }
 
-// detachKeys finds Ctrl-P Ctrl-Q in what is typed. The first of them waits for the next
-// key.
+// detachKeys finds Ctrl-P Ctrl-Q in the input. It holds back a Ctrl-P until the next key.
 type detachKeys struct{ held bool }
 
 const (
@@ -235,7 +233,7 @@ const (
 	ctrlQ = 'Q' & 0x1f
 )
 
-// pass returns what is for the job, and whether the keys to detach came.
+// pass returns the input for the job, and whether the detach keys were typed.
 func (d *detachKeys) pass(typed []byte) (content []byte, leave bool) {
 	for _, key := range typed {
 		switch {
@@ -255,7 +253,7 @@ func (d *detachKeys) pass(typed []byte) (content []byte, leave bool) {
 	return content, false
 }
 
-// show prints what comes from the holder, to the end of the session.
+// show prints what the launcher sends, until the session ends.
 func (s *session) show(out, errors io.Writer) (status int, err error) {
 	for {
 		kind, content, err := terminal.Read(s.conn)

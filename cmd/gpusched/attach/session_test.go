@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ctrl-P Ctrl-Q leaves, in one piece or in two; everything else is for the job, a
-// single Ctrl-P with the key after it.
+// Ctrl-P Ctrl-Q detaches, typed at once or in two reads; all other input is passed on, including a
+// Ctrl-P and the key after it.
 func TestDetachKeys(t *testing.T) {
 	for _, c := range []struct {
 		typed []string
@@ -33,8 +33,8 @@ func TestDetachKeys(t *testing.T) {
 	}
 }
 
-// What is typed after the keys that leave, before the session has ended, is for nobody.
-func TestLeavingTwice(t *testing.T) {
+// Input after the detach keys is dropped.
+func TestInputAfterDetachingIsDropped(t *testing.T) {
 	_, conn, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

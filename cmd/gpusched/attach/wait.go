@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WaitCmd waits for jobs.
+// WaitCmd waits for jobs to end.
 type WaitCmd struct {
 	Any     bool          `name:"any"`
 	Timeout time.Duration `name:"timeout" type:"span" placeholder:"TIME"`
@@ -30,7 +30,7 @@ func (*WaitCmd) About() cli.About {
 	}
 }
 
-// maxAny bounds how many waits one command keeps open.
+// maxAny is the most requests that --any keeps open.
 const maxAny = 48
 
 func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
@@ -51,7 +51,7 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Any {
 		wait = func(ctx context.Context, ids []string) ([]api.Job, error) { return waitAny(ctx, a, ids) }
 		if len(ids) > maxAny {
-			return cli.Usagef("--any can watch %d jobs, not %d", maxAny, len(ids))
+			return cli.Usagef("--any can wait for at most %d jobs, not %d", maxAny, len(ids))
 		}
 	}
 	jobs, err := wait(ctx, ids)
@@ -66,7 +66,7 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.StatusOf(jobs)
 }
 
-// waitAll waits for one after the other, which takes as long as the longest.
+// waitAll waits for one job after another, and so as long as the longest takes.
 func waitAll(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	var jobs []api.Job
 	for _, id := range ids {
@@ -79,7 +79,7 @@ func waitAll(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	return jobs, nil
 }
 
-// waitAny waits for all at once and returns the first that ended.
+// waitAny waits for all jobs at once and returns the first that ended.
 func waitAny(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func waitAny(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	return []api.Job{one.job}, one.err
 }
 
-// Follow waits for a job just submitted and ends as it did.
+// Follow waits for a job just submitted and returns its exit status.
 func Follow(ctx context.Context, a *cli.App, id job.ID, quiet bool) error {
 	jobs, err := waitAll(ctx, a, []string{id.String()})
 	if errors.Is(err, context.Canceled) {

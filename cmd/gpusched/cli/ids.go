@@ -91,7 +91,7 @@ func (a *App) CheckSlurms(word string) error {
 	case a.asksSchedulers():
 		return a.notSlurms(word)
 	case namesMachine(word):
-		return Refuse(api.CodeUsage, "use a command of its own for each", "%q names jobs of Slurm's and of another machine", word)
+		return Refuse(api.CodeUsage, "use a separate command for each", "%q names jobs of Slurm's and of another machine", word)
 	}
 	return nil
 }

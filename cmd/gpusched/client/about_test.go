@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
-// lacks is what a command should say about itself and does not; "": nothing.
+// lacks returns what a command should declare about itself and does not, or "".
 func lacks(n *kong.Node) string {
 	about, takesJobs := parse.AboutNode(n), idsOf(n).field.IsValid()
 	c := call{selected: n.Target.Addr().Interface(), about: about}
@@ -39,8 +39,8 @@ func lacks(n *kong.Node) string {
 	return ""
 }
 
-// Nothing else knows what a command is on other machines or on Slurm.
-func TestEveryCommandSaysWhatItIs(t *testing.T) {
+// Every command declares how it works on other machines and on Slurm.
+func TestEveryCommandDeclaresItself(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		if what := lacks(n); what != "" {
 			t.Errorf("'%s' is to say %s: in the method About beside its struct %v, see cli/about.go and \"A command\" in contrib/CONTRIBUTING.md",
@@ -59,7 +59,7 @@ func TestEveryCommandSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// What another machine answers can be read by this one.
+// Commands whose answer from another machine is printed here have a JSON document.
 func TestCommandsShownHereHaveADocument(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		about := parse.AboutNode(n)
@@ -73,7 +73,7 @@ func TestCommandsShownHereHaveADocument(t *testing.T) {
 	}
 }
 
-// A word by which a command is known stands in front of a command line only.
+// A command's name counts only at the start of a command line.
 func TestAboutWord(t *testing.T) {
 	for word, want := range map[string]cli.Hosts{"list": cli.Together, "queue": cli.Together, "top": cli.Together, "logs": cli.OneAtATime, "report": cli.InTurn, "nosuch": 0, "": cli.OnOne} {
 		if got := aboutWord(word).Hosts; got != want {

@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// answerDocument is the hidden command by which another gpusched gets the document of a command.
+// answerDocument implements the hidden command by which a gpusched on another machine gets a
+// command's JSON document.
 func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("%s takes no words", remote.DocCommand)
@@ -29,16 +30,16 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	return carryOut(ctx, &here, t.Words)
 }
 
-// gone ends this process: whoever asked has gone, and jobs go on.
+// gone ends this process because the asking one has ended. Jobs go on.
 func gone() { os.Exit(cli.StatusInterrupted) }
 
-// answerHere is the hidden command for a command line of another machine that is carried out here, on a terminal there
-// or with what comes from there.
+// answerHere implements the hidden command that runs another machine's command line here, with that
+// machine's terminal or input.
 func answerHere(ctx context.Context, a *cli.App, args []string) error {
 	return answerFor(ctx, a, args, false)
 }
 
-// answerLabelled is answerHere with lines that say whose they are.
+// answerLabelled is answerHere with the job's name before each line.
 func answerLabelled(ctx context.Context, a *cli.App, args []string) error {
 	return answerFor(ctx, a, args, true)
 }
@@ -61,8 +62,8 @@ func answerFor(ctx context.Context, a *cli.App, args []string, labelled bool) er
 	return carryOut(ctx, &here, args[1:])
 }
 
-// leashed reports whether a command of another machine is to end with its input. Without a terminal nothing else tells
-// it that nobody reads any more.
+// leashed reports whether a command of another machine must end when its input does: without a
+// terminal, only that tells it that nobody reads its output any more.
 func leashed(command string, onTerminal bool) bool {
 	return !onTerminal && !aboutWord(command).OwnInput
 }

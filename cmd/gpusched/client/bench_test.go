@@ -7,8 +7,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// What a short command pays for its command line, and what it would pay for
-// all of the grammar.
+// The cost of the parser for a short command, and for the whole grammar.
 func BenchmarkNewParser(b *testing.B) {
 	for name, args := range map[string][]string{"list": {"list"}, "submit": {"submit"}, "all": {"--help"}} {
 		b.Run(name, func(b *testing.B) {

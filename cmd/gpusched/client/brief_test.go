@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// onOneScreen holds a help to a terminal of 24 lines, of which the prompt has one, and 80 columns.
+// onOneScreen checks that a help fits 80 columns and 23 lines, so that the prompt remains on a
+// terminal of 24.
 func onOneScreen(t *testing.T, command, text string) {
 	t.Helper()
 	if n := strings.Count(text, "\n"); n > 23 {
@@ -26,7 +27,7 @@ func onOneScreen(t *testing.T, command, text string) {
 	}
 }
 
-// TestHelpIsOneScreen: --help of each command fits, and what it names is there.
+// --help of each command fits one screen, and the commands that it names exist.
 func TestHelpIsOneScreen(t *testing.T) {
 	m := model(t)
 	var b bytes.Buffer
@@ -45,23 +46,23 @@ func TestHelpIsOneScreen(t *testing.T) {
 	}
 }
 
-// briefWords is how wide the words for an option are at most: the widest option leaves so much of 80 columns.
+// briefWords is the width that the widest option leaves of 80 columns for its text.
 const briefWords = 52
 
-// What a line of --help looks like that was cut, or that only its neighbours make sense of.
+// Signs of text in --help that was cut, or that makes sense only beside its neighbours.
 var (
 	endsEarly   = regexp.MustCompile(`([,:;(….]|\b(a|an|and|as|no|of|or|so|such|that|the|until|when|which))$`)
 	beginsLate  = regexp.MustCompile(`^(Of|Or|And|But|Such|The file$)\b`)
 	pointsAbout = regexp.MustCompile(`(?i)\bsuch (a|an|files?|jobs?|links?|lines?)\b|^the same$`)
 )
 
-// isWhole reports whether words say something by themselves.
+// isWhole reports whether a text makes sense by itself.
 func isWhole(text string) bool {
 	return text != "" && !endsEarly.MatchString(text) && !beginsLate.MatchString(text) &&
 		!pointsAbout.MatchString(text) && strings.Count(text, "(") == strings.Count(text, ")")
 }
 
-// Each option has few words of its own that can be read alone; nothing cuts longer ones.
+// Each option has a short text that makes sense by itself; none is cut.
 func TestWordsForOptionsAreWhole(t *testing.T) {
 	m := model(t)
 	for _, n := range slices.Concat(m.Leaves(true), m.Children) {
@@ -87,7 +88,6 @@ func TestWordsForOptionsAreWhole(t *testing.T) {
 	}
 }
 
-// --output offers the forms that the command takes, and no other.
 func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		f := parse.FlagNamed(n, "--output")
@@ -106,7 +106,7 @@ func TestHelpOffersTheFormsThatACommandTakes(t *testing.T) {
 	}
 }
 
-// What people ask for most when they submit is on the one screen.
+// The options that people use most fit submit's --help.
 func TestSubmitHelpHasWhatPeopleUse(t *testing.T) {
 	var b bytes.Buffer
 	parse.WriteBrief(&b, parse.ChildNamed(model(t).Node, "submit"))

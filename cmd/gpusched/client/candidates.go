@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// values are the candidates for the value of a flag.
+// values returns the candidates for the value of a flag.
 func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current string) (list []candidate) {
 	if f == nil {
 		return nil
@@ -35,7 +35,7 @@ func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current
 	case "after", "after-ok", "after-fail", "after-any":
 		return completeIDs(ctx, a, n, current)
 	case "host":
-		return append(hostWords(a, ""), candidate{submit.BestHost, "where the job starts first, of --hosts or GPUSCHED_HOSTS"})
+		return append(hostWords(a, ""), candidate{submit.BestHost, "the machine of --hosts or GPUSCHED_HOSTS where the job starts first"})
 	case "on":
 		return []candidate{{cli.EngineLocal, "the scheduler of this machine"}, {cli.EngineSlurm, "a cluster that Slurm runs"}}
 	case "on-timeout":
@@ -71,14 +71,14 @@ func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current
 	case "user":
 		return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "name":
-		if parse.AboutNode(n).Hosts != cli.OnOne { // whose jobs have names of their own
+		if parse.AboutNode(n).Hosts != cli.OnOne { // a new job's name can be any
 			return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
 		}
 	}
 	return list
 }
 
-// arguments are the candidates for what is not an option.
+// arguments returns the candidates for an argument.
 func arguments(ctx context.Context, a *cli.App, n *kong.Node, current string) []candidate {
 	if len(n.Positional) == 0 {
 		return nil
@@ -97,13 +97,13 @@ func arguments(ctx context.Context, a *cli.App, n *kong.Node, current string) []
 	return nil
 }
 
-// Of long queues so many jobs are offered.
+// The most jobs that are offered.
 const (
 	offeredWaiting = 1000
 	offeredEnded   = 50
 )
 
-// completeIDs are the jobs that a command can be about.
+// completeIDs returns the jobs that a command can act on.
 func completeIDs(ctx context.Context, a *cli.App, n *kong.Node, current string) []candidate {
 	if strings.HasPrefix(current, "name:") {
 		q := api.ListQuery{Ended: 100, UID: &a.UID}
@@ -144,7 +144,7 @@ func gpuWords(ctx context.Context, a *cli.App, current string) []candidate {
 	}))
 }
 
-// typeWords are the models of the GPUs as --gpu-type has them.
+// typeWords returns the GPU models in the spelling of --gpu-type.
 func typeWords(ctx context.Context, a *cli.App) (list []candidate) {
 	reply, _ := api.GPUs(ctx, a.Client)
 	for _, g := range reply.GPUs {
@@ -156,7 +156,7 @@ func typeWords(ctx context.Context, a *cli.App) (list []candidate) {
 	return list
 }
 
-// formWords are the forms of output, and behind cols= and csv= the columns.
+// formWords returns the forms of output, or after cols= and csv= the columns.
 func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
 	columns := parse.AboutNode(n).Columns
@@ -174,7 +174,7 @@ func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	return list
 }
 
-// listPrefix is the part of a list that is complete: "0," of "0,2".
+// listPrefix returns the complete items of a list: "0," of "0,2".
 func listPrefix(current string) string { return current[:strings.LastIndex(current, ",")+1] }
 
 func withPrefix(prefix string, list []candidate) []candidate {
@@ -184,7 +184,7 @@ func withPrefix(prefix string, list []candidate) []candidate {
 	return list
 }
 
-// reservationWord is a reservation for completion.
+// reservationWord returns the candidate for a reservation.
 func reservationWord(r api.Reservation) candidate {
 	gpus := job.FormatGPUList(cli.Each(r.GPUs, func(g api.Allocation) int { return g.Index }))
 	return candidate{cli.Number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, look.ReservedFor(r))}

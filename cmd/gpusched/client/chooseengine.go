@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// chooseEngine puts in the engine that is meant, and refuses a command that is not for it. A job that is
-// named as one of Slurm's is asked of Slurm, unless --on says another engine.
+// chooseEngine sets the engine for a command, and refuses a command that the engine lacks. A job
+// named slurm:ID goes to Slurm unless --on says otherwise.
 func chooseEngine(a *cli.App, k *kong.Context) error {
 	for _, f := range k.Flags() {
 		if value, ok := k.FlagValue(f).(string); ok && "--"+f.Name == cli.OnFlag && value != "" {
@@ -39,7 +39,7 @@ func chooseEngine(a *cli.App, k *kong.Context) error {
 		return nil
 	case a.HostsGiven:
 		return cli.Refuse(api.CodeUsage, "use 'gpusched "+cli.OnFlag+" "+cli.EngineLocal+" "+cli.HostsFlag+" …'",
-			"%s asks gpusched on each machine, and Slurm is the engine here", cli.HostsFlag)
+			"%s needs gpusched as the engine, and the engine here is Slurm", cli.HostsFlag)
 	}
 	a.Hosts = nil
 	if a.Slurm == nil {
@@ -54,8 +54,8 @@ func chooseEngine(a *cli.App, k *kong.Context) error {
 	return nil
 }
 
-// engineOf is the engine that words for jobs name, that of this machine where they name none. Jobs of both are
-// refused: which of them a plain number is would be a guess.
+// engineOf returns the engine of the named jobs, by default this machine's. It refuses jobs of
+// both, since it would have to guess which of them a plain number means.
 func engineOf(words []string) (name string, err error) {
 	var slurms, others []string
 	for _, word := range words {
@@ -69,15 +69,15 @@ func engineOf(words []string) (name string, err error) {
 		return cli.EngineSlurm, nil
 	}
 	if host, _, named := cli.HostOf(others[0]); named {
-		return "", cli.Refuse(api.CodeUsage, "use a command of its own for each",
-			"%s is a job of Slurm's, and %s is one of %s", slurms[0], others[0], cli.HostName(host))
+		return "", cli.Refuse(api.CodeUsage, "use a separate command for each",
+			"%s is a Slurm job, and %s is a job of %s", slurms[0], others[0], cli.HostName(host))
 	}
-	return "", cli.Refuse(api.CodeUsage, fmt.Sprintf("write %s%s if that is a job of Slurm's, too; for a job of this machine use a command of its own",
-		cli.SlurmPrefix, others[0]), "%s is a job of Slurm's, and %s is one of this machine", slurms[0], others[0])
+	return "", cli.Refuse(api.CodeUsage, fmt.Sprintf("write %s%s if that is a Slurm job too, or name jobs of this machine in a separate command",
+		cli.SlurmPrefix, others[0]), "%s is a Slurm job, and %s is a job of this machine", slurms[0], others[0])
 }
 
-// dividedBySlurm divides a list of jobs into those of Slurm's and others. What follows a part is of the same, as in
-// slurm:12,14 and a:12,14, and the commas of a name are its own.
+// dividedBySlurm splits a list of jobs into Slurm's and others. A part without a name belongs with
+// the part before it, as in slurm:12,14 and a:12,14; a job's name may contain commas.
 func dividedBySlurm(word string) (slurms, others []string) {
 	its := false
 	for part := range strings.SplitSeq(word, ",") {
@@ -99,8 +99,8 @@ func dividedBySlurm(word string) (slurms, others []string) {
 	return slurms, others
 }
 
-// jobWords are the words of a command line that name jobs: ids, and those of --after and the like. No other
-// word chooses an engine: the name of a job is anybody's text.
+// jobWords returns the words that name jobs: ids, and the values of --after and the like. No other
+// word may choose an engine, since a job's name can be any text.
 func jobWords(k *kong.Context) []string {
 	list := slices.Clone(idsOf(k.Selected()).words())
 	for _, f := range k.Flags() {

@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// A job of Slurm's chooses it by its name; no other text does, and --on wins.
+// An id slurm:N chooses Slurm, other text does not, and --on wins.
 func TestJobsChooseTheEngine(t *testing.T) {
 	for line, want := range map[string]string{
 		"cancel slurm:5":                              cli.EngineSlurm,
-		"cancel 4 slurm:5":                            "", // refused: whose 4 is would be a guess
+		"cancel 4 slurm:5":                            "", // refused: 4 could be either's
 		"cancel slurm:4 slurm:5":                      cli.EngineSlurm,
 		"cancel --on slurm 4 slurm:5":                 cli.EngineSlurm,
 		"show slurm:5_1":                              cli.EngineSlurm,
 		"exec slurm:5 -- ls":                          cli.EngineSlurm,
-		"cancel slurm:4,5":                            cli.EngineSlurm, // as a:4,5 are both of a
+		"cancel slurm:4,5":                            cli.EngineSlurm, // as both of a:4,5 belong to a
 		"cancel slurm:4,slurm:5 slurm:6-8":            cli.EngineSlurm,
 		"cancel slurm:7_[1,3]":                        cli.EngineSlurm,
 		"cancel 4,slurm:5":                            "",
@@ -31,7 +31,7 @@ func TestJobsChooseTheEngine(t *testing.T) {
 		"submit --after slurm:4,5 -- true":            cli.EngineSlurm,
 		"submit --after=slurm:4,5 --after-ok slurm:6": cli.EngineSlurm,
 		"submit --after 4,slurm:5 -- true":            "",
-		"show name:a,slurm:5":                         cli.EngineLocal, // all of it is the name
+		"show name:a,slurm:5":                         cli.EngineLocal, // a name with a comma
 		"show slurm:name:a,b":                         cli.EngineSlurm,
 		"update 4 --after-any slurm:5":                "",
 		"update slurm:4 --after-any slurm:5":          cli.EngineSlurm,

@@ -17,16 +17,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// completeTime bounds how long the daemon may take after a press of Tab.
+// completeTime is the most that the daemon may take after a press of Tab.
 const completeTime = 500 * time.Millisecond
 
-// candidate is one way to go on.
+// A candidate is a possible next word with its description.
 type candidate struct{ word, about string }
 
-// complete is "gpusched __complete WORD... CURRENT": it prints how the last
-// word could go on, a line each, after a tab what it is. It prints nothing
-// where the shell knows better, as with names of files; where the word belongs
-// to a job's command, a tab and "command N": that begins with word N. It never fails.
+// complete implements "gpusched __complete WORD... CURRENT". It prints the candidates for the last
+// word, one a line, each with a tab and its description. It prints nothing where the shell knows
+// better, as for file names. If the word belongs to a job's command it prints a tab and "command
+// N", where N is the index of the command's first word. It never fails.
 func complete(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -75,16 +75,16 @@ func complete(ctx context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// spot is where in a command line the next word stands.
+// A spot is the place in a command line at which the next word stands.
 type spot struct {
 	node     *kong.Node
-	flag     *kong.Flag // it is the value of this option
-	onlyArgs bool       // it is no option, as it comes after --
-	args     int        // so many arguments are before it
-	command  int        // what it belongs to begins with this word, 0: it is of gpusched
+	flag     *kong.Flag // the option whose value the word is
+	onlyArgs bool       // after --, where no word is an option
+	args     int        // number of arguments before the word
+	command  int        // index of the first word of the job's command; 0: the word is gpusched's own
 }
 
-// walk goes along the words typed so far.
+// walk returns the spot after the words typed so far.
 func walk(node *kong.Node, words []string) spot {
 	p := spot{node: node}
 	for i := 0; i < len(words); i++ {
@@ -116,13 +116,14 @@ func walk(node *kong.Node, words []string) spot {
 	return p
 }
 
-// beginsCommand reports whether the word would be the first of another program's command line.
+// beginsCommand reports whether the word would be the first of a job's command.
 func (p spot) beginsCommand(current string) bool {
 	before, takes := argsBeforeCommand(p.node)
 	return takes && p.flag == nil && p.args == before && (p.onlyArgs || !strings.HasPrefix(current, "-"))
 }
 
-// argsBeforeCommand is how many arguments come before another program's command line.
+// argsBeforeCommand returns the number of arguments before a job's command, and whether the command
+// takes one.
 func argsBeforeCommand(n *kong.Node) (int, bool) {
 	for i, arg := range n.Positional {
 		if arg.PassthroughMode != kong.PassThroughModeNone {
@@ -132,7 +133,7 @@ func argsBeforeCommand(n *kong.Node) (int, bool) {
 	return 0, false
 }
 
-// candidates are the ways to go on at a spot.
+// candidates returns the candidates at a spot.
 func candidates(ctx context.Context, a *cli.App, at spot, current string) []candidate {
 	if at.flag != nil {
 		return values(ctx, a, at.node, at.flag, current)
@@ -157,7 +158,7 @@ func commandWords(n *kong.Node) []candidate {
 	return list
 }
 
-// topicWords are the words for 'gpusched help'.
+// topicWords returns the candidates for 'gpusched help'.
 func topicWords() []candidate {
 	list := []candidate{{"topics", "the sections of the manual"}, {"tour", "gpusched(7)"}}
 	for _, t := range manual.Topics() {

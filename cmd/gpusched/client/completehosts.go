@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// withoutHosts takes the option with the names of machines from the front of a command line. Nothing is left
-// while its value is typed.
+// withoutHosts removes --hosts and its value from the front of a command line. It returns nothing
+// while the value is still being typed.
 func withoutHosts(args []string) []string {
 	if args[0] != cli.HostsFlag {
 		return args[1:]
@@ -19,7 +19,7 @@ func withoutHosts(args []string) []string {
 	return args[min(2, len(args)):]
 }
 
-// completeHosts prints how the names of machines could go on, where they are what is typed.
+// completeHosts prints the candidates for the value of --hosts if that is being typed.
 func completeHosts(a *cli.App, args []string) {
 	before, current := "", args[len(args)-1]
 	switch {
@@ -43,7 +43,7 @@ func completeHosts(a *cli.App, args []string) {
 	}
 }
 
-// hostWords are the machines that the user's settings of ssh name.
+// hostWords returns the machines in the user's ssh configuration.
 func hostWords(a *cli.App, before string) (list []candidate) {
 	text, _ := jobenv.ReadAtMost(filepath.Join(a.Getenv("HOME"), ".ssh/config"), 1<<20)
 	for line := range strings.Lines(string(text)) {

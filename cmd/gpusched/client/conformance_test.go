@@ -19,19 +19,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// rig is an engine with what a test needs besides.
+// A rig is an engine with what a test needs to drive it.
 type rig struct {
 	api.Engine
-	begin func(id job.ID)               // has a job run, where nothing else does
-	end   func(id job.ID, r job.Result) // has a job end, where its command does not
-	// lacks is set where what only this machine's scheduler knows is refused.
+	begin func(id job.ID)               // starts a job, if nothing else does
+	end   func(id job.ID, r job.Result) // ends a job, if its command does not
+	// the engine refuses what only this machine's scheduler has
 	lacks bool
 }
 
-// realVariable has the suite run against the Slurm of the machine, as in a box that has one.
+// realVariable makes the suite use the machine's own Slurm.
 const realVariable = "GPUSCHED_TEST_REAL_SLURM"
 
-// TestEnginesAnswerAlike: what one engine refuses or answers, the other does.
+// Both engines refuse the same requests and give the same answers.
 func TestEnginesAnswerAlike(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, localRig(t)) })
 	t.Run("slurm", func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestEnginesAnswerAlike(t *testing.T) {
 	})
 }
 
-// localRig is the client of a server whose jobs end when they are told.
+// localRig returns a client of a server whose jobs start and end on command.
 func localRig(t *testing.T) rig {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -89,7 +89,7 @@ func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), arg
 
 func onHold(r *api.SubmitRequest) { r.Hold = true }
 
-// refused checks that an error is of a kind.
+// refused checks the code of an error.
 func refused(t *testing.T, what string, err error, codes ...api.Code) {
 	t.Helper()
 	var e *api.Error
@@ -98,7 +98,7 @@ func refused(t *testing.T, what string, err error, codes ...api.Code) {
 	}
 }
 
-// conform holds an engine to what engine says.
+// conform checks an engine's answers.
 func conform(t *testing.T, r rig) {
 	t.Run("a job is listed", func(t *testing.T) { conformListing(t, r) })
 	t.Run("a job ends", func(t *testing.T) { conformEnd(t, r) })
@@ -180,7 +180,7 @@ func conformEnd(t *testing.T, r rig) {
 	}
 }
 
-// refuseAll checks that all that is done to a job is refused with a code.
+// refuseAll checks that every action on a job is refused with a code.
 func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 	t.Helper()
 	ctx, name := t.Context(), "renamed"
@@ -202,10 +202,11 @@ func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 	}
 }
 
-// inAnHour has a job wait that is not held.
+// inAnHour makes a job wait without a hold.
 func inAnHour(r *api.SubmitRequest) { r.Begin = time.Now().Add(time.Hour) }
 
-// conformChange: a job that waits is held, changed and let go, and what is for one that runs is refused.
+// conformChange checks that a waiting job can be held, changed and released, and that actions on
+// running jobs are refused.
 func conformChange(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "changed", inAnHour, "true").ID.String()
@@ -245,7 +246,7 @@ func conformChange(t *testing.T, r rig) {
 	}
 }
 
-// conformPast: what has ended is told, and what waits is not.
+// conformPast checks that the history has ended jobs only.
 func conformPast(t *testing.T, r rig) {
 	ctx := t.Context()
 	ended, waits := r.ask(t, "past", nil, "sh", "-c", "exit 5").ID, r.ask(t, "past", onHold, "true").ID
@@ -352,7 +353,7 @@ func conformMissing(t *testing.T, r rig) {
 	} {
 		codes := []api.Code{api.CodeNotFound}
 		if strings.Contains(what, "GPU") && os.Getuid() != 0 {
-			codes = append(codes, api.CodeForbidden) // the one looks first at who asks, the other at what for
+			codes = append(codes, api.CodeForbidden) // one engine checks the user first, the other the request
 		}
 		refused(t, what, ask(), codes...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits, for a minute at most, until a job is as it should be.
+// becomes waits up to a minute for a job to reach a state.
 func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -20,12 +20,13 @@ func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 		if is(&reply.Job) {
 			return
 		}
-		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // it gives others time
+		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // as a short pause
 	}
 	t.Fatalf("job %s is not %s", id, what)
 }
 
-// conformRunning: a job that runs is joined, suspended where its user may do that, and queued again.
+// conformRunning checks that a running job can be joined, suspended where its user may do that, and
+// requeued.
 func conformRunning(t *testing.T, r rig) {
 	ctx := t.Context()
 	j := r.ask(t, "runs", nil, "sleep", "600")
@@ -42,7 +43,7 @@ func conformRunning(t *testing.T, r rig) {
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
 	refused(t, "resume of one that runs", err, api.CodeConflict)
 	reply, err := api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
-	if r.lacks { // for administrators
+	if r.lacks { // only administrators may
 		refused(t, "suspend", err, api.CodeForbidden)
 	} else if err != nil || reply.Job.SuspendedAt.IsZero() {
 		t.Errorf("suspended: %+v %v", reply.Job, err)
@@ -58,8 +59,8 @@ func conformRunning(t *testing.T, r rig) {
 	}
 }
 
-// conformRefusals: what only the scheduler of a machine has is answered by that, and refused by any other engine with
-// what to do instead. Many jobs are held in one request by both.
+// conformRefusals checks that other engines refuse what only this machine's scheduler has, with a
+// hint, and that both hold many jobs in one request.
 func conformRefusals(t *testing.T, r rig) {
 	ctx := t.Context()
 	one, two := r.ask(t, "many", inAnHour, "true").ID.String(), r.ask(t, "many", inAnHour, "true").ID.String()

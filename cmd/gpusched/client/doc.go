@@ -1,4 +1,5 @@
-// Package client is the command line as a whole: its grammar, on which machine and by which engine a command is carried
-// out, help, completion and the manual. What a command does is in the room that has it: look, past, logs, act, attach,
-// submit, site, feed, tools or doctor; package cli has what they share, and the invariants of all.
+// Package client assembles the command line: its grammar, the choice of machine and engine for a
+// command, help, completion and the manual. Each command is implemented in its own room: look,
+// past, logs, act, attach, submit, site, feed, tools or doctor. Package cli has what they share,
+// and lists the invariants of all.
 package client

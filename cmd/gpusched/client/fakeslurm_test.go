@@ -18,15 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// fakeVariable names the program of Slurm's that the test binary is to be, and fakeDir where jobs are kept: a
-// directory for each, with a file for each fact. The answers are in the form of those recorded in
-// onslurm/testdata.
+// fakeVariable names the Slurm program that the test binary should act as, and fakeDir the
+// directory of its jobs: one directory for each, one file for each fact. The answers have the form
+// of those recorded in onslurm/testdata.
 const (
 	fakeVariable = "FAKE_SLURM"
 	fakeDir      = "FAKE_SLURM_DIR"
 )
 
-// installFakeSlurm makes a Slurm, to which the environment leads.
+// installFakeSlurm makes a fake Slurm and returns an environment that finds it.
 func installFakeSlurm(t *testing.T) (environ []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
 }
 
-// fakePrograms makes programs of Slurm's names in a directory, in which they also keep the jobs.
+// fakePrograms makes programs with Slurm's names in a directory that also holds their jobs.
 func fakePrograms(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func fakePrograms(dir string) error {
 	return nil
 }
 
-// scriptSlurm is "slurm" in a script: from then on there is one, the jobs of which are in $WORK/slurm.
+// scriptSlurm implements "slurm", which makes a fake Slurm with its jobs in $WORK/slurm.
 func scriptSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs("slurm")
 	ts.Check(os.Mkdir(dir, 0o755))
@@ -65,10 +65,10 @@ func scriptSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("HOME", ts.MkAbs("."))
 }
 
-// raceOptions take the second away that a program under the race detector waits before it exits.
+// raceOptions make programs under the race detector exit without waiting a second.
 const raceOptions = "GORACE=atexit_sleep_ms=0"
 
-// fakeSlurm is one of the programs.
+// fakeSlurm runs one of the programs.
 func fakeSlurm(name string, args []string) int {
 	f := fake(os.Getenv(fakeDir))
 	switch name {
@@ -160,7 +160,7 @@ func (f fake) sbatch(args []string) int {
 	return 0
 }
 
-// start runs the script of a job that may run.
+// start runs the script of a job.
 func (f fake) start(id string) {
 	if f.state(id) != "RUNNING" {
 		return
@@ -180,8 +180,8 @@ func (f fake) start(id string) {
 	}
 }
 
-// running opens the file that every process of a job keeps open with a shared lock: whoever gets an exclusive
-// one knows that none is left.
+// running opens the file on which every process of a job holds a shared lock: an exclusive lock
+// proves that none is left.
 func (f fake) running(lock int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(string(f), "running"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -194,8 +194,9 @@ func (f fake) running(lock int) (*os.File, error) {
 	return file, nil
 }
 
-// stop ends all jobs, and returns once their processes are gone: one that still writes would be in the way of
-// whoever removes the directory. What a job has left behind after its end is not waited for without end.
+// stop ends all jobs and waits until their processes are gone, since a writing process would
+// disturb the removal of the directory. It does not wait forever for processes that a job left
+// behind.
 func (f fake) stop() error {
 	for _, id := range f.ids() {
 		f.end(id)
@@ -301,7 +302,7 @@ func (f fake) scontrol(args []string) int {
 	case args[0] == "suspend":
 		fmt.Fprintln(os.Stderr, "Access/permission denied for job "+id)
 		return 1
-	case args[0] == "requeue" && f.state(id) != "PENDING": // also one that has ended, as Slurm does
+	case args[0] == "requeue" && f.state(id) != "PENDING": // Slurm also requeues an ended job
 		restarts, _ := strconv.Atoi(f.fact(id, "restarts"))
 		f.set(id, "restarts", strconv.Itoa(restarts+1))
 		f.end(id)

@@ -24,11 +24,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// turnedDown is what the daemon of the fuzz tests says of every well-formed
-// submission, so that it need not remember it.
+// turnedDown is the daemon's answer to every well-formed submission, so that it need not store any.
 var turnedDown = job.Refuse("never/no-gpus", "well formed")
 
-// fuzzApp is a run of the program against a daemon that turns everything down.
+// fuzzApp returns a function that makes an App for a daemon that refuses everything.
 func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	socket := filepath.Join(f.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -54,9 +53,8 @@ func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	}
 }
 
-// FuzzCommandLine reads any command line. It is a command or a refusal that any
-// terminal can show; and a submission reaches the daemon as it was typed and in
-// a form that the daemon knows.
+// FuzzCommandLine parses arbitrary command lines. Each is a command or a refusal that any terminal
+// can show, and a submission reaches the daemon as typed and well formed.
 func FuzzCommandLine(f *testing.F) {
 	for _, line := range []string{
 		"", "list -a", "show 3 --json", "submit -- true", "submit -g 2 --gpu-mem 40G -m 64G -t 2h -n train -- python train.py --lr 1e-3",
@@ -101,8 +99,7 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// submitted sends what was typed, and returns what the daemon finds wrong with
-// it, nil where that is nothing.
+// submitted sends a submission and returns what the daemon finds wrong with it.
 func submitted(t *testing.T, a *cli.App, c *submit.Cmd) error {
 	req, err := c.MakeRequest(t.Context(), a)
 	if err != nil {

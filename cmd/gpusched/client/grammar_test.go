@@ -32,8 +32,8 @@ func model(t *testing.T) *kong.Application {
 
 var bracketed = regexp.MustCompile(`\[[a-z]+\]`)
 
-// A text that no command has is one with a wrong name.
-func TestEveryTextIsOfACommand(t *testing.T) {
+// A text without a command has a wrong name.
+func TestEveryTextBelongsToACommand(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil || len(files) < 20 {
 		t.Fatal(files, err)
@@ -86,8 +86,8 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 	}
 }
 
-// The short way of building the parser must parse as the long one does.
-func TestAPartOfTheGrammarIsTheCommand(t *testing.T) {
+// grammarFor's parser gives the same result as that of the whole grammar.
+func TestAPartOfTheGrammarParsesTheSame(t *testing.T) {
 	for _, n := range model(t).Children {
 		for _, word := range append([]string{n.Name}, n.Aliases...) {
 			part := grammarFor([]string{word})
@@ -186,7 +186,7 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// What another program's command leads to is one of ours, and no word is one itself.
+// Another program's command leads to one of ours, and is not itself one.
 func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherCommands {
@@ -209,8 +209,8 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	}
 }
 
-// The same of what is past; report has the flags that history has not.
-func TestHabitsOfWhatIsPast(t *testing.T) {
+// Options of other tools' history commands lead to history's; report has flags that history lacks.
+func TestHabitsOfHistoryAndReport(t *testing.T) {
 	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
 	for _, habit := range manual.OptionsOfPast.List {
 		for _, word := range habit.Words {
@@ -226,14 +226,15 @@ func TestHabitsOfWhatIsPast(t *testing.T) {
 	}
 }
 
-// What another tool's option leads to is one of the command's, and no word is one itself.
+// Another tool's option leads to one of the command's, and is not itself one.
 func TestHabitsLeadToOptions(t *testing.T) {
 	for _, n := range model(t).Children {
 		of := parse.AboutNode(n).Habits
 		if of != nil && !slices.Contains(manual.OtherOptions, of) {
 			t.Errorf("the manual does not have what other tools call the options of %s", n.Name)
 		}
-		// history and report share a table, see above; run and shell have some of the options of submit
+		// history and report share a table, see above; run and shell have a part of submit's
+		// options
 		if of != nil && of != manual.OptionsOfPast && (of != manual.OptionsOfNewJobs || n.Name == "submit") {
 			leadToOptions(t, n, of)
 		}
@@ -257,7 +258,7 @@ func leadToOptions(t *testing.T, command *kong.Node, of *manual.Habits) {
 	}
 }
 
-// Each command is in the manual's table of who may use it, or said to need no right.
+// Each command is in the manual's table of rights, or the manual says that it needs none.
 func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 	text, err := os.ReadFile("../../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -279,9 +280,9 @@ func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 	}
 }
 
-// Each text of options.txt is that of an option, and each text of one command's says something else than the text of
-// the option in other commands.
-func TestEveryTextOfAnOptionIsOfOne(t *testing.T) {
+// Each text in options.txt belongs to an option, and a command's own text differs from the option's
+// text elsewhere.
+func TestEveryOptionTextBelongsToAnOption(t *testing.T) {
 	file, err := os.ReadFile("../options/options.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// helpTopic is 'gpusched help WORD...' where the word is no command: the sections of the
-// manual whose titles have the words. It reports whether it was for it to answer.
+// helpTopic implements 'gpusched help WORD...' for words that are not a command: it shows the
+// sections of the manual whose titles contain the words. It reports whether the command line was
+// such a request.
 func helpTopic(a *cli.App, args []string) (bool, error) {
 	if len(args) < 2 || args[0] != "help" || strings.HasPrefix(args[1], "-") {
 		return false, nil
@@ -25,7 +26,7 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	if a.Slurm == nil && site.Besides(a, engines.SlurmProgram) != "" { // which has sections of its own
+	if a.Slurm == nil && site.Besides(a, engines.SlurmProgram) != "" { // gpusched-slurm has further sections
 		return true, site.BecomeSlurm(a)
 	}
 	found := manual.About(words, onSlurm(a)...)
@@ -40,7 +41,7 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 		return true, cli.Refuse(api.CodeUsage, "see 'gpusched help topics' and 'gpusched --help-all'",
 			"there is neither a command nor a section of the manual about %q", strings.Join(words, " "))
 	case len(found) > 1:
-		a.Out.Printf("Several sections have that in their title. Name one by more of its words:\n\n")
+		a.Out.Printf("Several sections have these words in their titles. Add more words to choose one:\n\n")
 		writeTitles(a, found)
 	default:
 		writeTopic(a, found[0])
@@ -59,7 +60,7 @@ func writeTitles(a *cli.App, list []manual.Topic) {
 	}
 }
 
-// proseColumns is how wide a paragraph is at most.
+// proseColumns is the greatest width of a paragraph.
 const proseColumns = 100
 
 func writeTopic(a *cli.App, t manual.Topic) {

@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// aboutWord is what the command of a word says about itself; of a word that is no command it is empty.
+// aboutWord returns what the command of this name declares about itself, or nothing if there is no
+// such command.
 func aboutWord(word string) (about cli.About) {
 	if f, known := commandField(word); known {
 		if c, ok := reflect.New(f.Type).Interface().(parse.Command); ok {
@@ -21,8 +22,9 @@ func aboutWord(word string) (about cli.About) {
 	return about
 }
 
-// manyHosts reports whether a command line asks several machines, or another one: by the option in front
-// or, for what shows something, by the environment or the settings. A mistake in these is for cutHosts to tell.
+// manyHosts reports whether a command line is for other machines: because of --hosts, or for a
+// command that shows something because of the environment or the settings. cutHosts reports
+// mistakes in these.
 func manyHosts(a *cli.App, args []string) bool {
 	if a.Asked != nil {
 		return false
@@ -30,7 +32,7 @@ func manyHosts(a *cli.App, args []string) bool {
 	if len(args) > 0 && (args[0] == cli.HostsFlag || strings.HasPrefix(args[0], cli.HostsFlag+"=")) {
 		return true
 	}
-	ours := a.As.Table == nil && a.As.Submitted == "" // other tools' names know one scheduler
+	ours := a.As.Table == nil && a.As.Submitted == "" // other tools know one scheduler only
 	said := a.Own || a.On != "" || slices.ContainsFunc(args, cli.SaysOn)
 	if !ours || said || aboutWord(cli.WithCommand(args)[0]).Hosts != cli.Together {
 		return false
@@ -39,8 +41,8 @@ func manyHosts(a *cli.App, args []string) bool {
 	return list != "" || err != nil
 }
 
-// cutHosts takes the option with the names of machines from the front of a command line, or has them from
-// the environment where the command is one that shows several.
+// cutHosts removes --hosts from the front of a command line and sets the machines, which come from
+// the environment or the settings if the option is missing.
 func cutHosts(a *cli.App, args []string) ([]string, error) {
 	if !manyHosts(a, args) {
 		return args, nil
@@ -64,7 +66,7 @@ func cutHosts(a *cli.App, args []string) ([]string, error) {
 		return nil, err
 	}
 	if a.Own {
-		return nil, cli.Usagef("%s asks your own scheduler of this machine, and %s those of others: use one of them", cli.OwnFlag, cli.HostsFlag)
+		return nil, cli.Usagef("%s is for your own scheduler on this machine, and %s for those of others: use only one", cli.OwnFlag, cli.HostsFlag)
 	}
 	hosts, err := afar.HostList(list)
 	if err != nil {

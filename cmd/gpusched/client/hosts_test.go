@@ -10,9 +10,10 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// The machines of the command line are before those of the environment, these before the user's, and those before the
-// site's; they are for what shows something, and for nobody who has said whom to ask.
-func TestWhichHosts(t *testing.T) {
+// The command line's machines win over the environment's, those over the user's settings and those
+// over the site's. They apply to commands that show something, unless the command line chooses a
+// scheduler.
+func TestOrderOfHostSettings(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": filepath.Join(dir, "home")}
 	site, own := filepath.Join(dir, "etc/gpusched/client.toml"), filepath.Join(dir, "home/.config/gpusched/client.toml")

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Main is the program: it runs what this process was called with, and returns the exit status. A nil Slurm is that
-// of gpusched.
+// Main runs the program under the name by which it was called, and returns the exit status. slurm
+// is nil in gpusched and set in gpusched-slurm.
 func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 	cli.Version, cli.Commit = itsVersion, itsCommit
 	a := hostApp()
@@ -25,17 +25,16 @@ func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 	return runUntilSignal(a)
 }
 
-// runUntilSignal runs what this process was called with. A signal ends it in order.
+// runUntilSignal runs the program until it ends or a signal cancels it.
 func runUntilSignal(a *cli.App) (code int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
 }
 
-// hostApp takes what a run needs from the process. It is the one place that
-// reads the environment.
+// hostApp returns the App of this process. It is the only place that reads the environment.
 func hostApp() *cli.App {
-	// There is no way to read the umask alone; nothing else runs yet.
+	// The umask can't be read without setting it; nothing else runs yet.
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
 	return &cli.App{
@@ -55,7 +54,6 @@ func hostApp() *cli.App {
 	}
 }
 
-// restoreLimits puts the soft limit on open files back to what the user has.
-// Go raises it in its own processes, and the daemon reads ours for the job. The
-// only thing in Go that undoes that is an exec, also one that fails.
+// restoreLimits resets the soft limit on open files, which Go raises in its own processes and the
+// daemon copies to the job. Go undoes that only in exec, even in one that fails.
 func restoreLimits() { syscall.Exec("", nil, nil) }

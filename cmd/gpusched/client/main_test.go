@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHomeIsAbsolute: without a home in the environment, what is read and kept there is not looked for in the
-// current directory, where another user may have put it.
+// Without a home in the environment, files of the home are not looked for in the current directory,
+// where another user may have put them.
 func TestHomeIsAbsolute(t *testing.T) {
 	own := "/"
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/site"
 )
 
-// writeManual is "gpusched __man DIR": it writes the manual pages. They differ
-// only where the grammar or SOURCE_DATE_EPOCH does (invariant 6).
+// writeManual implements "gpusched __man DIR": it writes the manual pages. They depend only on the
+// grammar and SOURCE_DATE_EPOCH (invariant 6).
 func writeManual(_ context.Context, a *cli.App, args []string) error {
 	if len(args) != 1 {
 		return cli.Usagef("usage: gpusched __man DIR")
@@ -51,7 +51,7 @@ func writeManual(_ context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// onSlurm are the sections about what Slurm has no place for.
+// onSlurm returns the sections about commands and options that Slurm lacks.
 func onSlurm(a *cli.App) []manual.Section {
 	if a.Slurm == nil {
 		return nil

@@ -27,17 +27,17 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// moveRig is a daemon with waiting jobs, and a Slurm whose sbatch can be another program.
+// A moveRig is a daemon with waiting jobs and a Slurm whose sbatch can be replaced.
 type moveRig struct {
 	t       *testing.T
 	backend *servertest.Backend
 	socket  string
 	state   string
 	environ []string
-	arrives func(job.Command) // before a command is carried out
+	arrives func(job.Command) // called before a command is carried out
 }
 
-// late is the daemon's backend, with what somebody else does in the meantime.
+// late is the daemon's backend with a hook for what somebody else does meanwhile.
 type late struct {
 	*servertest.Backend
 	rig *moveRig
@@ -73,7 +73,7 @@ func newMoveRig(t *testing.T) *moveRig {
 	return r
 }
 
-// add has a job wait, for others where such are named.
+// add adds a waiting job, with dependencies if any are named.
 func (r *moveRig) add(id job.ID, uid int, after ...job.ID) *job.JobView {
 	v := job.JobView{Job: job.Job{ID: id, Owner: job.Owner{UID: uid, User: map[bool]string{true: "me", false: "bob"}[uid == os.Getuid()]},
 		Label: job.Label{Name: "n"}, State: job.Queued, SubmittedAt: time.Unix(1_700_000_000, 0)}}
@@ -86,7 +86,7 @@ func (r *moveRig) add(id job.ID, uid int, after ...job.ID) *job.JobView {
 	return &r.backend.View.Jobs[len(r.backend.View.Jobs)-1]
 }
 
-// sbatch is what sbatch is from now on: a shell script, in which $REAL is the other one.
+// sbatch replaces sbatch by a shell script, in which $REAL is the original.
 func (r *moveRig) sbatch(script string) {
 	r.t.Helper()
 	real := filepath.Join(strings.TrimPrefix(r.environ[1], "HOME="), "sbatch")
@@ -97,7 +97,7 @@ func (r *moveRig) sbatch(script string) {
 	r.environ = append([]string{"PATH=" + dir + ":" + filepath.Dir(real) + ":/usr/bin:/bin"}, r.environ[1:]...)
 }
 
-// run moves jobs, and returns what was said.
+// run migrates jobs and returns what was printed.
 func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	r.t.Helper()
 	var said bytes.Buffer
@@ -117,7 +117,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	return said.String(), err
 }
 
-// is reports how a job is here: held, queued, or ended.
+// is reports whether a job is held, queued or ended here.
 func (r *moveRig) is(id job.ID) string {
 	r.t.Helper()
 	reply, err := api.Show(r.t.Context(), &api.Client{Socket: r.socket}, id.String(), api.JobQuery{})
@@ -130,7 +130,7 @@ func (r *moveRig) is(id job.ID) string {
 	return string(reply.Job.State)
 }
 
-// check compares how jobs are, and how many Slurm has.
+// check compares the jobs' states here, and the number of jobs in Slurm.
 func (r *moveRig) check(there int, want map[job.ID]string) {
 	r.t.Helper()
 	for _, id := range slices.Sorted(maps.Keys(want)) {
@@ -152,8 +152,8 @@ func (r *moveRig) says(said string, words ...string) {
 	}
 }
 
-// A job for which another one waits moves only with that one: its end here would end the other, or start it.
-func TestWhatIsWaitedForStays(t *testing.T) {
+// A job moves only together with the jobs that depend on it: its end here would end or start them.
+func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 	r := newMoveRig(t)
 	me := os.Getuid()
 	r.add(12, me)
@@ -171,14 +171,14 @@ func TestWhatIsWaitedForStays(t *testing.T) {
 		t.Error(err)
 	}
 	r.check(3, map[job.ID]string{12: "cancelled", 14: "cancelled"})
-	said, err = r.run(t.Context(), "12") // as after a kill between two cancels
+	said, err = r.run(t.Context(), "12") // as after a kill between two cancellations
 	if r.says(said, "job 12 is slurm:2"); err != nil {
 		t.Error(err)
 	}
 }
 
-// What Slurm refuses waits here as before, and a job that it waited for is not cancelled over it. Neither is
-// its next run taken for one that was cut off, nor a hold of its owner's undone.
+// A job that Slurm refuses waits here as before, its dependencies are not cancelled, the next run
+// does not think that it was cut off, and its owner's hold remains.
 func TestRefusedJobsWait(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -201,8 +201,8 @@ func TestRefusedJobsWait(t *testing.T) {
 	}
 }
 
-// While nothing can have been submitted, every failure lets the job wait here as before.
-func TestSlurmIsAway(t *testing.T) {
+// Failures before anything can have been submitted leave the job waiting as before.
+func TestJobsWaitHereWhileSlurmIsAway(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
 	good := r.environ
@@ -217,9 +217,9 @@ func TestSlurmIsAway(t *testing.T) {
 	r.check(0, map[job.ID]string{12: "queued"})
 }
 
-// Where it is not known whether Slurm has the job it is held, and that is said; an error of squeue's is not
-// taken for a refusal. Then the next run finds it.
-func TestNotKnownIsHeld(t *testing.T) {
+// A job that Slurm may have is held, and the user is told; an error of squeue does not count as a
+// refusal. The next run finds the job.
+func TestAJobThatSlurmMayHaveIsHeld(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
 	good := r.environ
@@ -245,8 +245,8 @@ func TestNotKnownIsHeld(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// One that is not in Slurm is submitted by the next run, and one that was for another cluster is not.
-func TestCutOffBeforeItWasQueued(t *testing.T) {
+// The next run submits a job that is not in Slurm, but not one that was for another cluster.
+func TestTheNextRunSubmitsWhatIsNotInSlurm(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
 	good := r.environ
@@ -260,8 +260,9 @@ func TestCutOffBeforeItWasQueued(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// A run that is ended lets go what it has not submitted, and says which one it does not know about.
-func TestMigrateIsEnded(t *testing.T) {
+// A run that is interrupted releases what it has not submitted, and names the job whose submission
+// is uncertain.
+func TestAnInterruptedMigrateReleasesJobs(t *testing.T) {
 	r := newMoveRig(t)
 	for id := job.ID(12); id < 15; id++ {
 		r.add(id, os.Getuid())
@@ -285,9 +286,9 @@ func TestMigrateIsEnded(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled", 13: "held", 14: "queued"})
 }
 
-// A job that comes to wait for a moved one when it has been looked who does, just before that is cancelled here, is not
-// hit by that: the daemon decides. When it has gone, the same command ends it.
-func TestFollowerThatComesLate(t *testing.T) {
+// A dependent that is added after the check and before the cancellation is not ended with its
+// dependency: the daemon decides. Once it has ended, the same command moves the job.
+func TestALateDependentIsNotEnded(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
 	came := false
@@ -310,7 +311,7 @@ func TestFollowerThatComesLate(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// A comment that has no room is cut, and is no reason to keep the job here.
+// A comment that is too long for Slurm is cut.
 func TestLongCommentIsCut(t *testing.T) {
 	long := strings.Repeat("ü", job.MaxCommentBytes/2)
 	r := newMoveRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// refusal is what people read of a command line that the parser does not take; "": it takes it.
+// refusal returns the error that people read for a command line, or "" if it is accepted.
 func refusal(t *testing.T, k *kong.Kong, args ...string) string {
 	t.Helper()
 	if _, err := k.Parse(args); err != nil {
@@ -31,11 +31,11 @@ func wholeParser(t *testing.T) *kong.Kong {
 	return k
 }
 
-// What the parser says of its grammar, its types and its tokens.
+// The parser's own words for its grammar, types and tokens.
 var parsersWords = regexp.MustCompile(`must be one of|but got|bool value|expected |missing flags|unexpected|\bEOL\b|bit u?int|<\w+>|strconv|flag\)`)
 
-// Every option and argument of every command is refused in our words, with a wrong value and without one.
-func TestRefusalsAreNotInTheParsersWords(t *testing.T) {
+// Every option and argument is refused in our words, with a wrong value and without one.
+func TestNoRefusalIsInTheParsersWords(t *testing.T) {
 	k := wholeParser(t)
 	for _, n := range k.Model.Leaves(true) {
 		words := strings.Fields(strings.TrimPrefix(manual.CommandPath(n), "gpusched "))
@@ -91,11 +91,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What a command in two words leads to is one of ours, and it is none itself.
+// A command of two words leads to one of ours, and is not itself one.
 func TestHabitsLeadToSubcommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherSubcommands {
-		if habit.Ours == "" { // it is systemd's
+		if habit.Ours == "" { // it belongs to systemd
 			continue
 		}
 		for i, path := range append(slices.Clone(habit.Words), habit.Ours) {

@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 )
 
-// Each option of a command that Slurm has no place for is tried in the script; those of jobs package sbatch tries.
+// Each option that a command lacks on Slurm is tried in the script; package sbatch tries those of
+// jobs.
 func TestOptionsOnSlurm(t *testing.T) {
 	script, err := os.ReadFile("testdata/script/slurm.txt")
 	if err != nil {

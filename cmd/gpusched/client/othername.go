@@ -20,13 +20,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runAs is run under the name that the program was called by: another tool's words are
-// read as ours.
+// runAs runs the program under the name by which it was called: it translates the command lines of
+// other tools.
 func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	if !alias.Known(name) {
 		return run(ctx, a, args)
 	}
-	// before a script is read from the input
+	// before standard input is consumed
 	if engine, _ := a.WhichEngine(); engine == cli.EngineSlurm && a.Slurm == nil {
 		return a.Finish(site.BecomeSlurm(a))
 	}
@@ -83,7 +83,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	return code
 }
 
-// tellSite prints what sinfo says of the machine.
+// tellSite prints sinfo's lines about the machine.
 func tellSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []string) error {
 	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
@@ -106,10 +106,10 @@ func tellSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []strin
 	return nil
 }
 
-// tellNotes says what is to be known of the words before they are carried out.
+// tellNotes prints the notes on a translated command line.
 func tellNotes(a *cli.App, name string, call *alias.Call) {
 	lost := ""
-	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // which sends the mail itself
+	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // Slurm sends mail itself
 		call.Words, lost = submit.WithoutMail(call.Words)
 	}
 	if lost != "" {
@@ -120,7 +120,7 @@ func tellNotes(a *cli.App, name string, call *alias.Call) {
 	}
 }
 
-// scriptFromInput keeps the script that stands in the standard input, and has it run.
+// scriptFromInput saves the script on standard input and makes it the call's command.
 func scriptFromInput(a *cli.App, call *alias.Call) error {
 	if a.Interactive {
 		return errNoScript
@@ -139,10 +139,10 @@ func scriptFromInput(a *cli.App, call *alias.Call) error {
 	return call.FromInput(path)
 }
 
-var errNoScript = errors.New("there is no script: name a file, put one that begins with #! into the input, " +
+var errNoScript = errors.New("there is no script: name a file, pass one that begins with #! on standard input, " +
 	"or use --wrap COMMAND")
 
-// readScript tells a call what is in the script that it runs.
+// readScript gives a call the text of the script that it runs.
 func readScript(a *cli.App, call *alias.Call) error {
 	if call.Script == nil {
 		return nil
@@ -158,7 +158,7 @@ func readScript(a *cli.App, call *alias.Call) error {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, submit.MaxScriptHead))
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
-		return nil // the command says what is wrong with it
+		return nil // the command reports what is wrong with it
 	}
 	return call.Script.Read(string(text))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 )
 
-// run carries out one command line with the whole grammar, and returns the exit status.
+// run runs one command line and returns the exit status.
 func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	defer func() { code = flush(a, code) }()
 	args, err := a.CutOwn(args)
@@ -36,7 +36,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}
 	args = cli.WithCommand(args)
 	a.Words, a.Noted = args, map[string]bool{}
-	helped := false // help was asked for and has been given
+	helped := false // help was printed
 	parser, err := parse.New(grammarFor(args), a.Out.W, func(int) { helped = true })
 	if err != nil {
 		return a.Finish(err)
@@ -62,7 +62,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}))
 }
 
-// flush prints what is left, and returns the exit status with an error of any write before it.
+// flush writes buffered output, and returns the exit status, which a failed write changes from 0.
 func flush(a *cli.App, code int) int {
 	if err := a.Out.W.Flush(); err != nil && code == 0 {
 		code = a.Finish(fmt.Errorf("the output could not be written: %w", err))
@@ -71,8 +71,8 @@ func flush(a *cli.App, code int) int {
 	return code
 }
 
-// hidden returns a command for scripts of the package or another gpusched, which takes its words as they
-// are; nil is none.
+// hidden returns the command of this name that only the package's scripts and other gpuscheds use,
+// or nil. It gets its words unparsed.
 func hidden(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":

@@ -34,7 +34,7 @@ import (
 
 var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
 
-// withSlurm is what gpusched-slurm is linked with.
+// withSlurm is what gpusched-slurm links.
 var withSlurm = &engines.Slurm{New: onslurm.Other, Manual: onslurm.Manual, Migrate: migrate.Run, Export: export.Run}
 
 func TestMain(m *testing.M) {
@@ -65,14 +65,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, commands)
 }
 
-// scripted is backend.json: what the daemon behind the server knows. In it the
-// uid -1 is that of whoever runs the test, whose name is "me".
+// scripted is the content of backend.json, which the daemon behind the server knows. The uid -1 in
+// it means the user who runs the test, named "me".
 type scripted struct {
 	servertest.Backend
 	Happened []job.Event
 	Refuse   *api.Error
-	Stops    map[job.ID]job.StopCause // of jobs, which JSON does not hold
-	None     bool                     // no daemon at all
+	Stops    map[job.ID]job.StopCause // by job, since JSON does not include them
+	None     bool                     // there is no daemon
 }
 
 func TestScripts(t *testing.T) {
@@ -98,7 +98,7 @@ func TestScripts(t *testing.T) {
 
 type daemonKey struct{}
 
-// startDaemon serves backend.json to the script, at the socket s, and each backend-NAME.json at the socket NAME.
+// startDaemon serves backend.json at the socket s, and each backend-NAME.json at the socket NAME.
 func startDaemon(env *testscript.Env) error {
 	others, err := filepath.Glob(filepath.Join(env.WorkDir, "backend-*.json"))
 	if err != nil {
@@ -137,7 +137,7 @@ func startDaemon(env *testscript.Env) error {
 	return serve(env, &b.Backend, "s")
 }
 
-// readBackend reads what a daemon knows.
+// readBackend reads a backend file.
 func readBackend(path string) (*scripted, error) {
 	b := &scripted{}
 	b.Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -173,7 +173,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 	}
 	s := server.New(server.Options{
 		Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3", Commit: "abc1234", Log: slog.New(slog.DiscardHandler),
-		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // whoever runs the test is one
+		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // whoever runs the test is in both
 		UserName: func(uid int) string {
 			if uid == os.Getuid() {
 				return "me"
@@ -184,7 +184,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 			uid, ok := map[string]int{"alice": 54001, "bob": 54002, "me": os.Getuid()}[name]
 			return uid, ok, nil
 		},
-		Printed: func(context.Context) error { // journald is behind while there is a file of that name
+		Printed: func(context.Context) error { // journald is behind while this file exists
 			if _, err := os.Stat(filepath.Join(env.WorkDir, "behind")); err != nil {
 				return nil
 			}
@@ -198,8 +198,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 	return nil
 }
 
-// scriptExits is "exits STATUS COMMAND…": the command's exit status must be
-// STATUS.
+// scriptExits implements "exits STATUS COMMAND…", which requires that exit status.
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND...")
@@ -216,14 +215,14 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptBegin is "begin ID": the job starts.
+// scriptBegin implements "begin ID": the job starts.
 func scriptBegin(ts *testscript.TestScript, neg bool, args []string) {
 	id, err := job.ParseID(args[0])
 	ts.Check(err)
 	ts.Value(daemonKey{}).(*servertest.Backend).Start(id)
 }
 
-// scriptEnd is "end ID OUTCOME EXITCODE": the job ends.
+// scriptEnd implements "end ID OUTCOME EXITCODE": the job ends.
 func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
 	id, err := job.ParseID(args[0])
 	ts.Check(err)
@@ -232,8 +231,8 @@ func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(daemonKey{}).(*servertest.Backend).End(id, job.Result{Outcome: job.State(args[1]), ExitCode: code})
 }
 
-// scriptAwait is "await FILE [TEXT]": it returns when something has made the file, and
-// written the text; the test's own time limit ends it otherwise.
+// scriptAwait implements "await FILE [TEXT]", which waits for the file to exist and to contain the
+// text, up to the test's time limit.
 func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(b), strings.Join(args[1:], " ")) {
@@ -243,8 +242,8 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptSubmissions is "submissions FILE": writes what was submitted, without
-// what differs from run to run.
+// scriptSubmissions implements "submissions FILE", which writes the submissions without what
+// differs from run to run.
 func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -262,7 +261,7 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 		s.Payload.Dir = strings.Replace(s.Payload.Dir, ts.Getenv("WORK"), "$WORK", 1)
 		for i, arg := range s.Payload.Argv {
 			if short := strings.Replace(arg, ts.Getenv("WORK"), "$WORK", 1); short != arg {
-				s.Payload.Argv[i], s.Request.Derived = short, job.Derived{} // what is made of the path differs, too
+				s.Payload.Argv[i], s.Request.Derived = short, job.Derived{} // derived from the path, so it differs too
 			}
 		}
 		ts.Check(enc.Encode(s))
@@ -270,13 +269,13 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-// scriptCRLF is "unquote-crlf FILE": each \r in it becomes that character.
+// scriptCRLF implements "unquote-crlf FILE", which replaces each \r by that character.
 func scriptCRLF(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), `\r`, "\r")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
 }
 
-// scriptCommands prints what was asked about jobs: the command, the job and the signal.
+// scriptCommands prints the commands about jobs: the command, the job and the signal.
 func scriptCommands(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, d := range ts.Value(daemonKey{}).(*servertest.Backend).Commands() {
 		fmt.Fprintf(ts.Stdout(), "%s %v", d.Command.Kind, d.Command.Job)
@@ -302,8 +301,7 @@ func scriptEnvironment(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptSetups prints the set-up of each submission, and the variables that were set
-// for it.
+// scriptSetups prints the set-up of each submission and the variables that it sets.
 func scriptSetups(ts *testscript.TestScript, neg bool, args []string) {
 	for _, s := range ts.Value(daemonKey{}).(*servertest.Backend).Submissions() {
 		text, err := json.Marshal(s.Payload.Setup)

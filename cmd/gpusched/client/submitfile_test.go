@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fileRun runs the program against a server at a socket, and returns what it wrote.
+// fileRun runs the program against a server at a socket, and returns its output.
 func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ...string) (code int, out, err string) {
 	dir := t.TempDir()
 	l, failed := net.Listen("unix", filepath.Join(dir, "s"))
@@ -53,8 +53,8 @@ func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ..
 	return code, read("out"), read("err")
 }
 
-// TestFileOfJobsInterrupted: who interrupts learns what is queued, in every form.
-func TestFileOfJobsInterrupted(t *testing.T) {
+// An interrupted submission of a file says which jobs are queued, in every form of output.
+func TestAnInterruptedFileSaysWhatIsQueued(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(file, []byte("-t 1h -- /bin/sh a\n\n-t 3h -- /bin/sh b\n-t 2h -- /bin/sh c\n"), 0o600)
 	for form, want := range map[string]string{"--json": `"id": 1`, "-q": "1\n"} {
@@ -68,15 +68,15 @@ func TestFileOfJobsInterrupted(t *testing.T) {
 			}
 			json.NewEncoder(w).Encode(api.SubmitReply{Job: api.Job{ID: 1, State: job.Queued}})
 		}, form, "--objective", "makespan", "--file", file, "-g", "1")
-		said := "1 of 3 jobs queued; line 4 may be as well (see 'gpusched list'), and the other 1 are not"
+		said := "1 of 3 jobs queued; line 4 may be queued too (see 'gpusched list'), and the other 1 are not"
 		if code != cli.StatusInterrupted || !strings.Contains(out, want) || !strings.Contains(err, said) {
 			t.Errorf("%s: ended with %d: %q, %q", form, code, out, err)
 		}
 	}
 }
 
-// TestWhatNobodyReadsIsNotAsked: for a number alone no forecast is made.
-func TestWhatNobodyReadsIsNotAsked(t *testing.T) {
+// submit -q, which prints only a number, asks for no forecast.
+func TestAQuietSubmitAsksForNoForecast(t *testing.T) {
 	for form, brief := range map[string]bool{"-q": true, "": false, "--json": false, "-q --json": false} {
 		var asked []string
 		answer := func(w http.ResponseWriter, r *http.Request) {
@@ -90,8 +90,8 @@ func TestWhatNobodyReadsIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestHostileFilesOfJobs: nothing of a file is left out unsaid, and nothing hangs for ever.
-func TestHostileFilesOfJobs(t *testing.T) {
+// Every line of a file of jobs is queued or refused, and reading it never hangs.
+func TestEveryLineOfAFileOfJobsIsAnswered(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -107,9 +107,9 @@ func TestHostileFilesOfJobs(t *testing.T) {
 	for file, want := range map[string]string{
 		large:                       "has more than 64 MiB",
 		dir:                         "is a directory",
-		write("nul", "-- a\x00b\n"): "line 1: there is a NUL byte in it",
+		write("nul", "-- a\x00b\n"): "line 1: it contains a NUL byte",
 		write("many", strings.Repeat("--nosuch\n", 25)):                 "\ngpusched: 5 lines more are wrong (no job is queued)",
-		write("long", "\n-- "+strings.Repeat("x", job.MaxPayloadBytes)): "line 2: a line has at most",
+		write("long", "\n-- "+strings.Repeat("x", job.MaxPayloadBytes)): "line 2: a line may have at most",
 	} {
 		asked := func(http.ResponseWriter, *http.Request) { t.Errorf("%s: a job was submitted", file) }
 		if code, _, err := fileRun(t.Context(), t, asked, "--file", file); code != 2 || !strings.Contains(err, want) {

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// typed has a shell read a script, and returns the words of each gpusched in it. Nothing
-// else that the script names is there.
+// typed makes a shell read a script, and returns the words of each gpusched in it. No other program
+// of the script is found.
 func typed(t *testing.T, script string) (calls [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func typed(t *testing.T, script string) (calls [][]string) {
 	cmd.Dir, cmd.Env = dir, []string{"PATH=/nonexistent", "HOME=" + dir}
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	_ = cmd.Run() // the last program of it is not there
+	_ = cmd.Run() // its last program is not found
 	if strings.Contains(said.String(), "syntax error") || strings.Contains(said.String(), "unexpected EOF") {
 		t.Errorf("bash can't read it: %s\n%s", said.String(), script)
 	}
@@ -38,7 +38,7 @@ func typed(t *testing.T, script string) (calls [][]string) {
 	return calls
 }
 
-// parses holds a command line to the grammar.
+// parses checks that a command line parses.
 func parses(t *testing.T, where string, args []string) {
 	t.Helper()
 	args, err := parse.Habitual(args)
@@ -56,14 +56,13 @@ func parses(t *testing.T, where string, args []string) {
 	}
 }
 
-// Each command of the tour is one, with the options that it has, and the lines that are
-// typed fit a terminal of 80 columns.
-func TestTourIsTyped(t *testing.T) {
+// Each command of the tour parses, and its lines fit a terminal of 80 columns.
+func TestTourCommandsParse(t *testing.T) {
 	commands := 0
 	for _, topic := range manual.Tour() {
 		for _, script := range manual.Typed(topic.Text) {
 			for line := range strings.Lines(script) {
-				if n := len(strings.TrimSuffix(line, "\n")); n > 80-7-7 { // the margins of the page
+				if n := len(strings.TrimSuffix(line, "\n")); n > 80-7-7 { // minus the margins of the page
 					t.Errorf("%s: %d columns: %s", topic.Title, n, line)
 				}
 			}
@@ -78,11 +77,11 @@ func TestTourIsTyped(t *testing.T) {
 	}
 }
 
-// note is what an example says of itself.
+// note matches the remark after an example.
 var note = regexp.MustCompile(`\s\s+(\(.*\)|#.*)$`)
 
-// The examples of the other pages are command lines, too.
-func TestExamplesAreTyped(t *testing.T) {
+// The examples of the other pages parse, too.
+func TestExamplesParse(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -20,16 +20,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// call is a command line that has been read.
+// A call is a parsed command line.
 type call struct {
 	selected any // the command's struct
 	about    cli.About
 	ids      idWords
-	path     string // its words: "gpusched gpu pause"
+	path     string // such as "gpusched gpu pause"
 	run      func(*cli.App) error
 }
 
-// wherever carries out a command on the machines that its options and ids name.
+// wherever runs a command on the machines that its options and ids name.
 func wherever(ctx context.Context, a *cli.App, c call) error {
 	words := c.ids.words()
 	if a.Asked != nil {
@@ -45,9 +45,9 @@ func wherever(ctx context.Context, a *cli.App, c call) error {
 	switch {
 	case len(hosts) > 1 || len(hosts) == 1 && hosts[0] != "":
 		return byIDs(ctx, a, c, words, hosts)
-	case len(hosts) == 1 && a.HostsGiven: // the only one is this machine, of which nothing is said
+	case len(hosts) == 1 && a.HostsGiven: // no job names a machine, but --hosts was given
 		return cli.Refuse(api.CodeUsage, fmt.Sprintf("such as %s:%s", a.Hosts[0], words[0]),
-			"say which machine's job %s is", words[0])
+			"name the machine of job %s", words[0])
 	case len(hosts) == 1 || len(a.Hosts) == 0:
 		return c.run(a)
 	}
@@ -60,23 +60,25 @@ func wherever(ctx context.Context, a *cli.App, c call) error {
 	return onHosts(ctx, a, c)
 }
 
-// newJobOn is for a new job: of several machines which one is to be said, and --host wins.
+// newJobOn queues a job on the machine of --hosts, which must be a single one unless --host
+// chooses.
 func newJobOn(a *cli.App, c call, j submit.NewJob) error {
 	if o := j.Options(); o.Host == "" && len(a.Hosts) == 1 {
 		o.Host = a.Hosts[0]
 	} else if o.Host == "" {
-		return cli.Refuse(api.CodeUsage, "--host best takes the one where the job starts first", "say which machine is to have the job")
+		return cli.Refuse(api.CodeUsage, "--host NAME, or --host best for the one where the job starts first", "no machine is chosen for the job")
 	}
 	return c.run(a)
 }
 
-// shownHere reports whether what another machine says is shown by this gpusched, from the document of the command: its
-// jobs and GPUs are named with their machine. Any other command is carried out there as it is typed.
+// shownHere reports whether this gpusched prints another machine's answer, from its JSON document
+// and with the machine's name before jobs and GPUs. Any other command runs on that machine as
+// typed.
 func (c call) shownHere() bool {
 	return c.about.Host == cli.ShownHere || c.about.Jobs == cli.Divided && len(c.ids.words()) > 0
 }
 
-// onHost carries out a command on one machine, which has all jobs that it names.
+// onHost runs a command on one machine, which has all the jobs that it names.
 func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 	switch {
 	case c.shownHere():
@@ -92,12 +94,12 @@ func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 		}
 		return c.run(a)
 	case c.about.Host == cli.OnlyHere:
-		return cli.Refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' is about the machine on which it is typed", c.path)
+		return cli.Refuse(api.CodeUsage, fmt.Sprintf("log in there: ssh %s", host), "'%s' works only on the machine on which it is typed", c.path)
 	}
 	return afar.OverSSH(ctx, a, host, a.Words, c.about.OwnInput)
 }
 
-// onHosts carries out a command that names no job on several machines.
+// onHosts runs a command that names no job on several machines.
 func onHosts(ctx context.Context, a *cli.App, c call) error {
 	switch {
 	case c.about.Hosts == cli.Together:
@@ -106,12 +108,13 @@ func onHosts(ctx context.Context, a *cli.App, c call) error {
 		return cli.Refuse(api.CodeUsage, fmt.Sprintf("such as: gpusched %s %s %s", cli.HostsFlag, a.Hosts[0], strings.TrimPrefix(c.path, "gpusched ")),
 			"'%s' is for one machine at a time", c.path)
 	case !isText(c.selected):
-		return cli.Refuse(api.CodeUsage, "ask for one at a time", "'%s' has one document for each machine", c.path)
+		return cli.Refuse(api.CodeUsage, "ask for one at a time", "'%s' prints one document for each machine", c.path)
 	}
 	return oneByOne(ctx, a, c, a.Hosts, true)
 }
 
-// together shows several machines, or jobs of several, in one picture; nil: nobody has drawn one.
+// together returns the function that shows several machines, or jobs of several, in one picture, or
+// nil if the command has none.
 func (c call) together() func(ctx context.Context, a *cli.App) error {
 	switch cmd := c.selected.(type) {
 	case *look.StatusCmd:
@@ -130,13 +133,13 @@ func (c call) together() func(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// isText reports whether a command prints for people.
+// isText reports whether a command's output is for people.
 func isText(cmd any) bool {
 	o, has := cmd.(interface{ IsTable() bool })
 	return !has || o.IsTable()
 }
 
-// oneByOne carries out a command on one machine after the other, or for the job of each, where each answer has it.
+// oneByOne runs a command on one machine after another.
 func oneByOne(ctx context.Context, a *cli.App, c call, hosts []string, headed bool) (first error) {
 	for i, host := range hosts {
 		if i > 0 {
@@ -156,7 +159,7 @@ func oneByOne(ctx context.Context, a *cli.App, c call, hosts []string, headed bo
 	return first
 }
 
-// byIDs carries out a command on the machines whose jobs it names.
+// byIDs runs a command on the machines whose jobs it names.
 func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error {
 	for _, w := range words {
 		if err := a.CheckSlurms(w); err != nil {
@@ -172,7 +175,7 @@ func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error
 		}
 		its := (&cli.FromAfar{Called: h}).OwnWords(words)
 		if slices.ContainsFunc(its, func(w string) bool { return strings.Trim(w, ",") == "" }) {
-			return cli.Usagef("an id is missing behind %s:", h)
+			return cli.Usagef("an id is missing after %s:", h)
 		}
 	}
 	if hosts = afar.MachinesOf(hosts); len(hosts) == 1 {
@@ -187,15 +190,15 @@ func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error
 		return c.run(&there)
 	case cli.InTurn:
 		if !isText(c.selected) {
-			return cli.Usagef("'%s' has one document for each job: ask for one at a time", c.path)
+			return cli.Usagef("'%s' prints one document for each job: ask for one at a time", c.path)
 		}
 		return oneByOne(ctx, a, c, hosts, false)
 	}
-	return cli.Refuse(api.CodeUsage, "ask for one after the other", "'%s' is about jobs of one machine at a time, and these are of %s",
+	return cli.Refuse(api.CodeUsage, "name the jobs of one machine at a time", "'%s' takes jobs of one machine at a time, and these belong to %s",
 		c.path, strings.Join(cli.Each(hosts, cli.HostName), ", "))
 }
 
-// withHost puts a machine before a word that names none.
+// withHost puts a machine's name before a word that has none.
 func withHost(host, word string) string {
 	if parts := cli.PlacedWords(word); parts[0].Host == "" {
 		return host + ":" + word
@@ -203,10 +206,10 @@ func withHost(host, word string) string {
 	return word
 }
 
-// idWords are the words for jobs of a command, in its struct.
+// idWords gives access to the job ids in a command's struct.
 type idWords struct{ field reflect.Value }
 
-// idsOf finds them; a command that takes none has none.
+// idsOf returns the ids of a command, which are empty if it takes none.
 func idsOf(command *kong.Node) idWords {
 	for _, arg := range command.Positional {
 		if t := arg.Target.Type(); arg.Name == "id" && (t.Kind() == reflect.String || t == reflect.TypeFor[[]string]()) {

@@ -99,7 +99,7 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	case program == "module" || program == "time":
 		return RefuseShellWord(append([]string{program}, args...))
 	case strings.HasPrefix(program, "-"):
-		return cli.Refuse(api.CodeUsage, "options of gpusched come before the command and the --, as in: gpusched submit -g 1 -- COMMAND",
+		return cli.Refuse(api.CodeUsage, "gpusched's options go before the command and the --, as in: gpusched submit -g 1 -- COMMAND",
 			"%q is an option, not a program", program)
 	}
 	if words := strings.Fields(program); len(words) > 1 {

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	followPoll = time.Second     // how often jobs that are followed are looked at
-	followWait = 2 * time.Second // the same for a single one, whose end is told at once
-	fewTasks   = 200             // so many tasks of an array that have ended are looked at each time
+	followPoll = time.Second     // delay between looks at several jobs
+	followWait = 2 * time.Second // for a single job: how long the scheduler may hold the request
+	fewTasks   = 200             // ended tasks of an array that are asked for each time
 
-	// followedAtOnce bounds the processes that read the journal. Of those beyond, the
-	// output comes later: it stays in the journal.
+	// followedAtOnce is the most processes that read the journal at once. The output of further
+	// jobs is printed later: it stays in the journal.
 	followedAtOnce = 16
 )
 
-// following is the output of jobs that is followed.
+// following prints the output of jobs as it comes.
 type following struct {
 	*Printer
 	named []api.Job
-	slots chan struct{} // one for each process
+	slots chan struct{} // one for each reader of the journal
 
-	jobsMu  sync.Mutex // guards the rest
+	jobsMu  sync.Mutex // guards the fields below
 	jobs    map[string]api.Job
-	changed chan struct{} // closed when jobs has changed
-	late    bool          // it was said that some wait for a slot
-	failed  error         // the first
+	changed chan struct{} // closed and replaced when jobs changes
+	late    bool          // the user was told that jobs wait for a slot
+	failed  error         // the first error
 }
 
 // FollowJobs prints the output of the jobs until all have ended.
@@ -43,7 +43,7 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
-	first, ended := true, cli.MostEnded // of arrays, tasks that have ended: first all
+	first, ended := true, cli.MostEnded // number of ended tasks of an array to ask for: all at first
 	for {
 		list, live, err := f.look(ctx, ended)
 		if err != nil {
@@ -51,8 +51,8 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 			all.Wait()
 			return err
 		}
-		for _, j := range f.post(list) {
-			if first && j.State.Terminal() { // those that have ended before come in order
+		for _, j := range f.publish(list) {
+			if first && j.State.Terminal() { // jobs that ended earlier are printed in order
 				f.fail(f.followJob(ctx, j), stop)
 				continue
 			}
@@ -63,7 +63,7 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 			break
 		}
 		if ended = fewTasks; !live {
-			ended = cli.MostEnded // and once more at the end
+			ended = cli.MostEnded // and all once more at the end
 			continue
 		}
 		f.pause(ctx)
@@ -74,16 +74,16 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 	return cmp.Or(f.failed, ctx.Err())
 }
 
-// pause returns when it is time to look again.
+// pause waits until the next look.
 func (f *following) pause(ctx context.Context) {
 	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
-		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // the next look meets an error, too
+		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // an error is reported by the next look
 		return
 	}
 	Pause(ctx, followPoll)
 }
 
-// look asks for the jobs, and for those of the arrays. live is whether one has not ended.
+// look lists the jobs, with arrays replaced by their tasks. live reports whether any has not ended.
 func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
 	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
@@ -95,24 +95,24 @@ func (f *following) look(ctx context.Context, ended int) (list []api.Job, live b
 		}
 		tasks, err := f.tasks(ctx, j, ended)
 		if err != nil {
-			return nil, true, f.orGoesOn(ctx, err)
+			return nil, true, f.unlessTransient(ctx, err)
 		}
 		list = append(list, tasks...)
 	}
 	if err != nil {
-		return nil, true, f.orGoesOn(ctx, err)
+		return nil, true, f.unlessTransient(ctx, err)
 	}
 	return list, live, nil
 }
 
-// atRest reports whether nothing more comes of a job by itself.
+// atRest reports whether a job starts nothing more by itself.
 func atRest(j api.Job) bool {
 	return j.State.Terminal() || j.Array != nil && j.Array.TooManyFailed && j.Array.Live == 0
 }
 
-// orGoesOn is the error, or nil where the scheduler may be back soon: what jobs print
-// does not go through it.
-func (f *following) orGoesOn(ctx context.Context, err error) error {
+// unlessTransient returns nil for an error that may pass while the scheduler restarts: output does
+// not depend on it.
+func (f *following) unlessTransient(ctx context.Context, err error) error {
 	var e *api.Error
 	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
 		Pause(ctx, followPoll)
@@ -121,8 +121,8 @@ func (f *following) orGoesOn(ctx context.Context, err error) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// post makes known how the jobs are, and returns those that are new.
-func (f *following) post(list []api.Job) (fresh []api.Job) {
+// publish stores the jobs' states for await, and returns the jobs that are new.
+func (f *following) publish(list []api.Job) (fresh []api.Job) {
 	f.jobsMu.Lock()
 	defer f.jobsMu.Unlock()
 	for _, j := range list {
@@ -136,7 +136,7 @@ func (f *following) post(list []api.Job) (fresh []api.Job) {
 	return fresh
 }
 
-// await returns the job when ok says so.
+// await returns the job once ok holds for it.
 func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
 		f.jobsMu.Lock()
@@ -153,7 +153,7 @@ func (f *following) await(ctx context.Context, name string, ok func(api.Job) boo
 	}
 }
 
-// fail takes down the error of one job. The others go on, where there are others.
+// fail records an error. If several jobs are followed it prints the error and the others go on.
 func (f *following) fail(err error, stop func()) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -170,8 +170,8 @@ func (f *following) fail(err error, stop func()) {
 	f.failed = cmp.Or(f.failed, err)
 }
 
-// followJob prints the output of one job until it has ended: from its last attempt on, or
-// that which was asked for.
+// followJob prints the output of a job until its end: from the attempt that was asked for, or else
+// from its last one.
 func (f *following) followJob(ctx context.Context, j api.Job) error {
 	if err := f.unreadable(ctx, j); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	name, live := cli.NameOfJob(j), !j.State.Terminal()
 	some, done := false, 0
 	for over := false; !over; over = f.over(j, done) {
-		if err := f.started(ctx, name, done); err != nil {
+		if err := f.awaitStart(ctx, name, done); err != nil {
 			return err
 		}
 		printed, last, err := f.followFrom(ctx, name, done)
@@ -195,9 +195,9 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts after the one that is done, of which last is the last.
+// followFrom prints the attempts after number done, and returns the number of the last one printed.
 func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
-	if err := f.slot(ctx); err != nil {
+	if err := f.takeSlot(ctx); err != nil {
 		return false, done, err
 	}
 	defer func() { <-f.slots }()
@@ -205,11 +205,11 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	if err != nil {
 		return false, done, err
 	}
-	list, err := f.next(reply, done)
+	list, err := f.remaining(reply, done)
 	if err != nil {
 		return false, done, err
 	}
-	if last = done; reply.Job.State.Terminal() { // the last may not have begun
+	if last = done; reply.Job.State.Terminal() { // the last attempt may never have started
 		last = max(done, reply.Job.Attempt)
 	}
 	for _, at := range list {
@@ -225,13 +225,13 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	return some, last, nil
 }
 
-// unlessPrinted is what is added to the end of a job that printed nothing.
+// unlessPrinted returns the addition to the final line of a job that printed nothing.
 func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
 	if some {
 		return ""
 	}
 	if reply, err := api.Show(ctx, f.Client, cli.NameOfJob(j), api.JobQuery{}); err == nil {
-		j = reply.Job // with its log
+		j = reply.Job // with the path of its log
 	}
 	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
 	return ", and " + f.nothingPrinted(ctx, j, last, j.Manager == "")
@@ -243,26 +243,26 @@ func (f *following) jobNow(name string) api.Job {
 	return f.jobs[name]
 }
 
-// over reports whether nothing comes after attempt done of the job.
+// over reports whether no attempt is left to print after number done.
 func (f *following) over(j api.Job, done int) bool {
 	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
 }
 
-// next are the attempts after done that are to be printed.
-func (f *following) next(reply api.JobReply, done int) ([]api.Attempt, error) {
-	if done > 0 || f.Attended { // who stays with a job has seen none of it, and sees all
+// remaining returns the attempts after number done that are to be printed.
+func (f *following) remaining(reply api.JobReply, done int) ([]api.Attempt, error) {
+	if done > 0 || f.Attended { // whoever stays with a job sees every attempt
 		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
 	}
 	return f.attempts(reply)
 }
 
-// started returns once an attempt after done has started, or the job has ended.
-func (f *following) started(ctx context.Context, name string, done int) error {
+// awaitStart returns once an attempt after number done has started, or the job has ended.
+func (f *following) awaitStart(ctx context.Context, name string, done int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
 	}
 	if j := f.jobNow(name); !ready(j) && done == 0 {
-		// One that waits for its next attempt has the output of earlier ones.
+		// A job that waits for its next attempt has the output of earlier ones.
 		if reply, err := api.Show(ctx, f.Client, name, api.JobQuery{}); err != nil || len(cli.Begun(reply)) > 0 {
 			return err
 		}
@@ -274,8 +274,8 @@ func (f *following) started(ctx context.Context, name string, done int) error {
 	return err
 }
 
-// slot waits for one, which the caller gives back.
-func (f *following) slot(ctx context.Context) error {
+// takeSlot waits for a slot, which the caller returns by a receive from slots.
+func (f *following) takeSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:
 		return nil
@@ -290,7 +290,7 @@ func (f *following) slot(ctx context.Context) error {
 	}
 }
 
-// followOne prints an attempt to its end.
+// followOne prints one attempt until it ends.
 func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (some bool, err error) {
 	past := func(j api.Job) bool { return j.Attempt != at.Number || !j.State.Live() }
 	if past(j) {
@@ -310,7 +310,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 	some, err = f.followAttempt(ctx, j, at, over)
 	behind := errors.Is(err, ErrBehind)
 	switch {
-	case (err == nil || behind) && !some && LogServes(f.Printer.App, j): // it came late
+	case (err == nil || behind) && !some && LogServes(f.Printer.App, j): // its log was made late
 		return f.copyLog(j, at)
 	case behind:
 		f.Say("%s", MaybeMore(j))
@@ -326,6 +326,6 @@ func (f *following) sayLate() {
 	f.late = true
 	f.jobsMu.Unlock()
 	if !said {
-		f.Say("%d jobs are followed at once; the output of the others comes when one of these has ended", followedAtOnce)
+		f.Say("%d jobs are followed at a time; the output of the others follows as these end", followedAtOnce)
 	}
 }

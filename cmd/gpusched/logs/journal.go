@@ -19,40 +19,40 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// LastSystemUID is the highest uid of system accounts. journald gives only
-// those above it files of their own.
+// LastSystemUID is the highest uid of system accounts. journald keeps separate files only for users
+// above it.
 const LastSystemUID = 999
 
-// JournalReadable reports why the job's output cannot be read here, where that is
-// certain: journalctl itself would print nothing and say nothing.
+// JournalReadable returns why the user certainly can't read the job's output in the journal:
+// journalctl itself would print nothing. nil means that the user may be able to.
 func JournalReadable(a *cli.App, j api.Job) error {
 	switch {
 	case a.UID == 0 || openable(a, "*/system.journal"):
 		return nil
 	case !a.Owns(&j):
 		return cli.Refuse(api.CodeForbidden, "root and the members of the groups systemd-journal and adm can read it too",
-			"the output of job %s is for %s to read", cli.NameOfJob(j), j.User)
+			"the output of job %s belongs to %s", cli.NameOfJob(j), j.User)
 	case !cli.Exists(filepath.Join(a.JournalDirs[0], "*")):
 		return cli.Refuse(api.CodeForbidden,
-			"give jobs a file for it with --log FILE, or have an administrator type: "+
+			"use --log FILE, or ask an administrator to run: "+
 				"mkdir -p /var/log/journal && systemctl restart systemd-journald",
 			"this machine keeps its journal in memory, where users cannot read the output of their jobs")
 	case a.UID <= LastSystemUID:
 		return cli.Refuse(api.CodeForbidden, InFile,
 			"the output of jobs of system accounts is in the system's journal, which you cannot read")
 	}
-	return nil // its own file, which may come only with the first line (HasJournal)
+	return nil // the user's own file may appear only with the first line (HasJournal)
 }
 
-// HasJournal reports whether there is a file to read the job's output from. A
-// user's own comes with the first line that is logged for that user, and where
-// there is none to read journalctl fails.
+// HasJournal reports whether the user can read any journal file that may hold the output. journald
+// creates a user's file with the first line that is logged for the user, and journalctl fails if
+// there is no readable file.
 func HasJournal(a *cli.App) bool {
 	return a.UID == 0 || openable(a, "*/system.journal") ||
 		openable(a, fmt.Sprintf("*/user-%d.journal", a.UID)) || openable(a, fmt.Sprintf("*/user-%d@*.journal", a.UID))
 }
 
-// awaitJournal returns when there is a file to read, or when ctx is done.
+// awaitJournal returns when a readable file exists or ctx is done.
 func awaitJournal(ctx context.Context, a *cli.App) error {
 	for ctx.Err() == nil && !HasJournal(a) {
 		Pause(ctx, JournalPoll)
@@ -60,8 +60,9 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 	return ctx.Err()
 }
 
-// TailJournal passes on the entries of a job after one, and those that come, until over is closed, as it is when the
-// job has ended, and all that it printed is here. It returns ErrBehind where that is not certain.
+// TailJournal calls t.Each for the job's entries, old and new, until over is closed (at the job's
+// end) and everything that the job printed was passed on. It returns ErrBehind if that is not
+// certain.
 func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan struct{}) error {
 	each := func(e Entry) error {
 		t.cursor = e.cursor
@@ -85,10 +86,10 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	whole := Printed(ctx, a, t.Job)
 	if !whole && t.Job.Manager != "" {
 		t.Out.Settle(ctx)
-		whole = true // as far as anybody can tell
+		whole = true // a user's own systemd offers no better test
 	}
 	stop()
-	<-exited // what it has read is passed on; it hears of new entries late
+	<-exited // it has passed on what it read; entries may have come since
 	if ctx.Err() == nil && HasJournal(a) {
 		if err := RunJournal(ctx, t.Path, t.rest(), each); err != nil {
 			return err
@@ -100,9 +101,9 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	return ctx.Err()
 }
 
-// Printed has journald write down what a job has printed, and reports whether all of it is in the journal. While
-// journald is busy, or is not there, it asks again until SettleMax. It can't ask about a job of the user's own systemd,
-// whose scheduler journald does not obey.
+// Printed makes journald write down what a job printed, and reports whether the journal now has all
+// of it. It retries for SettleMax while journald is busy or down. A job of the user's own systemd
+// can't be asked about, since that scheduler may not tell journald to synchronize.
 func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 	ctx, stop := context.WithTimeout(ctx, SettleMax)
 	defer stop()
@@ -115,31 +116,32 @@ func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 	return false
 }
 
-// ErrBehind is that journald has not said that it has written down all that a job printed.
+// ErrBehind means that journald has not confirmed that it wrote everything a job printed.
 var ErrBehind = errors.New("the journal is behind")
 
-// MaybeMore says it of a job.
+// MaybeMore is the message for ErrBehind.
 func MaybeMore(j api.Job) string {
-	return fmt.Sprintf("%s and may not have all that job %s printed yet: see the rest later with 'gpusched logs %[2]s'",
+	return fmt.Sprintf("%s and may lack part of the output of job %s: see the rest later with 'gpusched logs %[2]s'",
 		ErrBehind, cli.NameOfJob(j))
 }
 
-// JournalTail is what of a job's output is read.
+// A JournalTail selects the output of a job to be read.
 type JournalTail struct {
 	Job    api.Job
 	Path   string // of journalctl
 	Which  []string
-	cursor string // of the last entry that has been passed on; "": none has
+	cursor string // of the last entry passed on; "" if none was
 	Each   func(Entry) error
-	Out    *WatchedWriter // where they go
+	Out    *WatchedWriter // where Each writes
 }
 
-// following are the arguments for what has not been passed on, and what comes.
+// following returns the arguments for the entries not passed on yet and those to come.
 func (t *JournalTail) following() []string {
 	return append([]string{"--follow", "--no-tail"}, t.rest()...)
 }
 
-// rest are the arguments for what has not been passed on. journalctl takes a cursor instead of a time, not besides.
+// rest returns the arguments for the entries not passed on yet. journalctl refuses a cursor
+// together with a time.
 func (t *JournalTail) rest() []string {
 	if t.cursor == "" {
 		return t.Which
@@ -162,21 +164,21 @@ func openable(a *cli.App, pattern string) bool {
 	return false
 }
 
-// The end of a job and the end of its output come on different ways. The output is not waited for longer than
-// SettleMax; where nobody can have journald write down all of it, it is complete when nothing came for settleTime after
-// the job's end.
+// A job's end and its last output arrive on different paths. The output is waited for at most
+// SettleMax. Where journald can't be asked to write everything, the output counts as complete
+// settleTime after the last line.
 const (
 	settleTime = 500 * time.Millisecond
 	SettleMax  = 10 * time.Second
-	LateMax    = 2 * time.Second // and how long one line is waited for where there is none
-	behindMax  = time.Minute     // how long after a job's end journald is asked though something came
+	LateMax    = 2 * time.Second // wait for a first line when there is none
+	behindMax  = time.Minute     // how long after a job's end journald is asked to synchronize although there is output
 
-	JournalPoll = 100 * time.Millisecond // how often a first line is looked for
+	JournalPoll = 100 * time.Millisecond // delay between looks for a first line
 )
 
-// The uids that systemd has set aside for its own dynamic users and for containers. journald puts
-// what they print into the system's journal, the latter since systemd 253, though directories give
-// such uids to people; some distributions have taken that back (systemd#30846).
+// The uids that systemd reserves for its dynamic users and for containers. journald puts their
+// output into the system's journal (for containers since systemd 253), although directory services
+// give such uids to people; some distributions have reverted that (systemd#30846).
 const (
 	firstDynamicUID   = 61184
 	lastDynamicUID    = 65519
@@ -184,7 +186,8 @@ const (
 	lastContainerUID  = 0x6fffffff
 )
 
-// OutOfReach reports whether journald puts what this user's jobs print where the user can't read it.
+// OutOfReach reports whether journald puts the output of this user's jobs where the user can't read
+// it.
 func OutOfReach(a *cli.App) bool {
 	switch uid := a.UID; {
 	case uid >= firstDynamicUID && uid <= lastDynamicUID:
@@ -198,21 +201,22 @@ func OutOfReach(a *cli.App) bool {
 	return err == nil && scanned == nil && version >= 253
 }
 
-// InFile is what to do where the journal keeps what jobs print from their user.
-const InFile = "give jobs a file for it with --log FILE, or have an administrator set jobs.log, " +
-	"or add this account to the group systemd-journal"
+// InFile is the advice for users who can't read their jobs' output in the journal.
+const InFile = "use --log FILE, or ask an administrator to set jobs.log " +
+	"or to add this account to the group systemd-journal"
 
-// LogServes reports whether the job's output is read from its log, since the journal keeps it from
-// this user, or may do so.
+// LogServes reports whether the job's output is read from its log, since the user can't, or perhaps
+// can't, read it in the journal.
 func LogServes(a *cli.App, j api.Job) bool {
 	return j.UID == a.UID && j.Engine == "" && PathOf(j) != "" && JournalHides(a, j)
 }
 
-// JournalHides reports whether this user can't, or perhaps can't, read in the journal what the job prints.
+// JournalHides reports whether the user can't, or perhaps can't, read the job's output in the
+// journal.
 func JournalHides(a *cli.App, j api.Job) bool { return OutOfReach(a) || JournalReadable(a, j) != nil }
 
-// WithLog asks for the job where this user has to read its log, which the answers to a submission and to a wait don't
-// name.
+// WithLog asks for the job again if its log must be read: answers to a submission and to a wait
+// don't contain its path.
 func WithLog(ctx context.Context, a *cli.App, j api.Job) api.Job {
 	if j.Private != nil || j.Engine != "" || !JournalHides(a, j) {
 		return j
@@ -223,9 +227,9 @@ func WithLog(ctx context.Context, a *cli.App, j api.Job) api.Job {
 	return j
 }
 
-// HiddenOutput is why this user can't read what jobs print, nil where that is not certain: an
-// account that has a file of its own may have had it from an older systemd, or from one that
-// the distribution has changed.
+// HiddenOutput returns why the user can't read any job's output, or nil if that is not certain: an
+// account with a journal file of its own may have it from an older systemd, or from one that the
+// distribution changed.
 func HiddenOutput(a *cli.App) error {
 	if HasJournal(a) || !OutOfReach(a) {
 		return nil
@@ -234,11 +238,11 @@ func HiddenOutput(a *cli.App) error {
 		"systemd puts what an account with uid %d prints into the system's journal, which you can't read", a.UID)
 }
 
-// maybeHidden is what else it can mean that nothing came, where HiddenOutput is not certain.
+// maybeHidden is the other explanation for missing output where HiddenOutput is not certain.
 const maybeHidden = "its output is in the system's journal, which you can't read"
 
-// Unseen is what there is to say of a job whose output was shown as far as this user can read it, and of which nothing
-// came; "": it printed nothing.
+// Unseen returns the explanation for a job of which no output was shown, or "" if it printed
+// nothing.
 func Unseen(a *cli.App, j api.Job) string {
 	text, hidden := "", cmp.Or(JournalReadable(a, j), HiddenOutput(a))
 	switch {
@@ -254,8 +258,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	return text
 }
 
-// nothingPrinted says of an attempt without output in the journal what that can mean. whole is that the journal has all
-// that came to it.
+// nothingPrinted explains an attempt without output in the journal. whole means that the journal is
+// up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {
@@ -263,7 +267,7 @@ func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt,
 	}
 	hidden := HiddenOutput(p.App)
 	switch {
-	case inLog(p.App, j, at): // what it prints
+	case inLog(p.App, j, at): // the log shows it
 	case hidden != nil:
 		text += " that you can read: " + hidden.Error()
 	case OutOfReach(p.App):
@@ -281,14 +285,15 @@ func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt,
 	return text
 }
 
-// journalSince reports whether journald was started after then: one that is stopped drops what it has not read.
+// journalSince reports whether journald was started after then: a stopped journald loses what it
+// has not read.
 func journalSince(a *cli.App, then time.Time) bool {
 	info, err := os.Lstat(filepath.Join(a.Root, "/run/systemd/units/invocation:systemd-journald.service"))
 	return err == nil && info.ModTime().After(then)
 }
 
-// reachesBack reports whether the journal is sure to have all that a user's processes printed
-// since then: it has something older of the same user, and of a user the oldest goes first.
+// reachesBack reports whether the journal certainly has all of the user's output since then: it
+// does if it has anything older of that user, since the oldest entries are deleted first.
 func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool {
 	older := false
 	which := []string{"--reverse", "--until=" + cli.Instant(then), fmt.Sprintf("_UID=%d", uid)}
@@ -299,7 +304,7 @@ func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool
 	return older
 }
 
-// nothingInFile says it of a job whose output is in a file.
+// nothingInFile is nothingPrinted for a job whose output is in a file.
 func nothingInFile(ended time.Time) string {
 	if ended.IsZero() {
 		return "has printed nothing yet"
@@ -317,7 +322,7 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// WatchedWriter passes text on at once and remembers whether and when that was.
+// A WatchedWriter passes text on and remembers whether and when any came.
 type WatchedWriter struct {
 	mu   sync.Mutex // guards everything
 	W    io.Writer
@@ -333,7 +338,7 @@ func (q *WatchedWriter) Write(p []byte) (int, error) {
 	return q.W.Write(p)
 }
 
-// Skip notes that something came that is not to be passed on.
+// Skip notes that something came that is not passed on.
 func (q *WatchedWriter) Skip() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -346,7 +351,7 @@ func (q *WatchedWriter) quietFor() time.Duration {
 	return time.Since(q.Last)
 }
 
-// Settle returns when no text came for settleTime, counted from now on.
+// Settle returns once no text has come for settleTime from now, or after SettleMax.
 func (q *WatchedWriter) Settle(ctx context.Context) {
 	begin := time.Now()
 	for time.Since(begin) < SettleMax {

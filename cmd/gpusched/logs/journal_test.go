@@ -18,9 +18,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Another's output cannot act on one's terminal, however it is cut in pieces;
-// one's own, and that in a file, is not touched.
-func TestOthersOutputIsOnlyText(t *testing.T) {
+// Another user's output can't control the terminal, in whatever pieces it arrives; the caller's own
+// output and output into a file is unchanged.
+func TestOutputOfOthersIsFiltered(t *testing.T) {
 	const text = "\x1b[31mred\x1b]0;x\a\nta\tb \u202e größe 日本 \xff\u009b2J\r\n"
 	const want = "?[31mred?]0;x?\nta\tb ? größe 日本 ??2J?\n"
 	for size := 1; size < len(text); size++ {
@@ -36,8 +36,8 @@ func TestOthersOutputIsOnlyText(t *testing.T) {
 	}
 }
 
-// Of several jobs each line is led by its job's name, and lines of two are never mixed.
-func TestLinesAreLedByTheirJob(t *testing.T) {
+// Lines of several jobs begin with the job's name and never mix.
+func TestLinesBeginWithTheirJob(t *testing.T) {
 	const text = "one\n\ntwo \xff\r50%\r100%\n"
 	const want = "7: one\n7: \n7: two \xff\r50%\r100%\n"
 	for size := 1; size < len(text); size++ {
@@ -47,8 +47,9 @@ func TestLinesAreLedByTheirJob(t *testing.T) {
 	}
 }
 
-// Whom journald keeps from the output goes by the uid, by systemd's version and by what the
-// user can read. A file of the user's own makes it uncertain: it may be older than this systemd.
+// Whether the journal hides the output depends on the uid, on systemd's version and on what the
+// user can read. A journal file of the user's own leaves it uncertain: it may be older than this
+// systemd.
 func TestOutOfReach(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -90,8 +91,8 @@ func TestOutOfReach(t *testing.T) {
 	}
 }
 
-// What a journald that was stopped had not read is lost, so of a job that was there before nobody knows that it printed
-// nothing; nor of one of which the journal may not have all yet.
+// "printed nothing" is not claimed for a job that was there before journald was started, which may
+// have lost its output, or while the journal is behind.
 func TestNothingPrinted(t *testing.T) {
 	root := t.TempDir()
 	journalctl, units := filepath.Join(root, "journalctl"), filepath.Join(root, "run/systemd/units")
@@ -103,7 +104,7 @@ func TestNothingPrinted(t *testing.T) {
 	}
 	p := &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{Root: root}}, Path: journalctl}
 	for _, c := range []struct {
-		placed time.Duration // after journald was started
+		placed time.Duration // since journald was started
 		whole  bool
 		want   string
 	}{
@@ -118,7 +119,7 @@ func TestNothingPrinted(t *testing.T) {
 	}
 }
 
-// streamed is what comes out of what a job printed.
+// streamed returns what is written for a job's output.
 func streamed(t *testing.T, text string, size int, j api.Job, p *Printer, tty bool) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -19,38 +19,37 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Entry is one of the journal.
+// An Entry is a journal entry.
 type Entry struct {
 	text   []byte
-	ending string // why journald took a line to end here, if not for its newline
-	stream string // whose output it is a piece of; "" for a message
+	ending string // why journald ended the line here, if not at a newline
+	stream string // the output that it is a piece of; "" for a message
 	cursor string
 	at     time.Time
 
-	Placed, Invocation string // which start of a job it is of: GPUSCHED_PLACED, and systemd's name for it
+	Placed, Invocation string // the attempt of a job: GPUSCHED_PLACED and systemd's invocation id
 }
 
-// endsLine reports whether the line ends with the entry. It goes on in the next one of the
-// stream where it is longer than journald's bound, where another process wrote the rest, and
-// after a NUL.
+// endsLine reports whether the line ends with this entry. It continues in the stream's next entry
+// if it exceeds journald's maximum, if another process wrote the rest, and after a NUL.
 func (e Entry) endsLine() bool {
 	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
 }
 
-// IsOf reports whether the entry is of an attempt of a job whose unit it is of.
+// IsOf reports whether the entry, of a job's unit, belongs to this attempt.
 func (e Entry) IsOf(at api.Attempt) bool {
 	placed := strconv.FormatInt(at.PlacedAt.UnixMicro(), 10)
 	return e.Placed == placed || e.Invocation != "" && e.Invocation == at.InvocationID
 }
 
-// exported are the arguments by which journalctl prints entries as readEntries wants them.
-func exported() []string {
+// exportArgs returns the journalctl options for the format that readEntries reads.
+func exportArgs() []string {
 	return []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
 }
 
-// readEntries reads the journal's export format: lines FIELD=VALUE or, where the value is not
-// plain text, FIELD, then the value's length in 8 bytes and the value; an empty line ends an
-// entry. What breaks off before that is no entry.
+// readEntries reads the journal's export format: lines FIELD=VALUE, or for a value that is not
+// plain text a line FIELD, the value's length in 8 bytes and the value. An empty line ends an
+// entry; an incomplete last entry is dropped.
 func readEntries(r io.Reader, each func(Entry) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var e Entry
@@ -85,7 +84,7 @@ func readBinary(in *bufio.Reader) ([]byte, error) {
 	if _, err := io.ReadFull(in, size[:]); err != nil {
 		return nil, err
 	}
-	var value bytes.Buffer // grows with what comes, whatever the size says
+	var value bytes.Buffer // grows with the data, not with the claimed size
 	n := int64(binary.LittleEndian.Uint64(size[:]))
 	if n < 0 {
 		return nil, io.ErrUnexpectedEOF
@@ -118,15 +117,15 @@ func (e *Entry) set(field string, value []byte) {
 	}
 }
 
-// errEnough ends RunJournal without an error.
+// errEnough makes RunJournal stop without an error.
 var errEnough = errors.New("enough")
 
-// RunJournal runs journalctl with what selects the entries, to its end, until ctx is done, or
-// until each returns an error.
+// RunJournal runs journalctl with the arguments that select entries, until it exits, ctx is done or
+// each returns an error.
 func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, path, append(exported(), which...)...)
+	cmd := exec.CommandContext(ctx, path, append(exportArgs(), which...)...)
 	cmd.Stderr = os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()
@@ -150,11 +149,12 @@ func RunJournal(ctx context.Context, path string, which []string, each func(Entr
 	return nil
 }
 
-// maxLine is how much of a line is kept that has no end yet: a progress bar, or a whole output, may be one line.
+// maxLine is the most bytes kept of one line: a progress bar or a whole output may be a single
+// line.
 const maxLine = 16 << 20
 
-// lastEntries are those that make up the last n lines of what is selected, in order. Of a line that is longer
-// than maxLine they are its end.
+// lastEntries returns the entries that make up the last n selected lines, in order. Of a line
+// longer than maxLine it returns the end.
 func lastEntries(ctx context.Context, path string, which []string, n int) (list []Entry, err error) {
 	begun, size := 0, 0
 	err = RunJournal(ctx, path, append([]string{"--reverse"}, which...), func(e Entry) error {
@@ -175,21 +175,21 @@ func lastEntries(ctx context.Context, path string, which []string, n int) (list 
 	return list, err
 }
 
-// LineJoiner writes entries as what was printed: lines that journald divided are whole again,
-// and a line without an end has none, unless something else follows.
+// A LineJoiner writes entries as the job printed them: it joins lines that journald split, and
+// leaves an unfinished line open until something else follows.
 type LineJoiner struct {
 	W     io.Writer
-	times bool   // before each line
-	open  string // the stream whose line has not ended
+	times bool   // put a time before each line
+	open  string // the stream with an unfinished line
 
-	ByName bool // a program could not open its output by name
+	ByName bool // a program failed to open its own output by name
 }
 
-// ByNameHint follows the output of a job in which that happened.
+// ByNameHint is printed after the output of a job for which ByName is set.
 const ByNameHint = "a job's output is a socket of the journal, which no program can open as /dev/stdout or /dev/stderr: " +
 	"write '>&2' instead of '>/dev/stderr', or submit with --log FILE, which makes it a pipe"
 
-// openedByName reports whether a line says that a program could not open its own output.
+// openedByName reports whether a line is the error of a program that could not open its own output.
 func openedByName(line []byte) bool {
 	return bytes.Contains(line, []byte("No such device or address")) &&
 		slices.ContainsFunc([]string{"/dev/std", "/dev/fd/", "/proc/self/fd/"}, func(name string) bool {
@@ -220,7 +220,7 @@ func (l *LineJoiner) Write(e Entry) error {
 	return err
 }
 
-// End ends a line that has no end.
+// End ends an unfinished line.
 func (l *LineJoiner) End() {
 	if l.open != "" {
 		_, _ = l.W.Write([]byte("\n"))

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Cmd prints what jobs printed.
+// Cmd prints the output of jobs.
 type Cmd struct {
 	Follow  bool             `name:"follow" short:"f" xor:"ended"`
 	Lines   int              `name:"lines" short:"n" placeholder:"N"`
@@ -37,7 +37,7 @@ const (
 	LastAttempt cli.WhichAttempt = 0
 )
 
-// Run prints what is there, or with -f goes on until the jobs have ended.
+// Run prints the output so far, or with -f until the jobs have ended.
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if done, err := c.byEngine(ctx, a); done {
 		return err
@@ -62,10 +62,10 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return cmp.Or(p.copyAll(ctx, named), failed)
 }
 
-// askedAtOnce is how many questions about jobs are under way together.
+// askedAtOnce is the number of concurrent requests about jobs.
 const askedAtOnce = 8
 
-// OrLast is what a command is about where no job is named.
+// OrLast returns the ids, or the caller's last job if there are none.
 func OrLast(ids []string) []string {
 	if len(ids) == 0 {
 		return []string{"@"}
@@ -73,9 +73,8 @@ func OrLast(ids []string) []string {
 	return ids
 }
 
-// chosen replaces arrays by the tasks that have become jobs, in order, and leaves out
-// what --failed does not ask for.
-func (p *Printer) chosen(ctx context.Context, named []api.Job) (list []api.Job, err error) {
+// selected replaces arrays by their tasks that became jobs, in order, and applies --failed.
+func (p *Printer) selected(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	seen := map[string]bool{}
 	for _, j := range named {
 		some := []api.Job{j}
@@ -93,8 +92,7 @@ func (p *Printer) chosen(ctx context.Context, named []api.Job) (list []api.Job, 
 	return list, nil
 }
 
-// tasks are those of an array that have started, and of those that have ended the last
-// so many.
+// tasks returns the started tasks of an array, of the ended ones only the latest.
 func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Job, error) {
 	reply, err := api.List(ctx, p.Client, api.ListQuery{Array: array.ID, Ended: ended})
 	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task == nil || j.InvocationID == "" })
@@ -102,10 +100,10 @@ func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Jo
 	return list, err
 }
 
-// copyAll prints what there is of the jobs, also of those after one of which nothing can
-// be printed. That is said, and the error is the first.
+// copyAll prints the output so far of each job. It goes on after an error, which it prints, and
+// returns the first.
 func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
-	list, err := p.chosen(ctx, named)
+	list, err := p.selected(ctx, named)
 	switch {
 	case err != nil:
 		return err
@@ -131,7 +129,7 @@ func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
 	return first
 }
 
-// nameAll names jobs that nothing more can be said of.
+// nameAll lists the names of jobs.
 func nameAll(list []api.Job) string {
 	if len(list) == 1 && list[0].Array != nil {
 		return "array " + cli.NameOfJob(list[0])
@@ -139,7 +137,7 @@ func nameAll(list []api.Job) string {
 	return cli.Joined(list, ", ", func(j api.Job) string { return "job " + cli.NameOfJob(j) })
 }
 
-// copyJob prints what there is of a job.
+// copyJob prints the output so far of a job.
 func (p *Printer) copyJob(ctx context.Context, j api.Job) error {
 	if err := p.unreadable(ctx, j); err != nil {
 		return err
@@ -163,7 +161,7 @@ func (p *Printer) copyJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// unreadable is why none of the job's output can be printed, where that is certain.
+// unreadable returns why none of the job's output can be printed, if that is certain.
 func (p *Printer) unreadable(ctx context.Context, j api.Job) error {
 	hidden := JournalReadable(p.App, j)
 	if hidden == nil || !p.Owns(&j) {
@@ -175,7 +173,7 @@ func (p *Printer) unreadable(ctx context.Context, j api.Job) error {
 	return hidden
 }
 
-// attempts are the starts of the job that were asked for.
+// attempts returns the attempts that --attempt selects.
 func (p *Printer) attempts(reply api.JobReply) ([]api.Attempt, error) {
 	j, list := reply.Job, cli.Begun(reply)
 	switch {
@@ -192,7 +190,7 @@ func (p *Printer) attempts(reply api.JobReply) ([]api.Attempt, error) {
 		return nil, cli.NotFoundf("job %s has no attempt %d that started", cli.NameOfJob(j), p.Attempt)
 	case j.Result != nil:
 		return nil, cli.Refuse(api.CodeConflict, "",
-			"job %s has no output, it never started: %s", cli.NameOfJob(j), j.Cause(p.Err.Reader()))
+			"job %s has no output because it never started: %s", cli.NameOfJob(j), j.Cause(p.Err.Reader()))
 	}
 	return nil, cli.Refuse(api.CodeConflict, fmt.Sprintf("wait for it with 'gpusched logs -f %s'", cli.NameOfJob(j)),
 		"job %s has no output yet: it is %s%s", cli.NameOfJob(j), j.State, p.Because(j))

@@ -19,14 +19,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filePoll is how often a file is looked at that is followed, and lateFile for how long after the job's end
-// more may come: another machine wrote it.
+// filePoll is the delay between looks at a followed file. For lateFile after the job's end more may
+// arrive, since another machine wrote the file.
 const (
 	filePoll = 200 * time.Millisecond
 	lateFile = 600 * time.Millisecond
 )
 
-// byEngine prints the output of jobs of an engine that has it in files.
+// byEngine prints the output of jobs of an engine that keeps output in files.
 func (c *Cmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	if a.Other() == nil {
 		return false, nil
@@ -51,7 +51,7 @@ func (c *Cmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	return true, cmp.Or(p.PrintFiles(ctx, list), failed)
 }
 
-// inFiles are the jobs whose files are printed: of an array its tasks that have started.
+// inFiles returns the jobs whose files are printed, with arrays replaced by their started tasks.
 func (p *Printer) inFiles(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	for _, j := range named {
 		if j.Array == nil {
@@ -84,7 +84,7 @@ func (p *Printer) inFiles(ctx context.Context, named []api.Job) (list []api.Job,
 	return list, nil
 }
 
-// PrintFiles prints them one after the other, or as they come where they are followed.
+// PrintFiles prints the files one after another, or with --follow all at once.
 func (p *Printer) PrintFiles(ctx context.Context, list []api.Job) (first error) {
 	if !p.Follow {
 		for _, j := range list {
@@ -112,8 +112,8 @@ func (p *Printer) PrintFiles(ctx context.Context, list []api.Job) (first error) 
 	return cmp.Or(first, ctx.Err())
 }
 
-// mayRead refuses the output of another user's job, also to root: Slurm's job says which file that is, and to
-// open what somebody else has named is theirs to do, with their own rights.
+// mayRead refuses the output of another user's job, even to root: the owner chose which file it is,
+// so only the owner's rights may open it.
 func mayRead(a *cli.App, j api.Job) error {
 	if j.UID == a.UID {
 		return nil
@@ -122,16 +122,16 @@ func mayRead(a *cli.App, j api.Job) error {
 	if a.UID == 0 {
 		hint = fmt.Sprintf("sudo -u %s gpusched logs %s", cmp.Or(j.User, "'#"+strconv.Itoa(j.UID)+"'"), cli.SlurmPrefix+plainName(j))
 	}
-	return cli.Refuse(api.CodeForbidden, hint, "the output of job %s is for %s to read", cli.NameOfJob(j), who)
+	return cli.Refuse(api.CodeForbidden, hint, "the output of job %s belongs to %s", cli.NameOfJob(j), who)
 }
 
-// plainName is what Slurm itself calls a job.
+// plainName returns Slurm's own name of a job.
 func plainName(j api.Job) string {
 	j.Engine = ""
 	return cli.NameOfJob(j)
 }
 
-// outputFile opens the file of a job's output.
+// outputFile opens the file with a job's output.
 func outputFile(a *cli.App, j api.Job) (*os.File, error) {
 	if err := mayRead(a, j); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func outputFile(a *cli.App, j api.Job) (*os.File, error) {
 	switch {
 	case path == "" && j.State.Terminal():
 		return nil, cli.Refuse(api.CodeNotFound, "unless --log was given it is slurm-"+plainName(j)+".out in the job's directory",
-			"Slurm does not know any more where the output of job %s is", name)
+			"Slurm no longer knows where the output of job %s is", name)
 	case path == "":
 		return nil, cli.Refuse(api.CodeConflict, "see 'gpusched why "+name+"'", "job %s has no output yet: it is %s%s", name, j.State, a.Because(j))
 	}
@@ -150,8 +150,8 @@ func outputFile(a *cli.App, j api.Job) (*os.File, error) {
 			"job %s has no output yet: it is %s%s", name, j.State, a.Because(j))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Refuse(api.CodeNotFound, "it may be on the job's machine alone: submit with --log in a directory that all machines share",
-			"there is no file %s here, in which the output of job %s should be", path, name)
+		return nil, cli.Refuse(api.CodeNotFound, "it may exist on the job's machine only: submit with --log in a directory that all machines share",
+			"the output of job %[2]s should be in %[1]s, which does not exist here", path, name)
 	}
 	if err != nil {
 		return nil, cli.Refuse(api.CodeForbidden, "", "%v", err)
@@ -163,7 +163,7 @@ func outputFile(a *cli.App, j api.Job) (*os.File, error) {
 	return f, nil
 }
 
-// copyFile prints what there is of a job's output.
+// copyFile prints the output so far of a job.
 func (p *Printer) copyFile(j api.Job) error {
 	f, err := outputFile(p.App, j)
 	if err != nil {
@@ -180,7 +180,7 @@ func (p *Printer) copyFile(j api.Job) error {
 	return err
 }
 
-// toLastLines goes to where the lines begin that -n asks for.
+// toLastLines seeks to the start of the last lines that -n asks for.
 func (p *Printer) toLastLines(f *os.File) error {
 	info, err := f.Stat()
 	if p.Lines <= 0 || err != nil {
@@ -196,7 +196,7 @@ func (p *Printer) toLastLines(f *os.File) error {
 	return err
 }
 
-// followFile prints the output of a job to its end, which it says.
+// followFile prints the output of a job until the job ends, then says how it ended.
 func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	name := cli.NameOfJob(j)
 	if err := mayRead(p.App, j); err != nil {
@@ -226,7 +226,7 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's output from its file on, as it comes, until over says that the job has ended.
+// copyUntil prints a job's file as it grows, until over reports the job's end.
 func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
 	var f *os.File
 	var last time.Time
@@ -259,7 +259,8 @@ func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over 
 	}
 }
 
-// OutputElsewhere prints the output of a job that somebody stays with, until the context ends.
+// OutputElsewhere prints the output of another engine's job until ctx is done. done is false for a
+// job of gpusched itself.
 func OutputElsewhere(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
 	if a.Other() == nil {
 		return false, nil

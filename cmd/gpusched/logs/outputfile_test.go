@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Nobody opens the file that another user's job on Slurm names, root neither: it may be a device, or a file
-// that the user could not read.
+// Nobody opens the file that another user's Slurm job names, not even root: it may be a device, or
+// a file that the owner could not read.
 func TestOutputOfAnotherUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
@@ -25,7 +25,7 @@ func TestOutputOfAnotherUser(t *testing.T) {
 		a := &cli.App{Env: cli.Env{UID: uid}, Session: cli.Session{Client: onslurm.New(nil, uid, nil)}}
 		f, err := outputFile(a, j)
 		var told *api.Error
-		if f != nil || !errors.As(err, &told) || told.Code != api.CodeForbidden || told.Hint != hint || !strings.Contains(told.Message, "for alice to read") {
+		if f != nil || !errors.As(err, &told) || told.Code != api.CodeForbidden || told.Hint != hint || !strings.Contains(told.Message, "belongs to alice") {
 			t.Errorf("uid %d: %v", uid, err)
 		}
 		p := &Printer{Cmd: &Cmd{}, App: a}

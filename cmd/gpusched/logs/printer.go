@@ -15,25 +15,25 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Printer prints the output of jobs, of several at once when they are followed.
+// A Printer prints the output of jobs, of several at once when they are followed.
 type Printer struct {
 	*Cmd
 	*cli.App
-	Path string // of journalctl
-	Many bool   // several jobs may be printed, so each line is led by the job's name
-	// Attended: run or submit --wait reports the job's states itself, so only its output is printed.
+	Path string
+	Many bool // several jobs may be printed: begin each line with its job
+	// Attended: run or submit --wait reports the job's states itself, so only its output is
+	// printed.
 	Attended bool
 
-	mu sync.Mutex // guards what is written
+	mu sync.Mutex // guards the output
 
-	behind atomic.Bool // the journal was, and is not waited for again
+	behind atomic.Bool // the journal was behind once, and is not waited for again
 }
 
-// JournalArgs selects one run of the unit: by its name, which journald takes from
-// the kernel and no process can forge, and by the fields that systemd gives all
-// lines of the run. Those of a release without the fields have the name that
-// systemd gave the run; a process of milliseconds is gone before journald could
-// ask for that one.
+// JournalArgs selects one run of a job's unit: by the unit's name, which journald takes from the
+// kernel and no process can forge, and by the fields that systemd adds to all lines of the run.
+// Releases without these fields are found by the invocation id, which journald may miss for a
+// process that lives only milliseconds.
 func JournalArgs(j api.Job, at api.Attempt) []string {
 	if j.Manager == api.UserManager {
 		return cli.AttemptLines(j, at)
@@ -44,10 +44,10 @@ func JournalArgs(j api.Job, at api.Attempt) []string {
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }
 
-// stream is where the output of one job goes. Another's job cannot act on one's
-// terminal; one's own output, and any that goes into a file, stays as it is.
+// stream returns the writer for a job's output. Another user's job can't control the terminal; the
+// caller's own output, and output into a file, is unchanged.
 func (p *Printer) stream(j api.Job) *WatchedWriter {
-	var w io.Writer = &turnWriter{p}
+	var w io.Writer = &lockedWriter{p}
 	if p.Out.TTY && j.UID != p.UID {
 		w = term.TextOnly(w)
 	}
@@ -57,20 +57,20 @@ func (p *Printer) stream(j api.Job) *WatchedWriter {
 	return &WatchedWriter{W: w, Last: time.Now()}
 }
 
-// label is what leads a line of a job where several are printed.
+// label returns the start of each line of a job if several are printed.
 func (p *Printer) label(j api.Job) string { return cli.NameAt(p.Called(), cli.NameOfJob(j)) + ": " }
 
-// turnWriter writes to the terminal, one writer at a time.
-type turnWriter struct{ p *Printer }
+// lockedWriter writes to the terminal under the printer's lock.
+type lockedWriter struct{ p *Printer }
 
-func (t *turnWriter) Write(b []byte) (int, error) {
+func (t *lockedWriter) Write(b []byte) (int, error) {
 	t.p.mu.Lock()
 	defer t.p.mu.Unlock()
 	n, err := t.p.Out.W.Write(b)
 	return n, cmp.Or(err, t.p.Out.W.Flush())
 }
 
-// Say is note for one of several writers.
+// Say is Note under the printer's lock.
 func (p *Printer) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *Printer) Say(format string, args ...any) {
 	p.Err.W.Flush()
 }
 
-// heading is the line before the output of an attempt where there are several.
+// heading prints the line before an attempt's output if several are printed.
 func (p *Printer) heading(j api.Job, at api.Attempt) {
 	label := ""
 	if p.Many {
@@ -90,10 +90,10 @@ func (p *Printer) heading(j api.Job, at api.Attempt) {
 	p.Out.Printf("%s\n", p.Out.Paint(term.Dim, term.Clean(text)))
 }
 
-// copyAttempt prints what there is of an attempt. What a job printed last may not be in the journal yet, so soon after
-// the attempt's end, and where there is nothing, journald is asked to write it down.
+// copyAttempt prints the output so far of an attempt. Shortly after an attempt's end, and if there
+// is no output, it asks journald to write down what it still holds.
 func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
-	if LogServes(p.App, j) { // else the journal is waited for
+	if LogServes(p.App, j) { // else the journal may be waited for
 		if some, err := p.copyLog(j, at); some || err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	for {
 		if HasJournal(p.App) {
 			_, err := p.readJournal(ctx, j, at, lines)
-			if err != nil && ctx.Err() == nil && OutOfReach(p.App) { // the file of an older systemd can be an empty one
+			if err != nil && ctx.Err() == nil && OutOfReach(p.App) { // the readable file may be empty, left by an older systemd
 				break
 			}
 			if err != nil {
@@ -130,7 +130,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 		}
 		return nil
 	}
-	if some, err := p.copyLog(j, at); some || err != nil { // it has what the journal has not, or no longer
+	if some, err := p.copyLog(j, at); some || err != nil { // it may have what the journal lacks or has deleted
 		return err
 	}
 	if hidden := HiddenOutput(p.App); hidden != nil && !at.EndedAt.IsZero() && PathOf(j) == "" {
@@ -142,7 +142,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	return nil
 }
 
-// complete reports whether all that a job has printed is in the journal.
+// complete reports whether the journal has all that a job printed.
 func (p *Printer) complete(ctx context.Context, j api.Job) bool {
 	if p.behind.Load() || !Printed(ctx, p.App, j) {
 		p.behind.Store(true)
@@ -151,8 +151,8 @@ func (p *Printer) complete(ctx context.Context, j api.Job) bool {
 	return true
 }
 
-// readJournal passes on what the journal has of an attempt, or with -n the last lines of it. It returns the cursor of
-// the last entry.
+// readJournal passes on the entries of an attempt, or with -n those of its last lines. It returns
+// the cursor of the last entry.
 func (p *Printer) readJournal(
 	ctx context.Context, j api.Job, at api.Attempt, to *LineJoiner,
 ) (cursor string, err error) {
@@ -171,10 +171,10 @@ func (p *Printer) readJournal(
 	return cursor, err
 }
 
-// joiner writes what a job printed to its stream.
+// joiner returns a joiner that writes to a job's stream.
 func (p *Printer) joiner(out io.Writer) *LineJoiner { return &LineJoiner{W: out, times: p.Times} }
 
-// endLine ends the job's last line where something else follows, though the job did not.
+// endLine ends a job's unfinished last line if other output follows.
 func (p *Printer) endLine(lines *LineJoiner) {
 	if p.Out.TTY || p.Many || p.Times || p.Attempt == cli.EveryAttempt {
 		lines.End()
@@ -184,8 +184,7 @@ func (p *Printer) endLine(lines *LineJoiner) {
 	}
 }
 
-// followAttempt prints what there is of an attempt and what comes, until over is closed
-// and its output is here.
+// followAttempt prints the output of an attempt until over is closed and all of it is printed.
 func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
 	lines := p.joiner(out)
@@ -201,12 +200,13 @@ func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, 
 	return out.Some, err
 }
 
-// labelled puts a label before each line, and passes on whole lines only, but a long one in pieces of maxPiece.
+// labelled puts a label before each line. It passes on whole lines, and longer ones in pieces of
+// maxPiece.
 type labelled struct {
 	w     io.Writer
 	label string
-	rest  []byte // of a line that has not ended
-	cut   bool   // a piece of that line has been passed on
+	rest  []byte // an unfinished line
+	cut   bool   // a piece of that line was passed on
 }
 
 const maxPiece = 1 << 20

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// OfHosts prints what jobs of several machines printed, each line under its job: what there is machine by machine,
-// and what is followed of all at once.
+// OfHosts prints the output of jobs of several machines, each line with its job: one machine after
+// another, or with --follow all at once.
 func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) error {
 	var turn sync.Mutex
 	errs := make([]error, len(hosts))
@@ -46,7 +46,7 @@ func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) err
 	return first
 }
 
-// outputOf has the gpusched of a machine print what jobs printed, by lines of which each says whose it is.
+// outputOf makes a machine's gpusched print the output of jobs with labelled lines.
 func outputOf(ctx context.Context, a *cli.App, host string, line []string, turn *sync.Mutex) error {
 	if host != remote.Here {
 		if err := afar.AnswersAt(ctx, a, host); err != nil {
@@ -70,7 +70,8 @@ func outputOf(ctx context.Context, a *cli.App, host string, line []string, turn 
 	return afar.SSHEnded(ctx, a, cli.HostName(host), err)
 }
 
-// commandAt is a command line for the gpusched of a machine, or for that of this one as a process of its own.
+// commandAt returns a command line for a machine's gpusched; for this machine it runs this program
+// again.
 func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	if host != remote.Here {
 		return remote.Command(host, false, words...)
@@ -78,15 +79,15 @@ func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: slices.Concat([]string{"gpusched"}, afar.Asking(a), words)}, nil
 }
 
-// lineWriter writes whole lines, so that those of several machines do not mix within one. On a terminal they are text
-// only: some may be of others.
+// A lineWriter writes whole lines, so that lines of several machines do not mix. On a terminal it
+// removes everything but text, since jobs may belong to other users.
 type lineWriter struct {
 	turn *sync.Mutex // guards the terminals
 	to   *term.Terminal
-	rest []byte // without its end
+	rest []byte // an unfinished line
 }
 
-// longLine is how much of a line is kept until it ends.
+// longLine is the most that is kept of an unfinished line.
 const longLine = 1 << 20
 
 func (l *lineWriter) Write(p []byte) (int, error) {
@@ -110,14 +111,14 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	return len(p), cmp.Or(err, l.to.W.Flush())
 }
 
-// end writes a line that has not ended.
+// end ends an unfinished line.
 func (l *lineWriter) end() {
 	if len(l.rest) > 0 {
 		_, _ = l.Write([]byte("\n"))
 	}
 }
 
-// line is the command line of it, for other jobs.
+// line returns this command's command line for other jobs.
 func (c *Cmd) line(ids []string) []string {
 	words := []string{"logs"}
 	for _, o := range []struct {

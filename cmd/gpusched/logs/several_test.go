@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// What another machine is asked for is what was typed here.
-func TestLogsAreAskedForAsTyped(t *testing.T) {
+// Another machine gets the options that were typed here.
+func TestOtherMachinesGetTheSameOptions(t *testing.T) {
 	for _, c := range []Cmd{
 		{}, {Follow: true}, {Lines: 5, Times: true}, {Attempt: cli.EveryAttempt}, {Attempt: 2, Failed: true},
 	} {

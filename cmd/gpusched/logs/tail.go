@@ -17,15 +17,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// maxTail is how much of a log is searched for the beginning of an attempt.
+// maxTail is the part of a log that is searched for the start of an attempt.
 const maxTail = 16 << 20
 
-// For so long after a job was placed its launcher may be about to make its log.
-const logDue = 3 * time.Second
+// logDelay is how long after a job's placement its launcher may still create the log.
+const logDelay = 3 * time.Second
 
-// ownLog opens the log of one's own job that runs, at the beginning of the attempt; nil
-// where the journal has to serve. Unlike the journal it has what a program prints before
-// the line ends, such as a progress bar.
+// ownLog opens the log of the caller's running job at the start of the attempt, or returns nil if
+// the journal must serve. Unlike the journal, a log shows text before its line ends, such as a
+// progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
 	if j.UID != f.UID || PathOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
@@ -33,14 +33,14 @@ func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.F
 	for {
 		file, err := f.OpenLog(j, at)
 		since := time.Since(at.PlacedAt)
-		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDue || ctx.Err() != nil {
+		if !errors.Is(err, os.ErrNotExist) || since < 0 || since > logDelay || ctx.Err() != nil {
 			return file
 		}
 		Pause(ctx, JournalPoll)
 	}
 }
 
-// PathOf is the path of a job's log, "" where it has none that may be told.
+// PathOf returns the path of a job's log, or "" if it has none or the caller may not see it.
 func PathOf(j api.Job) string {
 	if j.Private == nil {
 		return ""
@@ -48,7 +48,8 @@ func PathOf(j api.Job) string {
 	return j.Private.Log.Path
 }
 
-// OpenLog is one try of ownLog. An attempt that is not in the log is like a log that is not there.
+// OpenLog opens the log of the caller's job at the start of the attempt. If the log does not
+// contain the attempt, the error is os.ErrNotExist.
 func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
 	path := PathOf(j)
 	if j.UID != p.UID || path == "" {
@@ -68,20 +69,20 @@ func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
 	return file, nil
 }
 
-// inLog reports whether the attempt is in its job's log, with all that it prints.
+// inLog reports whether the job's log contains the attempt, and so all of its output.
 func inLog(a *cli.App, j api.Job, at api.Attempt) bool {
 	file, err := (&Printer{Cmd: &Cmd{}, App: a}).OpenLog(j, at)
-	file.Close() // nil does no harm
+	file.Close() // nil is harmless
 	return err == nil
 }
 
-// logGrain is how coarsely file systems note when a file was changed.
+// logGrain is the coarsest resolution of a file system's modification times.
 const logGrain = time.Second
 
-// seekAttempt goes to where the attempt begins in a log, or so many lines before its end.
-// It reports whether it found that, and nothing of another job in it: the next attempt of the same job may have begun
-// already. The first attempt of the first job that writes to a log begins with it: what was written before is an
-// earlier job's.
+// seekAttempt seeks to the start of the attempt in a log, or to the given number of lines before
+// its end. It reports whether the attempt is there and no other job's output follows; the same
+// job's next attempt may. The first attempt in a log may have no line of its own: then the log must
+// not be older than the attempt.
 func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
@@ -99,8 +100,8 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	} else if at.Number > 1 || older {
 		return false
 	}
-	own, _ := untilAgain(text[begin:], name)
-	if bytes.Contains(own, anotherBegins) {
+	own, _ := beforeNextAttempt(text[begin:], name)
+	if bytes.Contains(own, attemptMark) {
 		return false
 	}
 	if lines > 0 {
@@ -110,19 +111,19 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	return err == nil
 }
 
-// anotherBegins is in a log before the output of an attempt.
-var anotherBegins = []byte("\ngpusched: attempt ")
+// attemptMark precedes the output of an attempt in a log.
+var attemptMark = []byte("\ngpusched: attempt ")
 
-// untilAgain cuts off what comes with the next attempt of a job, and reports whether that is there.
-func untilAgain(text []byte, name string) (own []byte, again bool) {
+// beforeNextAttempt cuts the text off at the job's next attempt, and reports whether there is one.
+func beforeNextAttempt(text []byte, name string) (own []byte, again bool) {
 	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
-	if i := bytes.LastIndex(before, anotherBegins); again && i >= 0 {
+	if i := bytes.LastIndex(before, attemptMark); again && i >= 0 {
 		return text[:i], true
 	}
 	return text, false
 }
 
-// lastLines is where the last n lines of the text from begin on begin.
+// lastLines returns the offset of the last n lines of text[begin:].
 func lastLines(text []byte, begin, n int) int {
 	at := len(bytes.TrimSuffix(text[begin:], []byte("\n"))) + begin
 	for ; n > 0; n-- {
@@ -135,7 +136,7 @@ func lastLines(text []byte, begin, n int) int {
 	return at + 1
 }
 
-// copyLog prints what a log has of an attempt.
+// copyLog prints an attempt's output from the log.
 func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	file, err := p.OpenLog(j, at)
 	if err != nil {
@@ -150,9 +151,9 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints what is in a log and what comes, until over is closed: then all that
-// the job printed is in it; or until its next attempt goes on in the same file.
-// What the scheduler tells the job is in the journal alone.
+// followLog prints a log as it grows: until over is closed, when all output is in it, or until the
+// next attempt goes on in the same file. The scheduler's messages to the job are in the journal
+// only, and are printed from there.
 func (f *following) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
 ) (bool, error) {
@@ -193,21 +194,21 @@ func (f *following) followLog(
 	}
 }
 
-// copyNew copies what is new in a log, from where the attempt begins if that is seen, up to where the next attempt of
-// the job does, and reports whether that is there.
+// copyNew copies what was added to a log: from the attempt's start if that is in it, up to the
+// job's next attempt. again reports whether that was found.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
 	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
 		text = of
 	}
-	text, again = untilAgain(text, name)
+	text, again = beforeNextAttempt(text, name)
 	if err == nil && len(text) > 0 {
 		_, err = to.Write(text)
 	}
 	return len(text), again, err
 }
 
-// noticesOnly passes on the lines that the scheduler, or its launcher, wrote.
+// noticesOnly passes on only the lines that the scheduler or the launcher wrote.
 type noticesOnly struct {
 	w    io.Writer
 	rest []byte
@@ -229,7 +230,7 @@ func (n *noticesOnly) Write(b []byte) (int, error) {
 	}
 }
 
-// lastByte remembers whether a line is unfinished.
+// lastByte remembers whether the last line is unfinished.
 type lastByte struct {
 	w io.Writer
 	b byte
@@ -242,7 +243,7 @@ func (l *lastByte) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// endLine ends a line that a progress bar left.
+// endLine ends an unfinished line, such as a progress bar's.
 func (l *lastByte) endLine() {
 	if l.b != '\n' {
 		_, _ = l.w.Write([]byte("\n"))

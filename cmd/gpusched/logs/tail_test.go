@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A log is followed from the attempt on, and not where lines of others come after.
+// A log is read from the attempt on, unless another job's output follows.
 func TestSeekAttempt(t *testing.T) {
 	const of1, of2, other = "\ngpusched: attempt 1 of job 7 begins\n", "\ngpusched: attempt 2 of job 7 begins\n", "\ngpusched: attempt 1 of job 7_3 begins\n"
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestSeekAttempt(t *testing.T) {
 	}
 }
 
-// A log that its job's launcher is about to make is waited for; one that will not come is not.
+// A log that the launcher is about to create is waited for; a log that will not come is not.
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
@@ -64,7 +64,7 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 		}
 		file.Close()
 		at.Number = 2
-		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > logDue {
+		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > logDelay {
 			t.Errorf("an attempt that is not in the log was waited for %s", time.Since(begin))
 		}
 		if begin := time.Now(); f.ownLog(t.Context(), j, at) != nil || time.Since(begin) > JournalPoll {
@@ -73,9 +73,9 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A log is older until its job's launcher has begun it; several jobs are followed in their logs where the journal
-// hides what they print.
-func TestOwnLogOfThisStart(t *testing.T) {
+// A log older than the attempt is not used until the launcher has written to it; several jobs are
+// followed in their logs if the journal hides their output.
+func TestOwnLogOfThisAttempt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, []byte("of an earlier job\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -99,8 +99,8 @@ func TestOwnLogOfThisStart(t *testing.T) {
 	}
 }
 
-// What an earlier job, or the next start, writes to the same log is not the output of this one. What another job writes
-// meanwhile can't be told from it.
+// The output of an earlier job or of the next attempt in the same log is left out. What another job
+// writes meanwhile can't be told apart.
 func TestCopyNewKeepsToOneAttempt(t *testing.T) {
 	own, next, other := contract.AttemptLine("7_1", "1"), contract.AttemptLine("7_1", "2"), contract.AttemptLine("8", "1")
 	for text, want := range map[string]string{

@@ -9,8 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// arraySpec is what --array and --param ask for; nil means no array. With
-// parameters the tasks follow from these, and --array gives the limit alone.
+// arraySpec returns the array that --array and --param ask for, or nil for a single job. With
+// parameters, each combination of their values is a task, and --array can only limit how many run
+// at once.
 func arraySpec(text string, params []string) (*job.Array, error) {
 	spec := &job.Array{Written: text}
 	switch {

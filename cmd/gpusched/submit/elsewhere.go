@@ -18,45 +18,46 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BestHost is the word for the machine on which a job starts first.
+// BestHost is the value of --host that stands for the machine on which the job would start first.
 const BestHost = "best"
 
-// fleet is what the jobs of a command that queues on other machines have in common.
+// A fleet is what one command remembers about the other machines that it queues on.
 type fleet struct {
-	given map[string]int   // jobs that machines have got
-	lost  map[string]error // what kept machines from answering that are asked no more
+	given map[string]int   // jobs queued by this command, by machine
+	lost  map[string]error // why a machine is not asked again
 }
 
 func newFleet() *fleet { return &fleet{given: map[string]int{}, lost: map[string]error{}} }
 
-// newElsewhere is a job for another machine.
-type newElsewhere struct {
+// A remoteJob is a job to be queued on another machine.
+type remoteJob struct {
 	a       *cli.App
 	c       *JobOptions
-	words   []string // its command line
+	words   []string // the command line as typed
 	fleet   *fleet
-	hosts   []string         // on which it may be
-	lacks   map[string]error // what keeps it from one
+	hosts   []string         // the candidates
+	lacks   map[string]error // why a candidate can't run it
 	dryRun  bool
-	verbose bool // say why that one
-	ofFile  bool // it is one of many
+	verbose bool // report every machine's offer
+	ofFile  bool // a line of a file of jobs
 }
 
-// elsewhere is the job of a command line for another machine. Its words are as they were typed: the gpusched that
-// queues the job makes of them, and of a script that they name, what it would if they were typed there.
-func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*newElsewhere, error) {
+// elsewhere returns the job of a command line with --host. It passes the words on as they were
+// typed: the other machine's gpusched interprets them, and reads a script that they name, as if
+// they had been typed there.
+func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*remoteJob, error) {
 	if a.Other() != nil {
 		return nil, cli.Refuse(api.CodeUsage,
 			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", cli.OnFlag, cli.EngineLocal, a.Words[0], c.Host),
-			"--host asks gpusched on a machine, and Slurm is the engine here")
+			"--host needs gpusched as the engine, and the engine here is Slurm")
 	}
-	n := &newElsewhere{a: a, c: c, words: a.Words, fleet: f, hosts: []string{c.Host}, lacks: map[string]error{}}
+	n := &remoteJob{a: a, c: c, words: a.Words, fleet: f, hosts: []string{c.Host}, lacks: map[string]error{}}
 	if c.Host != BestHost {
 		_, err := afar.HostList(c.Host)
 		return n, err
 	}
 	if len(c.AfterStart)+len(c.AfterOK)+len(c.AfterFail)+len(c.AfterAny) > 0 {
-		return nil, cli.Refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can wait for jobs of its own machine only")
+		return nil, cli.Refuse(api.CodeUsage, "name the machine that has them: --host NAME", "a job can depend on jobs of its own machine only")
 	}
 	if n.hosts = a.Hosts; len(n.hosts) > 0 {
 		return n, nil
@@ -72,8 +73,8 @@ func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*newElsewhere, error) {
 	return n, err
 }
 
-// ask has a machine queue the job, or say what it would do with it.
-func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
+// ask asks a machine to queue the job, or with dryRun what it would do with it.
+func (n *remoteJob) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
 	dir, err := jobenv.WorkDir(n.a, "")
 	if err != nil {
 		return remote.Answer{}, err
@@ -87,12 +88,12 @@ func (n *newElsewhere) ask(ctx context.Context, host string, dryRun bool, key st
 		}
 	}
 	one := *n.a
-	one.Hosts = []string{host} // ids that name no machine are of this one
+	one.Hosts = []string{host} // ids without a machine mean jobs of this one
 	return afar.AskHost(ctx, &one, host, remote.Typed{Words: words, Job: j}, len(n.hosts))
 }
 
-// offerOf asks a machine by a dry run.
-func (n *newElsewhere) offerOf(ctx context.Context, host string) (o offer) {
+// askOffer asks a machine for its offer by a dry run.
+func (n *remoteJob) askOffer(ctx context.Context, host string) (o offer) {
 	o.host, o.given, o.err = host, n.fleet.given[host], cmp.Or(n.lacks[host], n.fleet.lost[host])
 	if o.err != nil {
 		return o
@@ -107,66 +108,67 @@ func (n *newElsewhere) offerOf(ctx context.Context, host string) (o offer) {
 	return o
 }
 
-// offer is what a machine says of a job that it does not have yet.
+// An offer is a machine's answer to a dry run of the job.
 type offer struct {
 	host  string
 	reply api.SubmitReply
-	said  string // what its gpusched said besides
-	given int    // jobs that it has got by this command
+	said  string // what its gpusched printed besides
+	given int    // jobs that this command has queued there
 	err   error
 }
 
-// wait is how long the job would wait there, by the clock there; unknown: nobody can say.
+// wait returns how long the job would wait there, by that machine's clock, or unknown if nothing
+// predicts it.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
 	case j.State != job.Queued, j.Why == "" && len(j.Reasons) == 0 && j.ExpectedStart.IsZero() && !j.StartUnknown:
-		return 0, false // a dry run queues nothing: that it waits for nothing is its start
+		return 0, false // a dry run is never queued, so a queued job that waits for nothing starts at once
 	case !j.ExpectedStart.IsZero():
 		return max(0, j.ExpectedStart.Sub(j.SubmittedAt)), false
 	}
 	return 0, true
 }
 
-// offered says in a few words what a machine offers.
-func (n *newElsewhere) offered(o *offer) string {
+// describe returns a machine's offer in a few words.
+func (n *remoteJob) describe(o *offer) string {
 	j := o.reply.Job
 	if o.err != nil {
 		return cli.OneLine(o.err)
 	}
 	switch wait, unknown := o.wait(); {
 	case unknown:
-		return "would wait, nobody can say how long" + n.a.Because(j)
+		return "would wait, for how long is unknown" + n.a.Because(j)
 	case !j.ExpectedStart.IsZero():
-		return "starts in about " + spell(wait) + n.a.Because(j)
+		return "starts in about " + roundWait(wait) + n.a.Because(j)
 	case len(j.GPUs) > 0:
 		return "starts now, on " + cli.GPUNames(j.GPUs)
 	}
 	return "starts now"
 }
 
-// spell is a wait for people: minutes are exact enough.
-func spell(d time.Duration) string {
+// roundWait writes a wait to the minute.
+func roundWait(d time.Duration) string {
 	if d < time.Minute {
 		return "a minute"
 	}
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// offers asks all machines at once.
-func (n *newElsewhere) offers(ctx context.Context) []offer {
+// offers asks all candidates at once.
+func (n *remoteJob) offers(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
 	var all sync.WaitGroup
 	for i, host := range n.hosts {
-		all.Go(func() { list[i] = n.offerOf(ctx, host) })
+		all.Go(func() { list[i] = n.askOffer(ctx, host) })
 	}
 	all.Wait()
 	return list
 }
 
-// first is the offer with the earliest start; of equal ones that of the machine which has got fewest jobs, then
-// of the one that is named first. nil: there is none.
-func first(list []offer) *offer {
+// earliest returns the offer with the earliest start, or nil if all failed. Among equal offers it
+// prefers the machine that has got fewest jobs, then the one that was named first.
+func earliest(list []offer) *offer {
 	var best *offer
 	for i := range list {
 		o := &list[i]
@@ -189,17 +191,17 @@ func sooner(x, y *offer) bool {
 	return waitX < waitY
 }
 
-// submit queues the job on the machine that is named, or on the best. Once that has been asked to, no other
-// machine is; before, the name that is returned is "".
-func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
+// submit queues the job on the named machine or on the best one, and returns that machine's name
+// once it was asked to queue: no other machine may be asked after that.
+func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.lost[n.hosts[0]])}}
 	switch {
 	case n.c.Host == BestHost:
 		list = n.offers(ctx)
 	case n.dryRun:
-		list[0] = n.offerOf(ctx, n.hosts[0])
+		list[0] = n.askOffer(ctx, n.hosts[0])
 	}
-	best := first(list)
+	best := earliest(list)
 	if best == nil {
 		return reply, "", cmp.Or(ctx.Err(), n.refusedByAll(list))
 	}
@@ -214,9 +216,9 @@ func (n *newElsewhere) submit(ctx context.Context) (reply api.SubmitReply, host 
 	return reply, best.host, err
 }
 
-// queue has a machine queue the job. If the connection breaks it is asked again with the same key, which queues one
-// job.
-func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
+// queue asks a machine to queue the job. If the connection breaks it asks again with the same key,
+// so that the job is queued once.
+func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
 	key := api.NewKey()
 	whole, cancel := context.WithTimeout(ctx, afar.ActTime+afar.LostTime)
 	defer cancel()
@@ -227,7 +229,7 @@ func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.Submit
 		ans, err := n.ask(limited, host, false, key)
 		if errors.As(err, new(*remote.CutError)) && !told {
 			told = true
-			n.a.Note("%s: %s; it is asked again, which queues no second job", host, cli.OneLine(err))
+			n.a.Note("%s: %s; asking again, which can't queue a second job", host, cli.OneLine(err))
 		}
 		return ans, err
 	})
@@ -243,32 +245,33 @@ func (n *newElsewhere) queue(ctx context.Context, host string) (reply api.Submit
 	if !cut || !errors.As(err, &e) {
 		return reply, cmp.Or(ctx.Err(), afar.ErrorOf(host, err))
 	}
-	return reply, cli.Refuse(e.Code, fmt.Sprintf("see 'gpusched %s %s list --mine -a' when it answers again, before you submit it anew", cli.HostsFlag, host),
-		"%s: %s; nobody can say whether %s has queued the job, and no other machine was asked to", host, e.Message, host)
+	return reply, cli.Refuse(e.Code, fmt.Sprintf("when it answers again, look at 'gpusched %s %s list --mine -a' before you submit the job again", cli.HostsFlag, host),
+		"%s: %s; %s may have queued the job, so no other machine is asked to", host, e.Message, host)
 }
 
-// tell says what each machine offers. One that has not answered is not asked again for the other jobs of a file.
-func (n *newElsewhere) tell(list []offer) {
+// tell reports each machine's offer if verbose. A machine that did not answer is not asked again
+// for other lines of a file.
+func (n *remoteJob) tell(list []offer) {
 	for _, o := range list {
 		if n.verbose {
-			n.a.Note("%s: %s", o.host, n.offered(&o))
+			n.a.Note("%s: %s", o.host, n.describe(&o))
 		}
 		if n.ofFile && o.err != nil && afar.WireError(o.err).Code == api.CodeUnreachable {
-			lose(n.a, n.fleet, o.host, o.err)
+			drop(n.a, n.fleet, o.host, o.err)
 		}
 	}
 }
 
-// lose makes a machine one that is not asked any more, which is said once.
-func lose(a *cli.App, f *fleet, host string, err error) {
+// drop excludes a machine from further requests, and says so the first time.
+func drop(a *cli.App, f *fleet, host string, err error) {
 	if f.lost[host] == nil {
 		f.lost[host] = err
-		a.Note("%s: %s; no more is asked of it", host, cli.OneLine(err))
+		a.Note("%s: %s; it is not asked again", host, cli.OneLine(err))
 	}
 }
 
-// refusedByAll says why no machine takes a job, each on a line, with the code of the first.
-func (n *newElsewhere) refusedByAll(list []offer) error {
+// refusedByAll returns the machines' refusals, one a line, with the code of the first.
+func (n *remoteJob) refusedByAll(list []offer) error {
 	all := &api.Error{}
 	for _, o := range list {
 		e := afar.WireError(afar.ErrorOf(o.host, o.err))
@@ -307,7 +310,7 @@ func (c *Cmd) submitElsewhere(ctx context.Context, a *cli.App) error {
 	return stayWith(ctx, &there, reply.Job, false, false)
 }
 
-// runElsewhere queues the job on another machine and stands for it.
+// runElsewhere queues the job on another machine and stays with it until it ends.
 func (c *RunCmd) runElsewhere(ctx context.Context, a *cli.App) error {
 	n, err := c.elsewhere(a, newFleet())
 	if err != nil {
@@ -326,7 +329,7 @@ func (c *RunCmd) runElsewhere(ctx context.Context, a *cli.App) error {
 	return stayWith(ctx, &there, reply.Job, c.TTY, c.Quiet)
 }
 
-// stayWith shows what a job of another machine prints, or its terminal, and ends as it does.
+// stayWith shows the output or terminal of a job of another machine, and returns its exit status.
 func stayWith(ctx context.Context, a *cli.App, j api.Job, tty, quiet bool) error {
 	if a.Host == remote.Here {
 		a.Host, j.Host = "", ""

@@ -50,7 +50,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 		{nil, ""},
 	} {
 		got := ""
-		if o := first(c.list); o != nil {
+		if o := earliest(c.list); o != nil {
 			got = o.host
 		}
 		if got != c.want {
@@ -59,8 +59,9 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 	}
 }
 
-// A new job takes along what is true there, and what only asks takes no secret.
-func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
+// A new job gets only the variables that make sense on the other machine, and a dry run sends no
+// secrets.
+func TestAnotherMachineGetsNoVariablesOfThisOne(t *testing.T) {
 	environ := []string{"PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A=", "TOKEN=hunter2"}
 	set := []string{"DISPLAY", "SHELL", "B=1"}
 	text := func(dryRun bool) string {
@@ -85,8 +86,8 @@ func TestTheEnvironmentOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// A machine that is only asked is told no value of -e, however that is written, and all else as it was typed.
-func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
+// A dry run sends no value of -e, however it is written, and everything else as it was typed.
+func TestADryRunSendsNoValues(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo 'gpusched begins'\nread -r q\necho \"$q\" >asked\n"+`echo '{"job":{"state":"starting"}}'`+"\n")
 	const secret = "TOKEN=a=hunter2"
 	for _, c := range []struct{ typed, want string }{
@@ -129,7 +130,7 @@ func TestAMachineThatIsOnlyAskedGetsNoValues(t *testing.T) {
 	}
 }
 
-// fakeSSH puts a script in the place of ssh.
+// fakeSSH puts a script in place of ssh.
 func fakeSSH(t *testing.T, script string) (dir string, a *cli.App, said *bytes.Buffer) {
 	t.Helper()
 	dir = t.TempDir()
@@ -142,8 +143,7 @@ func fakeSSH(t *testing.T, script string) (dir string, a *cli.App, said *bytes.B
 	return dir, &cli.App{Env: cli.Env{Out: &term.Terminal{W: w}, Err: &term.Terminal{W: w}, Getenv: os.Getenv, Getwd: os.Getwd}}, said
 }
 
-// Whoever is told to end tells the command on the other machine, and does not wait for it.
-func TestSSHIsToldToEnd(t *testing.T) {
+func TestCancellingEndsSSH(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "trap 'echo told >told' TERM\necho >began\nwhile :; do sleep 0.05; done\n")
 	began := filepath.Join(dir, "began")
 	if err := syscall.Mkfifo(began, 0o600); err != nil {
@@ -167,8 +167,7 @@ func TestSSHIsToldToEnd(t *testing.T) {
 	}
 }
 
-// A machine on which gpusched can't be asked is told before a command is run there, without ssh's own end.
-func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
+func TestAnUnreachableMachineIsReported(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo >>calls\necho 'no route' >&2\nexit 255\n")
 	err := afar.OverSSH(t.Context(), a, "a", []string{"logs", "1"}, false)
 	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
@@ -178,8 +177,9 @@ func TestAMachineAnswersBeforeACommandIsRunThere(t *testing.T) {
 	}
 }
 
-// queues is an ssh whose machine queues jobs until it is cut off, and what it was asked.
-const queues = `echo "gpusched begins"
+// cutOffSSH is an ssh to a machine that queues jobs until the connection is cut; it records the
+// requests.
+const cutOffSSH = `echo "gpusched begins"
 exec 3<&0
 cat <&3 >asked & q=$!
 until [ -s asked ]; do sleep 0.02; done
@@ -191,9 +191,8 @@ if [ $n -ge 3 ] && [ $n -lt "$most" ]; then exit 255; fi
 echo "{\"job\":{\"id\":$n,\"state\":\"queued\"}}"
 `
 
-// A submission that was cut off is asked for again, with the same key: the machine queues one job.
-func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
-	dir, a, _ := fakeSSH(t, "most=5\n"+queues)
+func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
+	dir, a, _ := fakeSSH(t, "most=5\n"+cutOffSSH)
 	a.Words = []string{"submit", "--", "true"}
 	c := &JobOptions{Host: "b"}
 	n, err := c.elsewhere(a, newFleet())
@@ -223,14 +222,14 @@ func TestASubmissionThatIsCutOffIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// short makes the times short that a machine has for a submission.
+// short shortens the time-outs of a submission.
 func short(t *testing.T, act, lost time.Duration) {
 	wasAct, wasLost := afar.ActTime, afar.LostTime
 	t.Cleanup(func() { afar.ActTime, afar.LostTime = wasAct, wasLost })
 	afar.ActTime, afar.LostTime = act, lost
 }
 
-// submitTo submits a job to machine b, and says what came of it.
+// submitTo submits a job to machine b, and returns the reply or the error as text.
 func submitTo(t *testing.T, a *cli.App) (text string) {
 	t.Helper()
 	a.Words = []string{"submit", "--", "true"}
@@ -251,27 +250,28 @@ func submitTo(t *testing.T, a *cli.App) (text string) {
 	return reply.Job.Called()
 }
 
-const nobodyCanSay = "nobody can say whether b has queued the job, and no other machine was asked to"
+const mayBeQueued = "b may have queued the job, so no other machine is asked to"
 
-// A machine that begins with each submission and ends none is left, and meanwhile the user is told.
-func TestASubmissionEndsOnAMachineThatHangs(t *testing.T) {
+// A machine that starts to answer every time and never finishes is given up, and the user is told
+// meanwhile.
+func TestASubmissionToAHangingMachineEnds(t *testing.T) {
 	short(t, 600*time.Millisecond, 200*time.Millisecond)
 	_, a, said := fakeSSH(t, "echo 'gpusched begins'\nexec sleep 1000\n")
-	if text := submitTo(t, a); !strings.Contains(text, nobodyCanSay) {
+	if text := submitTo(t, a); !strings.Contains(text, mayBeQueued) {
 		t.Error(text)
 	}
-	if got := said.String(); strings.Count(got, "it is asked again") != 1 {
+	if got := said.String(); strings.Count(got, "asking again") != 1 {
 		t.Errorf("%q", got)
 	}
 }
 
-// Once a submission was cut off it may be queued, and a refusal does not say that it is not: of a scheduler that does
-// not answer it is asked for again.
-func TestARefusalAfterACutIsNotTheWholeTruth(t *testing.T) {
+// After a cut the job may be queued, so a later refusal does not claim that it is not; and a
+// scheduler that does not answer is asked again.
+func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
 	short(t, time.Minute, 3*time.Second)
 	for second, want := range map[string]string{
 		"echo 'gpusched: the scheduler does not answer' >&2; exit 5": "b:7",
-		"echo 'gpusched: your quota is used up' >&2; exit 7":         nobodyCanSay,
+		"echo 'gpusched: your quota is used up' >&2; exit 7":         mayBeQueued,
 	} {
 		_, a, _ := fakeSSH(t, "echo 'gpusched begins'\necho >>asked\ncase $(wc -l <asked) in 1) exit 255 ;; 2) "+second+" ;; esac\n"+
 			`echo '{"job":{"id":7,"state":"queued"}}'`+"\n")
@@ -281,16 +281,16 @@ func TestARefusalAfterACutIsNotTheWholeTruth(t *testing.T) {
 	}
 	short(t, time.Minute, time.Second)
 	_, a, _ := fakeSSH(t, "echo 'gpusched begins'\n[ -e asked ] || { >asked; exit 255; }\necho 'gpusched: the scheduler does not answer' >&2; exit 5\n")
-	if text := submitTo(t, a); !strings.Contains(text, "the scheduler does not answer; "+nobodyCanSay) {
+	if text := submitTo(t, a); !strings.Contains(text, "the scheduler does not answer; "+mayBeQueued) {
 		t.Error(text)
 	}
 }
 
-// A file whose connection is cut stops there: what is queued, what may be and what is not is said, and no other
-// machine gets the job.
-func TestAFileOfJobsThatIsCutOff(t *testing.T) {
+// A file whose connection is cut stops there and says which jobs are queued, may be queued and are
+// not; no other machine gets the job.
+func TestAFileOfJobsStopsAtACut(t *testing.T) {
 	short(t, time.Minute, time.Second)
-	_, a, said := fakeSSH(t, "most=1000\n"+queues)
+	_, a, said := fakeSSH(t, "most=1000\n"+cutOffSSH)
 	a.Words, a.Hosts = []string{"submit"}, []string{"b"}
 	var list []lineJob
 	for i := range 6 {
@@ -310,8 +310,8 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 		t.Errorf("queued %q", names)
 	}
 	for _, want := range []string{
-		"3 of 6 jobs queued; line 4 may be as well (see 'gpusched --hosts b list --mine -a'), and the other 2 are not",
-		nobodyCanSay,
+		"3 of 6 jobs queued; line 4 may be queued too (see 'gpusched --hosts b list --mine -a'), and the other 2 are not",
+		mayBeQueued,
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is not in %q", want, said.String())
@@ -319,8 +319,8 @@ func TestAFileOfJobsThatIsCutOff(t *testing.T) {
 	}
 }
 
-// Of what a machine says each line is under its name: it can't speak for another.
-func TestAMachineSpeaksForItself(t *testing.T) {
+// Every line that a machine prints is shown with its name, so it can't speak for another.
+func TestAMachineSpeaksForItselfOnly(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
 	_, err := afar.Fetch(t.Context(), &cli.App{Env: cli.Env{Out: a.Out, Err: a.Err, Getenv: a.Getenv}, Session: cli.Session{Host: "a"}, Words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })
 	if code := afar.ComplainOf(a, "a", err); code != error(cli.ExitStatus(3)) {

@@ -14,34 +14,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// elsewhere is the job of a line for another machine.
+// elsewhere prepares a line whose job goes to another machine.
 func (in *fileOfJobs) elsewhere(a *cli.App, l *lineJob) (err error) {
 	if l.away, err = l.cmd.elsewhere(a, in.fleet); err != nil {
 		return err
 	}
 	l.away.ofFile = true
-	if l.cmd.Request.Batch == in.batch { // which nobody typed
+	if l.cmd.Request.Batch == in.batch { // the default, which is not among the typed words
 		l.away.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
 	}
 	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
 	return nil
 }
 
-// Bounds on what is asked of a machine before the first job of a file is queued.
+// Bounds on the dry runs that a file of jobs makes before its first job is queued.
 const (
-	mostLooked   = 100 // needs that are looked for; what is not there of others is told when their line is queued
-	lookedAtOnce = 4   // fewer than sshd takes of those that it does not know yet
+	mostLooked   = 100 // different needs checked per machine; the rest fail when their line is queued
+	lookedAtOnce = 4   // below the number of unauthenticated connections that sshd accepts
 )
 
-// reach asks each machine on which one of the jobs may be what it lacks for them, by a dry run for each that needs
-// something else.
+// reach asks every candidate machine which of the lines it can't run, with one dry run for each
+// distinct need.
 func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string, err error) {
-	byHost := map[string]map[string]*newElsewhere{} // a job for each need, by the machines where it may be
+	byHost := map[string]map[string]*remoteJob{} // by machine and need
 	for i := range list {
 		if n := list[i].away; n != nil {
 			for _, host := range n.hosts {
 				if byHost[host] == nil {
-					byHost[host] = map[string]*newElsewhere{}
+					byHost[host] = map[string]*remoteJob{}
 				}
 				byHost[host][n.needs()] = n
 			}
@@ -74,15 +74,16 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	return in.lacking(list)
 }
 
-// lackedBy asks one machine. One that does not answer lacks everything.
-func lackedBy(ctx context.Context, host string, byNeed map[string]*newElsewhere) func(need string) error {
+// lackedBy returns what one machine answers for each need. A machine that is unreachable fails for
+// all of them.
+func lackedBy(ctx context.Context, host string, byNeed map[string]*remoteJob) func(need string) error {
 	lacks := map[string]error{}
 	needs := slices.Sorted(maps.Keys(byNeed))
 	for some := range slices.Chunk(needs[:min(len(needs), mostLooked)], lookedAtOnce) {
 		var all sync.WaitGroup
 		offers := make([]offer, len(some))
 		for i, need := range some {
-			all.Go(func() { offers[i] = byNeed[need].offerOf(ctx, host) })
+			all.Go(func() { offers[i] = byNeed[need].askOffer(ctx, host) })
 		}
 		all.Wait()
 		for i, need := range some {
@@ -95,20 +96,21 @@ func lackedBy(ctx context.Context, host string, byNeed map[string]*newElsewhere)
 	return func(need string) error { return lacks[need] }
 }
 
-// needs tells jobs apart of which a machine may lack different things: a directory, a program, a script, a set-up.
-func (n *newElsewhere) needs() string {
+// needs returns a key that is equal for jobs that need the same directory, program, script and
+// set-up.
+func (n *remoteJob) needs() string {
 	argv := n.c.Command
 	if argv[0] == "--" {
 		argv = argv[1:]
 	}
 	c := n.c
-	// Of text alone, this can't fail.
+	// Marshalling strings can't fail.
 	text, _ := json.Marshal([]any{c.Chdir, argv[0], jobenv.ScriptOf(argv), c.Env, c.SetupOptions, c.Force})
 	return string(text)
 }
 
-// lacking says of which lines no machine has what they need. A machine that is named and does not answer is an error;
-// of those of --host best it is left out.
+// lacking returns the lines that no machine can run. It fails if all candidates of a line are
+// unreachable, and otherwise only leaves out the machines that can't run it.
 func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 	left := map[string]*outLines{}
 	for i := range list {
@@ -144,25 +146,26 @@ func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 	return wrong, nil
 }
 
-// outLines are the lines for which a machine is not asked.
+// outLines are the lines that can't run on one machine.
 type outLines struct {
 	first, more int
-	err         error // why not for the first
+	err         error // why the first can't
 }
 
-// tell says why a machine is not asked for lines, or for any.
+// tell reports that a machine is not asked for some lines, or for any.
 func (o *outLines) tell(in *fileOfJobs, host string) {
 	switch {
 	case afar.WireError(o.err).Code == api.CodeUnreachable:
-		lose(in.a, in.fleet, host, o.err)
+		drop(in.a, in.fleet, host, o.err)
 	case o.more == 0:
-		in.a.Note("line %d is not for %s: %s", o.first, host, cli.OneLine(o.err))
+		in.a.Note("line %d can't run on %s: %s", o.first, host, cli.OneLine(o.err))
 	default:
-		in.a.Note("line %d and %d more are not for %s: %s", o.first, o.more, host, cli.OneLine(o.err))
+		in.a.Note("line %d and %d more can't run on %s: %s", o.first, o.more, host, cli.OneLine(o.err))
 	}
 }
 
-// submit queues the job of a line. asked is the machine that has been asked to, of this one ""; none: nobody has.
+// submit queues the job of a line. asked names the machine that was asked to queue it ("" for this
+// one), or is nil if none was.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
 	if l.away == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
@@ -175,16 +178,17 @@ func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply
 	return reply, asked, err
 }
 
-// stopped says what is known of a file whose line at this place was cut off.
+// stopped reports how much of the file is queued when the submission of the line at index at was
+// cut off.
 func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
 	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
 	if asked == nil {
-		a.Note("%s; those of line %d and the other %d are not", queued, l.number, of-at-1)
+		a.Note("%s; line %d and the other %d are not", queued, l.number, of-at-1)
 		return
 	}
 	see := "gpusched list"
 	if *asked != "" {
 		see = "gpusched " + cli.HostsFlag + " " + *asked + " list --mine -a"
 	}
-	a.Note("%s; line %d may be as well (see '%s'), and the other %d are not", queued, l.number, see, of-at-1)
+	a.Note("%s; line %d may be queued too (see '%s'), and the other %d are not", queued, l.number, see, of-at-1)
 }

@@ -22,29 +22,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// lineJob is a line of a file of jobs.
+// A lineJob is the job of one line.
 type lineJob struct {
 	number int
 	cmd    Cmd
 	req    api.SubmitRequest
-	engine api.Engine    // which has the options of its script
-	away   *newElsewhere // of another machine; nil: of this one
+	engine api.Engine // carries the options of its script
+	away   *remoteJob // nil: a job of this machine
 }
 
-// fileOfJobs is what the lines of a file have in common.
+// A fileOfJobs is what the lines of a file share.
 type fileOfJobs struct {
 	a      *cli.App
 	parser *kong.Kong
 	batch  string
-	fleet  *fleet // of the machines that lines name
+	fleet  *fleet
 }
 
-// submitFile queues a job for each line of the file. All lines are read before the
-// first job is queued: where one is wrong, none is.
+// submitFile queues a job for each line of the file. It reads all lines first, and queues none if
+// any is wrong.
 func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 	if len(c.Command) > 0 || c.DryRun || c.Wait {
 		return cli.Refuse(api.CodeUsage, "see 'gpusched submit --help'",
-			"with --file the commands are the file's lines, and --dry-run and --wait are for one job")
+			"with --file the commands are the file's lines, and --dry-run and --wait are for a single job")
 	}
 	list, err := c.readFile(ctx, a)
 	if err != nil {
@@ -55,15 +55,15 @@ func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 	}
 	a.RestoreLimits()
 	jobs, failed := c.submitLines(ctx, a, list)
-	if c.Form() != "table" { // of those before an error, too
+	if c.Form() != "table" { // also the jobs before an error
 		state := func(j api.Job) string { return string(j.State) }
 		failed = cmp.Or(act.ShowActed(a, c.OutputFlags, jobs, state), failed)
 	}
 	return failed
 }
 
-// submitLines queues one job after the other, also after one that is refused. That is
-// said, and the error is the exit status of the first.
+// submitLines queues one job after another, and goes on after a refusal, which it prints: the exit
+// status is that of the first. It stops where the scheduler can't be reached.
 func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs []api.Job, failed error) {
 	for i := range list {
 		l := &list[i]
@@ -89,25 +89,25 @@ func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs
 	return jobs, failed
 }
 
-// area is how much GPU time is asked. A job without a limit counts for what the
-// scheduler expects of one of which nothing is known.
+// area returns the GPU time that a line asks for, in thousandths of a GPU second. A job without a
+// time limit counts as an hour, the scheduler's estimate for a job of which nothing is known.
 func (l *lineJob) area() int64 {
 	run := cmp.Or(l.req.TimeLimit.Duration(), time.Hour)
 	return int64(run/time.Second) * int64(l.req.GPUMilli)
 }
 
-// MaxFile bounds a file of jobs, and MaxWrong of how many of its lines is said what is
-// wrong.
+// MaxFile is the largest file of jobs in bytes, MaxWrong the number of its lines whose errors are
+// listed.
 const (
 	MaxFile  = 64 << 20
 	MaxWrong = 20
 )
 
-// readFile makes a request of each line, and says what is wrong with them.
+// readFile returns the requests of all lines, or an error that lists what is wrong with them.
 func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	text, err := FileText(ctx, c.File, func(info os.FileInfo) error {
 		if who := jobenv.StrangersIn(a, c.File, info); who != "" {
-			return cli.Refuse(api.CodeUsage, "no job is queued; 'gpusched submit --file - <"+c.File+"' reads it all the same",
+			return cli.Refuse(api.CodeUsage, "no job is queued; 'gpusched submit --file - <"+c.File+"' reads it anyway",
 				"%q %s, and its lines would run as you", c.File, who)
 		}
 		return nil
@@ -150,9 +150,9 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	return list, nil
 }
 
-// FileText is all of a file, or of the input. A FIFO into which nobody writes, and an
-// input that does not end, are waited for until the user interrupts. May says whether a
-// file may be read; the input may.
+// FileText returns the content of a file, or of the standard input for "-". It can be interrupted
+// while it waits for a FIFO without a writer or an input without an end. May is asked whether the
+// file may be read.
 func FileText(ctx context.Context, name string, may func(os.FileInfo) error) (string, error) {
 	type result struct {
 		text string
@@ -191,7 +191,7 @@ func readNamed(name string, may func(os.FileInfo) error) (string, error) {
 	return ReadFileOfJobs(in, name)
 }
 
-// ReadFileOfJobs reads a file up to its bound, without the mark of Windows' editors.
+// ReadFileOfJobs reads up to MaxFile bytes, without the byte order mark of Windows' editors.
 func ReadFileOfJobs(in io.Reader, name string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
 	switch {
@@ -204,14 +204,14 @@ func ReadFileOfJobs(in io.Reader, name string) (string, error) {
 	return strings.TrimPrefix(string(text), "\ufeff"), nil
 }
 
-// readLine reads the options and the command of a line after those of the command
-// line, which are the default of every line. It returns nil for one that says nothing.
+// readLine parses a line: its options come after those of the command line, which are its defaults.
+// It returns nil for an empty line or a comment.
 func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line string) (*lineJob, error) {
 	switch {
 	case len(line) > job.MaxPayloadBytes:
-		return nil, cli.Usagef("a line has at most %d bytes, and this one %d", job.MaxPayloadBytes, len(line))
+		return nil, cli.Usagef("a line may have at most %d bytes, and this one has %d", job.MaxPayloadBytes, len(line))
 	case strings.IndexByte(line, 0) >= 0:
-		return nil, cli.Usagef("there is a NUL byte in it, which is in no text")
+		return nil, cli.Usagef("it contains a NUL byte")
 	}
 	typed, err := cli.SplitWords(line)
 	if err != nil || len(typed) == 0 {
@@ -228,7 +228,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	case !ok || cmd.File != c.File:
 		return nil, cli.Usagef("a line can't name a file of jobs")
 	case cmd.DryRun || cmd.Wait:
-		return nil, cli.Usagef("--dry-run and --wait are for one job")
+		return nil, cli.Usagef("--dry-run and --wait are for a single job")
 	case slices.ContainsFunc(parse.OwnWords(k, this.Words)[len(a.Words):], cli.SaysOn):
 		return nil, onIsTyped("submit --file FILE")
 	case parse.Legible(k, this.Words) != nil:
@@ -238,7 +238,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 		cmd.Request.Batch = in.batch
 	}
 	own := *cmd
-	own.Host = cmp.Or(own.Host, c.Host) // that of --hosts is in no words
+	own.Host = cmp.Or(own.Host, c.Host) // --hosts sets it outside the parsed words
 	whole, mine, err := own.WithScript(&this)
 	if err != nil {
 		return nil, err
@@ -259,17 +259,16 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	return l, nil
 }
 
-// IsRegular reports whether there is a file of lines under a name, neither a pipe nor
-// a directory.
+// IsRegular reports whether the name is that of a regular file.
 func IsRegular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// RefuseShared refuses a file of jobs that is not the caller's alone.
+// RefuseShared refuses a file of jobs that others may have written.
 func RefuseShared(a *cli.App, name string, info os.FileInfo) error {
 	if who := jobenv.StrangersIn(a, name, info); who != "" {
-		return cli.Refuse(api.CodeUsage, "--shared reads it all the same", "%q %s, and its lines would run as you", name, who)
+		return cli.Refuse(api.CodeUsage, "--shared reads it anyway", "%q %s, and its lines would run as you", name, who)
 	}
 	return nil
 }

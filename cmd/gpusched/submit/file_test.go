@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestFileOfJobsThatDoesNotCome: a FIFO into which nobody writes is waited for until the
-// user interrupts.
-func TestFileOfJobsThatDoesNotCome(t *testing.T) {
+// A FIFO without a writer is waited for until the user interrupts.
+func TestReadingAFileOfJobsCanBeInterrupted(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -23,8 +22,7 @@ func TestFileOfJobsThatDoesNotCome(t *testing.T) {
 	}
 }
 
-// TestFileOfJobsWithAByteOrderMark: the mark that some editors write is no text.
-func TestFileOfJobsWithAByteOrderMark(t *testing.T) {
+func TestAByteOrderMarkIsSkipped(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(file, []byte("\xef\xbb\xbf-g 1 -- /bin/true\r\n"), 0o600)
 	text, err := FileText(t.Context(), file, func(os.FileInfo) error { return nil })

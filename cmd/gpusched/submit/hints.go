@@ -14,34 +14,37 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// variable finds what a shell would have replaced.
+// variable matches the start of a shell variable.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(\{|[A-Za-z_])`) })
 
-// unexpanded refuses a path with a variable or another user's home in it, which no shell has replaced.
+// unexpanded refuses a path that contains a variable or another user's home, which only a shell
+// would expand.
 func unexpanded(option, path string) error {
-	const hint = "have your shell put it in, by double quotation marks or none; ~/ is your home directory"
+	const hint = "let your shell expand it, in double quotes or none; ~/ is your home directory"
 	user, _, _ := strings.Cut(strings.TrimPrefix(path, "~"), "/")
 	switch {
 	case variable().MatchString(path):
-		return cli.Refuse(api.CodeUsage, hint, "%s: %q has a variable in it, and none is replaced there", option, path)
+		return cli.Refuse(api.CodeUsage, hint, "%s: %q contains a variable, which gpusched does not expand", option, path)
 	case user != "" && path[0] == '~':
 		return cli.Refuse(api.CodeUsage, "write the whole path; ~/ is your home directory, and ./~ begins the name of a file",
-			"%s: %q begins as another user's home does in a shell, and that is not replaced there", option, path)
+			"%s: %q begins like another user's home directory, which gpusched does not expand", option, path)
 	}
 	return nil
 }
 
-// hintIgnored says what of the caller's surroundings a user may count on, and makes no difference to the job.
+// hintIgnored warns about parts of the caller's environment that a user may count on and that do
+// not reach the job.
 func hintIgnored(a *cli.App, req api.SubmitRequest) {
 	if a.Getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == contract.EnvInherit {
 		hintDevices(a, req)
 	}
 	if readsInput(req.Argv) && inputWaits(os.Stdin) {
-		a.Note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty has a terminal)")
+		a.Note("warning: the input of this command is not read: a job's input is empty (gpusched run --tty gives it a terminal)")
 	}
 }
 
-// hintDevices warns of GPUs that are chosen in the ways of CUDA, which are not those that the job gets.
+// hintDevices warns about GPUs that are chosen in CUDA's ways, since a job sees its own GPUs only,
+// numbered from 0.
 func hintDevices(a *cli.App, req api.SubmitRequest) {
 	const devices = "CUDA_VISIBLE_DEVICES="
 	chosen := ""
@@ -54,34 +57,34 @@ func hintDevices(a *cli.App, req api.SubmitRequest) {
 	switch {
 	case req.GPUMilli == 0 || len(req.GPUIDs) > 0:
 	case chosen != "" && err == nil && len(list) > 0:
-		a.Note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees the GPUs that it gets (--gpu-ids %s for these)", chosen, chosen)
+		a.Note("warning: CUDA_VISIBLE_DEVICES=%s makes no difference: the job sees only the GPUs that it gets (--gpu-ids %s asks for these)", chosen, chosen)
 	default:
 		for _, arg := range req.Argv {
 			_, n, found := strings.Cut(arg, "cuda:")
 			ids, err := job.ParseGPUList(n)
 			one := found && err == nil && len(ids) == 1
 			if one && ids[0]*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-				a.Note("warning: a job's GPUs are cuda:0 and following, so there is no cuda:%s in it (--gpu-ids %s for that GPU, and cuda:0)", n, n)
+				a.Note("warning: a job's GPUs are numbered from cuda:0, so it has no cuda:%s (for that GPU: --gpu-ids %s, and cuda:0 in the command)", n, n)
 			}
 			if n, is := strings.CutPrefix(arg, devices); is {
 				ids, err := job.ParseGPUList(n)
 				if err == nil && len(ids) > 0 && slices.Max(ids)*job.WholeGPU >= max(req.GPUMilli, job.WholeGPU) {
-					a.Note("warning: a job's GPUs are 0 and following for CUDA, so %s leaves some out, or all (--gpu-ids %s for these, without the variable)", arg, n)
+					a.Note("warning: CUDA numbers a job's GPUs from 0, so %s hides some or all of them (use --gpu-ids %s instead of the variable)", arg, n)
 				}
 			}
 		}
 	}
 }
 
-// readsInput reports whether a command is one that reads its input where it is typed so.
+// readsInput reports whether a command reads its standard input, judged by its arguments.
 func readsInput(argv []string) bool {
 	last := argv[len(argv)-1]
 	readers := []string{"sh", "bash", "cat", "python", "python3"}
 	return last == "-" || last == "-s" || len(argv) == 1 && slices.Contains(readers, last)
 }
 
-// inputWaits reports whether there is an input that somebody gave the command: a pipe, or a file of which nothing has
-// been read.
+// inputWaits reports whether the standard input is a pipe, or a file of which nothing has been
+// read.
 func inputWaits(in *os.File) bool {
 	info, err := in.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe != 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What access(2) is asked.
+// The modes of access(2).
 const (
 	searchable = 1
 	writable   = 2
 )
 
-// checkLog refuses a log that could not be written to, as far as that can be told now.
-// What stands for the job can't be: of a path with it, that is the directory before it.
+// checkLog refuses a log file that the job could not write to. If the path contains a pattern such
+// as %j, it checks only the directory before that.
 func (c *JobOptions) checkLog(a *cli.App, dir string) error {
 	if c.Log == "" || c.Log == job.NoLog || c.Force || len(c.Log) > job.MaxLogBytes {
 		return nil
@@ -44,17 +44,17 @@ func (c *JobOptions) checkLog(a *cli.App, dir string) error {
 	case err != nil:
 		return c.noLog(a, err.Error())
 	case path == os.DevNull:
-		return cli.Refuse(api.CodeUsage, "--log none is no file, also where the site has one for all jobs", "the output can't go to %q", path)
+		return cli.Refuse(api.CodeUsage, "use --log none for no file, even if the site sets one for all jobs", "the output can't go to %q", path)
 	case !info.Mode().IsRegular():
-		return c.noLog(a, "it is there and not a regular file")
+		return c.noLog(a, "it exists and is not a regular file")
 	case syscall.Access(path, writable) != nil:
 		return c.noLog(a, "you can't write to it")
 	}
 	return nil
 }
 
-// checkLogDir looks at the directory, or at the nearest above it that is there: what is
-// missing is made when the job starts.
+// checkLogDir checks the directory, or its nearest parent that exists: what is missing is created
+// when the job starts.
 func (c *JobOptions) checkLogDir(a *cli.App, dir string) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {

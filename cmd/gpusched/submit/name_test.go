@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-func TestAJobIsNamedAfterWhatItRuns(t *testing.T) {
+func TestDefaultName(t *testing.T) {
 	for command, want := range map[string]string{
 		"python train.py --lr 1e-3":                           "train.py",
 		"/usr/bin/python3.11 -W ignore /home/a/train.py x.py": "train.py",

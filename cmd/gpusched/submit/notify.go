@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// notifyOptions say who gets a message at a job's start and end.
+// notifyOptions say when and where a user is notified about a job.
 type notifyOptions struct {
 	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life"`
 	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life"`
 }
 
-// notifications are the wishes that the options mean.
+// notifications combines each --notify with the --notify-to that match it.
 func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	if len(o.Tell) == 0 && len(o.TellTo) > 0 {
-		return nil, cli.Usagef("--notify-to says where to, and nothing says when: add --notify end, or start, or fail")
+		return nil, cli.Usagef("--notify-to says where, and no --notify says when: add --notify end, start or fail")
 	}
 	if len(o.Tell) == 1 && o.Tell[0] == "none" && len(o.TellTo) == 0 {
 		return nil, nil
@@ -49,18 +49,18 @@ func (o *notifyOptions) notifications() ([]job.Notify, error) {
 		}
 		switch {
 		case !found && way == job.NotifyWebhook:
-			return nil, cli.Usagef("--notify %s does not say which webhook: add --notify-to with the name of one of the site's, or a URL", text)
+			return nil, cli.Usagef("--notify %s does not say which webhook: add --notify-to with a URL or the name of one of the site's webhooks", text)
 		case !found:
 			list = append(list, job.Notify{Way: way, On: on})
 		}
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, cli.Usagef("--notify-to %s is for %s, and no --notify is", o.TellTo[i], places[i].Way)
+		return nil, cli.Usagef("--notify-to %s is for %[2]s, and no --notify asks for %[2]s", o.TellTo[i], places[i].Way)
 	}
 	return list, nil
 }
 
-// parseNotify reads end, start,fail or mail:end.
+// parseNotify parses a value such as end, start,fail or mail:end.
 func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err error) {
 	first, events, found := strings.Cut(text, ":")
 	if !found {
@@ -93,17 +93,17 @@ func unknownNotify[T ~string](what, word string, known []T) error {
 	return cli.Usagef("%s", text)
 }
 
-// placeOf tells an address, a URL and a name apart.
+// placeOf parses a --notify-to: a URL, a mail address or the name of a webhook.
 func placeOf(to string) (job.Notify, error) {
 	switch {
 	case strings.Contains(to, "://"):
 		if !job.IsWebURL(to) {
-			return job.Notify{}, cli.Usagef("--notify-to: that is no URL of at most %d bytes that begins with http:// or https://", job.MaxNotifyToBytes)
+			return job.Notify{}, cli.Usagef("--notify-to: that is not a URL of at most %d bytes that begins with http:// or https://", job.MaxNotifyToBytes)
 		}
 		return job.Notify{Way: job.NotifyWebhook, To: to}, nil
 	case strings.Contains(to, "@"):
 		if !job.IsAddress(to) {
-			return job.Notify{}, cli.Usagef("--notify-to: %q is no plain mail address such as alice@example.org", to)
+			return job.Notify{}, cli.Usagef("--notify-to: %q is not a plain mail address such as alice@example.org", to)
 		}
 		return job.Notify{Way: job.NotifyMail, To: to}, nil
 	case to == "":
@@ -112,17 +112,16 @@ func placeOf(to string) (job.Notify, error) {
 	return job.Notify{Way: job.NotifyWebhook, Webhook: to}, nil
 }
 
-// mailProgram is where every mail system of Linux has a program of this name.
+// mailProgram is the path at which every mail system of Linux installs its sendmail.
 const mailProgram = "/usr/sbin/sendmail"
 
-// WithoutMail takes out of the options of a script for another tool what asks for mail to
-// an address, on a machine that sends none: there it was said for another machine, and is
-// no reason to run nothing.
+// WithoutMail removes requests for mail from the options of another tool's script if this machine
+// sends no mail: they were written for another machine and are no reason to refuse the job.
 func WithoutMail(words []string) (kept []string, note string) {
 	if _, err := os.Stat(mailProgram); err == nil {
 		return words, ""
 	}
-	end := slices.Index(words, "--") // from there on it is the command
+	end := slices.Index(words, "--") // the command begins there
 	if end < 0 {
 		end = len(words)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// report says what became of the submission.
+// report prints the answer to a submission.
 func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) error {
 	j := reply.Job
 	if a.As.Submitted != "" && !c.DryRun {
@@ -52,12 +52,13 @@ func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) err
 	}).Show(a, c.OutputFlags)
 }
 
-// staysWith reports whether what becomes of the job is said, on standard error, by who stays with it until its end.
+// staysWith reports whether the command stays with the job until it ends, and so prints its outcome
+// on standard error.
 func (c *Cmd) staysWith(reply api.SubmitReply) bool {
 	return c.Wait && !c.DryRun && c.Form() == "table" && reply.Job.Array == nil && !reply.Known
 }
 
-// outcome says in a few words what became of a job just submitted.
+// outcome describes a new job in a few words.
 func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
@@ -79,7 +80,8 @@ func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	return "queued, starts now"
 }
 
-// atOnce says how many tasks of a new array start at once, and what the next one waits for if not for these.
+// atOnce returns how many tasks of a new array start now, and why the next one waits unless the
+// array's own limit is the reason.
 func atOnce(t *term.Terminal, j api.Job) string {
 	text := "the first starts now"
 	if j.Array.Live > 1 {
@@ -95,7 +97,7 @@ func atOnce(t *term.Terminal, j api.Job) string {
 	return text
 }
 
-// planned says where the job of a dry run would go.
+// planned describes where the job of a dry run would go.
 func (c *Cmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
@@ -107,7 +109,7 @@ func (c *Cmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	return "the job would start now"
 }
 
-// writePlan shows the rest of a dry run: what the job asks, and how to see more.
+// writePlan prints the rest of a dry run: what the job asks for and, with -v, its systemd unit.
 func (c *Cmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 	t.Printf("it asks for %s\n", term.Clean(look.Asks(reply.Job)))
 	if len(reply.Unit) == 0 {
@@ -115,7 +117,7 @@ func (c *Cmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 		return
 	}
 	if !c.Verbose {
-		t.Printf("nothing is queued; with -v its systemd unit is shown, too\n")
+		t.Printf("nothing is queued; -v also shows its systemd unit\n")
 		return
 	}
 	t.Printf("\nits unit:\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A new array says which of its tasks start at once, besides what the others wait for.
+// A new array says how many tasks start at once and why the others wait.
 func TestOutcomeOfAnArray(t *testing.T) {
 	c, out := &Cmd{}, &term.Terminal{}
 	for _, x := range []struct {
@@ -30,7 +30,6 @@ func TestOutcomeOfAnArray(t *testing.T) {
 	}
 }
 
-// What a dry run shows of a request reaches the terminal as text only.
 func TestADryRunIsSanitised(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\x1b[2J\n\u202eab\u200b"
 	var b bytes.Buffer
@@ -45,8 +44,8 @@ func TestADryRunIsSanitised(t *testing.T) {
 	}
 }
 
-// All tasks of an array can have started at once.
-func TestFateOfAnArrayThatStarts(t *testing.T) {
+// All tasks of an array may have started at once.
+func TestOutcomeOfAnArrayThatStarts(t *testing.T) {
 	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
 	if got := (&Cmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {
 		t.Errorf("submit says %q", got)

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ResubmitCmd queues again what has ended.
+// ResubmitCmd queues ended jobs again.
 type ResubmitCmd struct {
 	Failed bool       `name:"failed" group:"self"`
 	Change job.Change `embed:""`
@@ -37,13 +37,13 @@ func (*ResubmitCmd) About() cli.About {
 	}
 }
 
-// Resubmission is what is to be queued as one job: a job, an array, or tasks of one.
+// A Resubmission is what is queued again as one job: a job, an array or some tasks of an array.
 type Resubmission struct {
 	Of      api.Job
 	Results *api.Results // of an array
-	some    bool         // tasks are named
+	some    bool         // the user named tasks
 	Tasks   []int        // of an array
-	Runs    []string     // the same as people write them
+	Runs    []string     // the same tasks as ranges, such as 3-7
 }
 
 func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
@@ -78,17 +78,17 @@ func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
 	err = act.ShowActed(a, c.OutputFlags, jobs, func(j api.Job) string {
 		return "queued, as job " + term.Clean(from[j.ID]) + " again" + act.QueuePosition(a, j)
 	})
-	return cmp.Or(failed, err) // what is queued has been said
+	return cmp.Or(failed, err) // the queued jobs were printed
 }
 
-// collect finds what is to be queued again: the tasks of one array together.
+// collect resolves the ids. Tasks of the same array become one resubmission.
 func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission, error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Resubmission
-	named := map[string][]int{} // tasks by their array
+	named := map[string][]int{} // by array
 	for _, id := range ids {
 		array, task, isTask := strings.Cut(id, "_")
 		if isTask {
@@ -124,17 +124,16 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission,
 	return chosen, nil
 }
 
-// choose reports whether anything of it is to be queued again, and of an array finds what.
-// It refuses what has not ended, and what is somebody else's: a job runs as whoever
-// submits it.
+// choose reports whether any of it is to be queued again, and selects an array's tasks. It refuses
+// jobs that have not ended and other users' jobs, since a job runs as the user who submits it.
 func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	j := r.Of
 	switch {
 	case !a.Owns(&j):
-		return false, cli.Refuse(api.CodeForbidden, "a job runs as who submits it: let them do it",
-			"job %s is of %s", cli.NameOfJob(j), j.User)
+		return false, cli.Refuse(api.CodeForbidden, "a job runs as the user who submits it: ask them to resubmit it",
+			"job %s belongs to %s", cli.NameOfJob(j), j.User)
 	case j.Array == nil && r.some:
-		return false, cli.NotFoundf("job %s is no array, so it has no task %d", cli.NameOfJob(j), r.Tasks[0])
+		return false, cli.NotFoundf("job %s is not an array, so it has no task %d", cli.NameOfJob(j), r.Tasks[0])
 	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.some):
 		return false, notEnded("job "+cli.NameOfJob(j), j.State)
 	case j.Array == nil:
@@ -143,7 +142,7 @@ func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	return c.chooseTasks(a, r)
 }
 
-// chooseTasks finds the tasks of an array.
+// chooseTasks selects the tasks of an array that are to run again.
 func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 	states := map[int]job.State{}
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks}) {
@@ -156,7 +155,7 @@ func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 		}
 	}
 	if c.Failed && r.Results.Forgotten > 0 {
-		a.Note("how %s of array %d ended is not on record any more; name those that are to run again, without --failed",
+		a.Note("it is no longer known how %s of array %d ended; name the tasks to run again, without --failed",
 			cli.Count(r.Results.Forgotten, "task"), r.Of.ID)
 	}
 	chosen := r.Tasks
@@ -185,13 +184,12 @@ func notEnded(what string, state job.State) error {
 		"%s has not ended: it is %s", what, state)
 }
 
-// isFailed reports whether what ended did so by itself or was stopped, and did not complete.
+// isFailed reports whether a job ended neither completed nor cancelled.
 func isFailed(state job.State) bool {
 	return state.Terminal() && state != job.Completed && state != job.Cancelled
 }
 
-// divided is what is to be queued, as arrays of no more separate runs of numbers than one
-// may have.
+// divided splits the tasks into arrays of at most job.MaxRanges ranges.
 func (r *Resubmission) divided() (list []*Resubmission) {
 	if r.Of.Array == nil {
 		return []*Resubmission{r}
@@ -202,41 +200,40 @@ func (r *Resubmission) divided() (list []*Resubmission) {
 	return list
 }
 
-// keptCommand is how many bytes of a command are kept when its job has ended.
+// keptCommand is the number of bytes that are kept of an ended job's command.
 const keptCommand = 4096
 
-// isCut reports whether only the beginning of a command has been kept.
+// isCut reports whether only the beginning of a command was kept.
 func isCut(argv []string) bool {
 	whole := strings.Join(argv, "\x00")
 	return len(argv) == 0 || len(whole) >= keptCommand && strings.HasSuffix(whole, "…")
 }
 
-// Request asks for the same command in the same directory, with the options that
-// are to be others. The environment of what has ended is that of now: the scheduler
-// forgets it with the end.
+// Request asks for the same command in the same directory, with the options that change. The
+// scheduler forgets the environment of an ended job, so that job gets today's.
 func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, error) {
 	j, p := r.Of, r.Of.Private
 	if p == nil {
-		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict, "submit it anew",
+		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict, "submit it again",
 			"the command of job %s can't be read any more", cli.NameOfJob(j))
 	}
 	if p.SetupCut {
 		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict,
-			"submit it anew; a long set-up is not kept when its job has ended",
-			"what job %s did before its command has not been kept", cli.NameOfJob(j))
+			"submit it again; a long set-up is not kept once its job has ended",
+			"the set-up of job %s was not kept", cli.NameOfJob(j))
 	}
 	if j.State.Terminal() && isCut(p.Argv) {
 		return api.SubmitRequest{}, cli.Refuse(api.CodeConflict,
-			"submit it anew; of a long command the beginning is kept when its job has ended",
-			"the command of job %s has not been kept whole", cli.NameOfJob(j))
+			"submit it again; only the beginning of a long command is kept once its job has ended",
+			"the command of job %s was not kept whole", cli.NameOfJob(j))
 	}
 	s := job.Submission{Label: j.Label, Request: j.Request}
-	s.Request.Grace = new(j.GraceTime()) // also where it is none, and not the site's default
+	s.Request.Grace = new(j.GraceTime()) // an explicit 0 is not the site's default
 	s.Request.Requeue = new(j.MayRequeue())
 	if s.Request.Hold, s.Request.Dedup = false, ""; j.MemDefaulted {
 		s.Request.MemBytes = 0
 	}
-	s.Request.Begin, s.Request.After = time.Time{}, nil // those that it waited for have ended
+	s.Request.Begin, s.Request.After = time.Time{}, nil // its dependencies have ended
 	if err := c.notify(&s.Request, p); err != nil {
 		return api.SubmitRequest{}, err
 	}
@@ -244,7 +241,7 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 		s.Request.GPUMemBytes = job.AutoGPUMem
 	}
 	if c.Change.Apply(&s); s.Request.Retries == 0 {
-		s.Request.Retries = job.NoRetries // and not the site's default
+		s.Request.Retries = job.NoRetries // else it would get the site's default
 	}
 	program := p.Program
 	if j.State.Terminal() {
@@ -258,7 +255,7 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 	}, nil
 }
 
-// notify has the messages that the options ask for, or else those of the job.
+// notify sets the notifications that the options ask for, or else those of the original job.
 func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 	if len(c.Tell)+len(c.TellTo) > 0 {
 		r.Notify, err = c.notifications()
@@ -272,7 +269,7 @@ func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 	return nil
 }
 
-// array are the tasks, under their own numbers, so that each has its parameters.
+// array returns the tasks under their original numbers, so that each gets its parameters.
 func (r *Resubmission) array(ch *job.Change) *job.Array {
 	a := r.Of.Array
 	if a == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// RunCmd queues a job and stands for it: what it prints comes here, and it ends as
-// the job does.
+// RunCmd queues a job, prints its output here and returns its exit status.
 type RunCmd struct {
 	JobOptions
 
@@ -38,8 +37,8 @@ func (c *RunCmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	if c.TTY && c.Screen {
-		return cli.Refuse(api.CodeUsage, "--tty for this terminal and 'gpusched attach', --screen for 'screen -r'",
-			"--tty and --screen are both a terminal for the job")
+		return cli.Refuse(api.CodeUsage, "use --tty for this terminal and 'gpusched attach', or --screen for 'screen -r'",
+			"--tty and --screen both give the job a terminal")
 	}
 	if c.TTY && !a.OnTerminal() && !a.Documents() {
 		return cli.ErrNoTerminal()
@@ -63,8 +62,8 @@ func (c *RunCmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, j, c.Quiet)
 }
 
-// asked is the request of the job.
-func (c *RunCmd) asked(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
+// makeRequest returns the job's checked request, after its warnings.
+func (c *RunCmd) makeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	req, err := c.request(ctx, a)
 	if err != nil {
 		return req, err
@@ -80,9 +79,9 @@ func (c *RunCmd) asked(ctx context.Context, a *cli.App) (api.SubmitRequest, erro
 	return req, nil
 }
 
-// submit queues the job, and nothing else.
+// submit queues the job.
 func (c *RunCmd) submit(ctx context.Context, a *cli.App) (api.Job, error) {
-	req, err := c.asked(ctx, a)
+	req, err := c.makeRequest(ctx, a)
 	if err != nil {
 		return api.Job{}, err
 	}
@@ -94,7 +93,7 @@ func (c *RunCmd) submit(ctx context.Context, a *cli.App) (api.Job, error) {
 	return reply.Job, err
 }
 
-// inTerminal has the command run in a terminal that its job holds.
+// inTerminal asks for a terminal that the job keeps.
 func inTerminal(a *cli.App, req *api.SubmitRequest) {
 	req.TTY = true
 	kind := a.Getenv("TERM")
@@ -103,7 +102,7 @@ func inTerminal(a *cli.App, req *api.SubmitRequest) {
 	}
 }
 
-// ShellCmd is a shell in a job.
+// ShellCmd runs a shell as a job.
 type ShellCmd struct {
 	RunCmd
 }
@@ -116,7 +115,7 @@ func (*ShellCmd) About() cli.About {
 	}
 }
 
-// Run queues the user's shell, or the command that is given, with a terminal.
+// Run queues the user's shell, or the given command, with a terminal.
 func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	c.TTY = true
 	if len(c.Command) == 0 {
@@ -132,14 +131,14 @@ func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.RunCmd.Run(ctx, a)
 }
 
-// byEngine runs the command by another engine's own means, in this process: srun has the caller's terminal,
-// input and signals, and ends as the job does.
+// byEngine runs the command by another engine's own client in place of this process: srun handles
+// the caller's terminal, input and signals, and returns the job's exit status.
 func (c *RunCmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	e := a.Other()
 	if e == nil {
 		return false, nil
 	}
-	req, err := c.asked(ctx, a)
+	req, err := c.makeRequest(ctx, a)
 	if err != nil {
 		return true, cli.WaitError(ctx, err)
 	}

@@ -13,16 +13,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// inScreen refuses a session of GNU screen where there is none to be had, and has it in
-// the directory where the submitter's own are.
+// inScreen asks for a GNU screen session in the submitter's own socket directory, and refuses where
+// screen is not installed.
 func (c *JobOptions) inScreen(a *cli.App, req *api.SubmitRequest) error {
 	if req.Screen = c.Screen; !c.Screen {
 		return nil
 	}
 	there := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	if !c.Force && !slices.ContainsFunc(contract.ScreenPrograms(), there) {
-		return cli.Refuse(api.CodeUsage, "ask for it: 'apt install screen', or 'dnf install screen' from EPEL; "+
-			"'gpusched run --tty' and 'gpusched attach' do without", "GNU screen is not installed on this machine (--screen)")
+		return cli.Refuse(api.CodeUsage, "ask an administrator for it ('apt install screen', or 'dnf install screen' from EPEL); "+
+			"'gpusched run --tty' and 'gpusched attach' work without it", "GNU screen is not installed on this machine (--screen)")
 	}
 	if dir := a.Getenv(contract.ScreenDirVariable); dir != "" && req.EnvMode != contract.EnvInherit {
 		req.Env = slices.Insert(req.Env, 0, contract.ScreenDirVariable+"="+dir)
@@ -30,7 +30,7 @@ func (c *JobOptions) inScreen(a *cli.App, req *api.SubmitRequest) error {
 	return nil
 }
 
-// ScreensCmd lists one's own sessions of GNU screen.
+// ScreensCmd lists the GNU screen sessions of the caller's jobs.
 type ScreensCmd struct{ cli.OutputFlags }
 
 func (*ScreensCmd) About() cli.About {
@@ -40,16 +40,16 @@ func (*ScreensCmd) About() cli.About {
 	}
 }
 
-// screensReply is what screens prints as JSON.
+// screensReply is the JSON of the command.
 type screensReply struct {
-	Schema  string    `json:"schema"`
-	Screens []aScreen `json:"screens"`
+	Schema  string          `json:"schema"`
+	Screens []screenSession `json:"screens"`
 }
 
-// aScreen is a session of a job that runs.
-type aScreen struct {
+// A screenSession belongs to a running job.
+type screenSession struct {
 	Session   string `json:"session"`
-	Directory string `json:"directory,omitempty"` // SCREENDIR, where it has one
+	Directory string `json:"directory,omitempty"` // SCREENDIR, if set
 	api.Job
 }
 
@@ -58,7 +58,7 @@ func (c *ScreensCmd) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	reply := screensReply{Schema: api.Schema, Screens: []aScreen{}}
+	reply := screensReply{Schema: api.Schema, Screens: []screenSession{}}
 	for _, j := range list.Jobs {
 		if !j.Screen || j.State != job.Running {
 			continue
@@ -68,12 +68,12 @@ func (c *ScreensCmd) Run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 		if p := whole.Job.Private; p != nil && p.Screen != "" && whole.Job.State == job.Running {
-			reply.Screens = append(reply.Screens, aScreen{p.Screen, screenDirOf(p), j})
+			reply.Screens = append(reply.Screens, screenSession{p.Screen, screenDirOf(p), j})
 		}
 	}
-	return cli.Report[aScreen]{
+	return cli.Report[screenSession]{
 		Doc: reply, Rows: reply.Screens, Cols: screenColumns(a),
-		IDs:  cli.Each(reply.Screens, func(s aScreen) string { return cli.NameOfJob(s.Job) }),
+		IDs:  cli.Each(reply.Screens, func(s screenSession) string { return cli.NameOfJob(s.Job) }),
 		Text: func(wide bool) { writeScreens(a, reply.Screens, wide) },
 	}.Show(a, c.OutputFlags)
 }
@@ -88,18 +88,18 @@ func screenDirOf(p *api.Private) string {
 	return dir
 }
 
-func screenColumns(a *cli.App) []term.Column[aScreen] {
-	return []term.Column[aScreen]{
-		{Title: "SCREEN", Key: "session", Least: 30, Cell: func(s aScreen) string { return s.Session }},
-		{Title: "ID", Key: "id", Right: true, Cell: func(s aScreen) string { return cli.NameOfJob(s.Job) }},
-		{Title: "NAME", Key: "name", Least: 8, Cell: func(s aScreen) string { return s.Name }},
-		{Title: "SINCE", Cell: func(s aScreen) string { return a.Out.Moment(s.StartedAt) }},
-		{Title: "DIRECTORY", Key: "directory", Maybe: true, Cell: func(s aScreen) string { return s.Directory }},
-		{Key: "started_at", Cell: func(s aScreen) string { return cli.Stamp(s.StartedAt) }},
+func screenColumns(a *cli.App) []term.Column[screenSession] {
+	return []term.Column[screenSession]{
+		{Title: "SCREEN", Key: "session", Least: 30, Cell: func(s screenSession) string { return s.Session }},
+		{Title: "ID", Key: "id", Right: true, Cell: func(s screenSession) string { return cli.NameOfJob(s.Job) }},
+		{Title: "NAME", Key: "name", Least: 8, Cell: func(s screenSession) string { return s.Name }},
+		{Title: "SINCE", Cell: func(s screenSession) string { return a.Out.Moment(s.StartedAt) }},
+		{Title: "DIRECTORY", Key: "directory", Maybe: true, Cell: func(s screenSession) string { return s.Directory }},
+		{Key: "started_at", Cell: func(s screenSession) string { return cli.Stamp(s.StartedAt) }},
 	}
 }
 
-func writeScreens(a *cli.App, list []aScreen, wide bool) {
+func writeScreens(a *cli.App, list []screenSession, wide bool) {
 	if len(list) == 0 {
 		a.Out.Printf("no job of yours runs in a session of GNU screen ('gpusched submit --screen' starts one)\n")
 		return

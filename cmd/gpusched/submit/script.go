@@ -5,22 +5,22 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// WithScript returns the submission with the options that stand in its script, and
-// the words that belong to it. The options of the command line win.
+// WithScript adds the options of the job's script, and returns the words and engine that belong to
+// the whole. Options of the command line win.
 func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
 		return c, a, err
 	}
 	with := *whole.(*Cmd)
-	with.prefer(&c.JobOptions)
+	with.override(&c.JobOptions)
 	if c.Tasks != "" || len(c.Param) > 0 {
 		with.Tasks, with.Param = c.Tasks, c.Param
 	}
 	return &with, this, nil
 }
 
-// withScript is the same for a job that somebody stays with.
+// withScript is WithScript for run and shell.
 func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
@@ -28,15 +28,14 @@ func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 	}
 	with := *c
 	with.JobOptions = *whole.Options()
-	with.prefer(&c.JobOptions)
+	with.override(&c.JobOptions)
 	return &with, this, nil
 }
 
-// NewJob is a command for a new job.
+// NewJob is a command that queues a job.
 type NewJob interface{ Options() *JobOptions }
 
-// scripted is the command with the options that stand in its script. It returns nil where
-// none do.
+// scripted returns the command with its script's options, or nil if no script adds any.
 func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	argv, err := c.argv(a)
 	if err != nil {
@@ -48,9 +47,9 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	}
 	s, err := scriptOf(a, dir, argv[0])
 	if err == nil && s != nil && !c.Force {
-		err = s.runs(a)
+		err = s.checkInterpreter(a)
 	}
-	if s == nil || err != nil || len(s.lines) == 0 && s.itself() && !a.As.Keeps {
+	if s == nil || err != nil || len(s.lines) == 0 && s.direct() && !a.As.Keeps {
 		return nil, a, err
 	}
 	if a.As.Keeps && c.Host == "" && a.Other() == nil {
@@ -63,14 +62,14 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 
 func (c *JobOptions) Options() *JobOptions { return c }
 
-// prefer puts in what the command line says instead of the script, where adding one
-// to the other would not do.
-func (c *JobOptions) prefer(typed *JobOptions) {
+// override restores what the command line says where parsing it after the script's options would
+// add to them.
+func (c *JobOptions) override(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
 	}
-	if typed.Host != "" { // which --hosts says in front of the words that are parsed
+	if typed.Host != "" { // --hosts sets it outside the parsed words
 		c.Host = typed.Host
 	}
 	if len(typed.Tell) > 0 {

@@ -13,33 +13,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// scriptFile is a program that begins with #!, as far as its first command.
+// A scriptFile is a program that begins with #!, read up to its first command.
 type scriptFile struct {
-	name        string   // as it was typed
+	name        string   // as typed
 	path        string   // absolute
-	interpreter []string // of its first line, with the one argument that it may have
-	runnable    bool     // it has its x-bit
+	interpreter []string // from the first line: a program and at most one argument
+	runnable    bool     // executable by its mode
 	lines       []scriptLine
-	kept        string // a copy of it that is the job's own; "" where the job runs the file itself
+	kept        string // path of the job's own copy; "" if it runs the file itself
 }
 
-// scriptLine is one with options.
+// A scriptLine is a comment with options.
 type scriptLine struct {
 	number int
-	mark   string // which options: one of marks
+	mark   string // one of marks
 	text   string // what follows the mark
 }
 
-// marks begin the lines with options: ours and sbatch's.
+// marks begin the lines that hold options of gpusched and of sbatch.
 var marks = []string{"#GPUSCHED", "#SBATCH"}
 
-// MaxScriptHead bounds the comments above the first command of a script.
+// MaxScriptHead is the most that is read of the comments above a script's first command, in bytes.
 const MaxScriptHead = 1 << 20
 
-// scriptOf returns the script that a program is, seen from a directory, nil where it
-// is something else. Without a slash it is one only if PATH has no such program, as
-// people who come from sbatch type it, and if nobody else can have put it there: a name
-// that was mistyped would run what lies in wait in a directory of all.
+// scriptOf returns the script that a program names, relative to dir, or nil if it is not a script.
+// As with sbatch, a name without a slash may be a script if PATH has no such program, but only if
+// nobody else can have put it there: a mistyped name must not run a file that another user left in
+// a shared directory.
 func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {
@@ -55,7 +55,7 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	}
 	defer f.Close()
 	if bare && jobenv.StrangersIn(a, path, info) != "" {
-		return nil, nil // NotInPath tells
+		return nil, nil // NotInPath reports it
 	}
 	s := &scriptFile{name: program, path: path, runnable: info.Mode().Perm()&0o111 != 0}
 	is, err := s.read(f)
@@ -65,14 +65,14 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	return s, nil
 }
 
-// read reads the first line, and the comments up to the first command. It reports
-// whether it is a script.
+// read reads the first line and the comments up to the first command. It reports whether the file
+// is a script.
 func (s *scriptFile) read(file io.Reader) (bool, error) {
 	in := bufio.NewReader(io.LimitReader(file, MaxScriptHead))
 	head, _ := in.Peek(5)
 	if string(head) == "\xef\xbb\xbf#!" {
-		return true, cli.Refuse(api.CodeUsage, "take it out, with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
-			"%q begins with a byte order mark, so nothing reads its first line and its options", s.name)
+		return true, cli.Refuse(api.CodeUsage, "remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' "+s.name,
+			"%q begins with a byte order mark, so neither its first line nor its options can be read", s.name)
 	}
 	if !strings.HasPrefix(string(head), "#!") {
 		return false, nil
@@ -82,7 +82,7 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 		if len(line) == 0 {
 			return true, nil
 		}
-		if errors.Is(err, io.EOF) && number > 1 && s.cut(file) {
+		if errors.Is(err, io.EOF) && number > 1 && s.hasMore(file) {
 			return true, cli.Usagef("%q has more than %d KiB of comments before its first command", s.name, MaxScriptHead>>10)
 		}
 		text := strings.TrimSuffix(string(line), "\n")
@@ -98,8 +98,8 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 	}
 }
 
-// cut reports whether there is more than was read.
-func (s *scriptFile) cut(file io.Reader) bool {
+// hasMore reports whether the file goes on after what was read.
+func (s *scriptFile) hasMore(file io.Reader) bool {
 	n, _ := file.Read(make([]byte, 1))
 	return n > 0
 }
@@ -113,8 +113,8 @@ func (s *scriptFile) addLine(number int, text string) {
 	}
 }
 
-// readInterpreter reads the first line as the kernel does: the program, and all that
-// follows as one argument. A Windows line end belongs to the last of it.
+// readInterpreter parses the first line as the kernel does: the program, then everything else as
+// one argument. A carriage return at the end is part of that.
 func (s *scriptFile) readInterpreter(line string) {
 	rest := strings.Trim(line[2:], " \t")
 	program, arg := rest, ""
@@ -127,29 +127,29 @@ func (s *scriptFile) readInterpreter(line string) {
 	}
 }
 
-// runs refuses a script whose interpreter is not there.
-func (s *scriptFile) runs(a *cli.App) error {
+// checkInterpreter refuses a script whose interpreter does not exist.
+func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	program, last := s.interpreter[0], s.interpreter[len(s.interpreter)-1]
 	if strings.HasSuffix(last, "\r") {
 		return cli.Refuse(api.CodeUsage, "convert it, such as with: sed -i 's/\\r$//' "+s.name,
-			"%q has the line ends of Windows, so its interpreter would be %q, which is not there", s.name, last)
+			"%q has Windows line endings, so its interpreter would be %q, which does not exist", s.name, last)
 	}
 	missing := !jobenv.Runnable(program)
 	if !missing && filepath.Base(program) == "env" && len(s.interpreter) > 1 && !strings.ContainsAny(last, " \t=-/") {
 		program, missing = last, !jobenv.InPath(a, last, a.Environ)
 	}
 	if missing {
-		return cli.Refuse(api.CodeUsage, jobenv.ForceHint(a), "the interpreter of %q, %q, is not there", s.name, program)
+		return cli.Refuse(api.CodeUsage, jobenv.ForceHint(a), "%q needs the interpreter %q, which does not exist", s.name, program)
 	}
 	return nil
 }
 
-// itself reports whether the script is run as it was typed.
-func (s *scriptFile) itself() bool { return s.runnable && strings.Contains(s.name, "/") }
+// direct reports whether the kernel can run the script as it was typed.
+func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
-// command is how the script is run: by itself where it can be, else by its
-// interpreter. With elsewhere the job runs in another directory than that in which
-// the script was found.
+// command returns the command line that runs the script: directly where possible, else by its
+// interpreter. elsewhere says that the job runs in another directory than the one in which the
+// script was found.
 func (s *scriptFile) command(args []string, elsewhere bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {
@@ -159,14 +159,14 @@ func (s *scriptFile) command(args []string, elsewhere bool) []string {
 	if elsewhere || !strings.Contains(s.name, "/") {
 		argv[0] = s.path
 	}
-	if s.itself() {
+	if s.direct() {
 		return argv
 	}
 	return slices.Concat(s.interpreter, argv)
 }
 
-// keep has the job run a copy of its script, as sbatch does: people edit it for the next job, and programs
-// delete it, before the job starts.
+// keep makes the job run a copy of its script, as sbatch does: people may edit the script for the
+// next job, and programs may delete it, before this job starts.
 func keep(a *cli.App, s *scriptFile) error {
 	f, _ := jobenv.OpenRegular(s.path)
 	if f == nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// TestHostileScripts: whatever a file is, looking for options in it ends at once and
-// says what is wrong.
-func TestHostileScripts(t *testing.T) {
+// Reading options of any file ends at once with a clear error.
+func TestReadingAnyScriptEnds(t *testing.T) {
 	dir := t.TempDir()
 	a := &cli.App{Env: cli.Env{Environ: []string{"PATH=/usr/bin:/bin"}}}
 	write := func(name, text string) string {
@@ -39,9 +38,9 @@ func TestHostileScripts(t *testing.T) {
 		huge:                            "comments before its first command",
 		write("comments", "#!/bin/sh\n"+strings.Repeat("# a comment\n", MaxScriptHead/10)): "comments before its first command",
 		write("long", "#!/bin/sh\n#GPUSCHED -n "+strings.Repeat("x", 1<<20)):               "comments before its first command",
-		write("nul", "#!/bin/sh\n#GPUSCHED -n a\x00b"):                                     "line 2: there is a NUL byte in it",
+		write("nul", "#!/bin/sh\n#GPUSCHED -n a\x00b"):                                     "line 2: it contains a NUL byte",
 		write("utf8", "#!/bin/sh\n\n#GPUSCHED -n \xff"):                                    "line 3: \"\\xff\" is not text in UTF-8",
-		write("windows", "#!/bin/sh\n#SBATCH -t 5\r\nls"):                                  "line 2: it has the line end of Windows",
+		write("windows", "#!/bin/sh\n#SBATCH -t 5\r\nls"):                                  "line 2: it has a Windows line ending",
 		write("command", "#!/bin/sh\n#GPUSCHED ls"):                                        "the command is the script itself",
 		write("plain", "#!/bin/sh\nls"):                                                    "",
 		write("noend", "#!/bin/sh"):                                                        "",
@@ -67,8 +66,8 @@ func TestHostileScripts(t *testing.T) {
 	}
 }
 
-// TestInterpreterLine: the first line is read as the kernel does.
-func TestInterpreterLine(t *testing.T) {
+// The first line is parsed as the kernel parses it.
+func TestReadInterpreter(t *testing.T) {
 	for line, want := range map[string]string{
 		"#!/bin/sh": "/bin/sh", "#! /bin/sh -e ": "/bin/sh|-e", "#!/usr/bin/env -S python -u": "/usr/bin/env|-S python -u",
 		"#!\t/bin/sh\t-e x": "/bin/sh|-e x", "#!": "", "#!/bin/sh\r": "/bin/sh\r",
@@ -80,8 +79,7 @@ func TestInterpreterLine(t *testing.T) {
 	}
 }
 
-// FuzzScript reads any script: it is none, it is wrong, or its options are those of a
-// submission.
+// FuzzScript reads arbitrary files: each is not a script, is refused, or yields valid options.
 func FuzzScript(f *testing.F) {
 	for _, text := range []string{"#!/bin/sh\n#SBATCH -t 5 --gres=gpu:2\n#GPUSCHED -n x\nls", "#!x\n#GPUSCHED '", "#!/bin/sh\r\n#SBATCH -H\r\n", "#!\n\n#GPUSCHED"} {
 		f.Add(text)
@@ -107,12 +105,12 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// TestStrangersIn: what somebody else can have written, or can put in a file's place, is
-// not the caller's; what lies in a directory such as /tmp can be.
+// A file that others may have written or replaced is not the caller's; a file of the caller's in a
+// directory such as /tmp is.
 func TestStrangersIn(t *testing.T) {
 	own := &cli.App{Env: cli.Env{UID: os.Getuid(), Environ: []string{"PATH=/usr/bin:/bin"}}}
 	other := &cli.App{Env: cli.Env{UID: os.Getuid() + 1, Environ: own.Environ}}
-	if os.Getuid() == 0 { // whom all trust: the files are another's
+	if os.Getuid() == 0 { // root's files are trusted; make them another user's
 		other.UID = 4711
 	}
 	for name, c := range map[string]struct {

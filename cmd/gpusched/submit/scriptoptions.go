@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// withLines parses the command line with the options that stand in a script.
+// withLines parses the command line again, with the options of the script before it.
 func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob, *cli.App, error) {
 	p, err := parse.New(&struct {
 		Submit Cmd      `cmd:""`
@@ -55,16 +55,17 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 	return whole, &this, nil
 }
 
-// scriptOptions is what a script says of its job.
+// scriptOptions are the options of a script's lines.
 type scriptOptions struct {
-	words []string // as of a command line, those for sbatch first
-	notes []string // about what has another meaning here, or none
-	noGPU bool     // it is one for sbatch and asks no GPU
+	words []string // those of #SBATCH lines first
+	notes []string // about options that mean something else here, or nothing
+	noGPU bool     // it has #SBATCH lines and they ask for no GPU
 
-	native []string // for Slurm as they are
+	native []string // passed to Slurm unchanged
 }
 
-// nativeFor leaves out what the command line or a #GPUSCHED line asks otherwise.
+// nativeFor returns the native options without those that the command line or a #GPUSCHED line
+// replaces.
 func (o scriptOptions) nativeFor(asks *job.Request) []string {
 	return slices.DeleteFunc(o.native, func(w string) bool {
 		return strings.HasPrefix(w, "--gpus-per-task=") && !slices.Contains(o.words, "--gpus="+job.FormatGPUs(asks.GPUMilli)) ||
@@ -73,7 +74,8 @@ func (o scriptOptions) nativeFor(asks *job.Request) []string {
 	})
 }
 
-// options are those of the lines. Of a job for a Slurm also those are kept that mean something there alone.
+// options returns the options of all lines. For a job on Slurm it also keeps those that only Slurm
+// understands.
 func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err error) {
 	var batch *slurm.Batch
 	var own []string
@@ -95,7 +97,7 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	}
 	lost := ""
 	if o.words, err = batch.Words(); err == nil {
-		if !forSlurm { // which sends the mail itself
+		if !forSlurm { // Slurm sends mail itself
 			o.words, lost = WithoutMail(o.words)
 		}
 		err = checkOwn(p, o.words)
@@ -114,13 +116,13 @@ func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err 
 	return o, nil
 }
 
-// words are the options of the line.
+// words splits the line into options.
 func (l *scriptLine) words() ([]string, error) {
 	switch {
 	case strings.IndexByte(l.text, 0) >= 0:
-		return nil, cli.Usagef("there is a NUL byte in it")
+		return nil, cli.Usagef("it contains a NUL byte")
 	case strings.HasSuffix(l.text, "\r"):
-		return nil, cli.Usagef("it has the line end of Windows: convert the file, with sed -i 's/\\r$//' and the like")
+		return nil, cli.Usagef("it has a Windows line ending: convert the file, such as with sed -i 's/\\r$//'")
 	}
 	if l.mark == "#SBATCH" {
 		return cli.SplitEscaped(l.text, "")
@@ -128,20 +130,21 @@ func (l *scriptLine) words() ([]string, error) {
 	return cli.SplitWords(l.text)
 }
 
-// NewSubmitParser reads words as those of submit.
+// NewSubmitParser returns a parser that knows the command submit only.
 func NewSubmitParser() (*kong.Kong, error) {
 	return parse.New(&struct {
 		Submit Cmd `cmd:""`
 	}{}, io.Discard, func(int) {})
 }
 
-// checkOwn parses options by themselves, so that an error has its place.
+// checkOwn parses options by themselves, so that an error can name their line.
 func checkOwn(p *kong.Kong, words []string) error {
 	_, err := ParseOwn(p, words)
 	return err
 }
 
-// ParseOwn is checkOwn that returns what the options say.
+// ParseOwn parses options that stand in a file, and refuses those that make sense on a command line
+// only.
 func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	k, err := p.Parse(append([]string{"submit"}, words...))
 	if err != nil {
@@ -163,18 +166,18 @@ func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 			continue
 		}
 		if f.Name == "file" || f.Group.Key == "self" || f.Group.Key == "output" {
-			return nil, cli.Usagef("--%s is for the command line", f.Name)
+			return nil, cli.Usagef("--%s works on the command line only", f.Name)
 		}
 	}
 	return c, nil
 }
 
-// onIsTyped refuses the choice of an engine elsewhere than in a command line such as this one.
+// onIsTyped refuses the choice of an engine in a file; suchAs is a command line that may have it.
 func onIsTyped(suchAs string) error {
-	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s is for the command line", cli.OnFlag)
+	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)
 }
 
-// wrong is an error with the place in the script.
+// wrong adds the place in the script to an error.
 func (s *scriptFile) wrong(place string, err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {

@@ -23,8 +23,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Step goes on as the command of srun within a job: with the GPUs that it asks of those of the job, and its
-// output in the file that it names.
+// Step replaces this process with the command of an srun inside a job: with the GPUs of the job
+// that it asks for, and its output in the file that it names.
 func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if call.StepDir != "" {
 		if err := os.Chdir(call.StepDir); err != nil {
@@ -67,14 +67,14 @@ func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	return syscall.Exec(path, call.Step, environs[0])
 }
 
-// passedOn are the signals that a step passes on to its tasks.
+// passedOn are the signals that a step forwards to its tasks.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGALRM,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
 }
 
-// boundGPUs returns the environment of each task of a step, in which it sees the GPUs that --gpu-bind gives it of
-// those that the step asks. What neither says of them is as the job's script had it.
+// boundGPUs returns the environment of each task of a step. --gpu-bind decides which of the step's
+// GPUs a task sees; without options, tasks see the GPUs that the job's script sees.
 func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (environs [][]string, err error) {
 	perTask, text := call.StepPerTask, cmp.Or(call.StepBind, a.Getenv(slurm.BindVariable))
 	if perTask == 0 && call.StepGPUs == "" {
@@ -88,7 +88,7 @@ func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (en
 		return nil, fmt.Errorf("--gpu-bind: %w", err)
 	}
 	if n := min(bind.Needs(tasks), len(visible(a.Environ))); n > 0 && call.StepGPUs == "" {
-		call.StepGPUs = strconv.Itoa(n) // others are left to the steps beside it
+		call.StepGPUs = strconv.Itoa(n) // the rest is left to concurrent steps
 	}
 	environ, err := stepGPUs(ctx, a, call.StepGPUs, call.StepOverlaps)
 	for i := 0; i < tasks && err == nil; i++ {
@@ -102,12 +102,12 @@ func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (en
 	return environs, err
 }
 
-// stepTasks runs the command as a task for each environment, all at once, and ends as the worst of them does. It
-// passes signals on.
+// stepTasks runs the command once for each environment, all at once, forwards signals to them and
+// returns the highest exit status.
 func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
-		if !signal.Ignored(s) { // as nohup has it
+		if !signal.Ignored(s) { // as under nohup
 			signal.Notify(signals, s)
 		}
 	}
@@ -133,7 +133,7 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 			failed = cmd.Start()
 		}
 		if failed != nil {
-			failed = fmt.Errorf("task %d of the step could not start, and those before it were ended: %w", i, failed)
+			failed = fmt.Errorf("task %d of the step could not start, so the tasks before it were killed: %w", i, failed)
 			pass(syscall.SIGKILL)
 			break
 		}
@@ -162,8 +162,9 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 	return cli.ExitStatus(worst)
 }
 
-// passOn passes on the signals that this process alone was sent, until there are no more. One to the whole job, or
-// from its terminal, has reached the tasks themselves, which should not see it twice: it ends the witness, too.
+// passOn forwards signals that were sent to this process alone, until the channel is closed. A
+// signal to the whole job or from its terminal has already reached the tasks, which must not get it
+// twice: such a signal also ends the witness.
 func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	in, gone := witness()
 	for s := range signals {
@@ -180,7 +181,8 @@ func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	}
 }
 
-// witness starts a process that ends at its first signal, or when in is closed. Gone is nil where it can't start.
+// witness starts a process that ends at its first signal, or when in is closed. gone is nil if it
+// can't start.
 func witness() (in io.Closer, gone chan struct{}) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -197,7 +199,7 @@ func witness() (in io.Closer, gone chan struct{}) {
 
 const visibleVariable = "CUDA_VISIBLE_DEVICES"
 
-// visible are the GPUs that programs with this environment see.
+// visible returns the GPUs that programs with this environment see.
 func visible(environ []string) (gpus []string) {
 	for _, entry := range environ {
 		if list, is := strings.CutPrefix(entry, visibleVariable+"="); is {
@@ -207,8 +209,8 @@ func visible(environ []string) (gpus []string) {
 	return gpus
 }
 
-// stepGPUs is the environment with so many of the job's GPUs, which no other step has that asked for some, unless
-// they may be shared. It waits until they are free. Asked is "" where the step has all of them.
+// stepGPUs returns the environment with the number of GPUs that was asked for, or with all of the
+// job's for "". It waits until no other step has them, unless they may be shared.
 func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]string, error) {
 	have := visible(a.Environ)
 	n, err := strconv.Atoi(asked)
@@ -219,19 +221,20 @@ func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]str
 		return nil, fmt.Errorf("the step asks for %s, and the job has %d", cli.Count(n, "GPU"), len(have))
 	}
 	list := have[:min(n, len(have))]
-	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // else they are those of the step around it
+	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // else the step around it has locked them
 		list, err = takeGPUs(ctx, a, have, n)
 	}
 	text := strings.Join(list, ",")
 	return jobenv.WithVars(a.Environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
 }
 
-// takeGPUs locks so many GPUs as long as the processes of the step live, which inherit the files.
+// takeGPUs locks n GPUs. The step's processes inherit the lock files, so the locks last as long as
+// these processes.
 func takeGPUs(ctx context.Context, a *cli.App, have []string, n int) ([]string, error) {
-	machine, _ := os.Hostname() // several may share the directory
+	machine, _ := os.Hostname() // machines may share the directory
 	dir := filepath.Join(jobenv.StateDir(a), "steps", machine+"-"+filepath.Base(a.Getenv("GPUSCHED_JOB_ID")))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("which GPUs of the job other steps have is noted in %s: %w", dir, err)
+		return nil, fmt.Errorf("record the GPUs of the step in %s: %w", dir, err)
 	}
 	for n > 0 {
 		var taken []string
@@ -263,7 +266,7 @@ func takeGPUs(ctx context.Context, a *cli.App, have []string, n int) ([]string, 
 	return nil, nil
 }
 
-// untilFree waits until no step has the GPU.
+// untilFree waits until no step holds the GPU's lock.
 func untilFree(ctx context.Context, name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -273,8 +276,8 @@ func untilFree(ctx context.Context, name string) error {
 	return LockFile(ctx, int(f.Fd()))
 }
 
-// stepFiles are the files of --output and --error for a task, after those of the task before it. A file that both
-// name, or several tasks, is one.
+// stepFiles opens the files of --output and --error for a task. It reuses the files of the task
+// before it where the names are the same.
 func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
 	open := func(pattern string, same ...*os.File) (*os.File, error) {
 		name := stepLog(a, pattern, rank)
@@ -299,7 +302,7 @@ func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*
 	return out, errs, err
 }
 
-// stepLog is the name of the file of --output or --error for a task.
+// stepLog expands the pattern of --output or --error for a task.
 func stepLog(a *cli.App, pattern, rank string) string {
 	id, task := a.Getenv("GPUSCHED_JOB_ID"), a.Getenv("GPUSCHED_ARRAY_TASK")
 	array := a.Getenv("GPUSCHED_ARRAY_JOB")
@@ -313,7 +316,7 @@ func stepLog(a *cli.App, pattern, rank string) string {
 		'n': a.Getenv("SLURM_JOB_NAME"), 'u': a.CallerName()})
 }
 
-// LockFile waits until nobody else has a file.
+// LockFile waits until it has the exclusive lock of a file.
 func LockFile(ctx context.Context, fd int) error {
 	for {
 		err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)

@@ -45,7 +45,7 @@ func (*Cmd) About() cli.About {
 	}
 }
 
-// JobOptions is what submit and run say of a job, and its command.
+// JobOptions are the options and the command that submit, run and shell share.
 type JobOptions struct {
 	Request job.Request `embed:""`
 	Label   job.Label   `embed:""`
@@ -80,7 +80,7 @@ type JobOptions struct {
 }
 
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
-	if c.File != "" && !a.Documents() { // else this is one of its lines
+	if c.File != "" && !a.Documents() { // else this process handles one of its lines
 		return c.submitFile(ctx, a)
 	}
 	typed := a
@@ -120,13 +120,13 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, reply.Job, false)
 }
 
-// BeforeApply tells an amount of GPUs that was asked from none that was.
+// BeforeApply marks the number of GPUs as not given.
 func (c *JobOptions) BeforeApply() error {
 	c.Request.GPUMilli = -1
 	return nil
 }
 
-// MakeRequest is that of the job, with what only submit can ask for.
+// MakeRequest returns the job's request, including what only submit can ask for.
 func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	req, err := c.JobOptions.request(ctx, a)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, e
 	return req, err
 }
 
-// numberOnly reports whether nothing is told about the job but its number, and hintQueued has
-// nothing to say that needs the job.
+// numberOnly reports whether only the job's number is printed and hintQueued does not need the job
+// either.
 func (c *Cmd) numberOnly(a *cli.App) bool {
 	number := (a.As.Submitted != "" || c.Quiet && c.Form() == "table") && !c.DryRun
 	return number && !a.Documents() && c.Signal.Signal == 0 && c.Request.OnTimeout == ""
@@ -199,8 +199,8 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 	return req, err
 }
 
-// argv is the command as it was typed: the parser takes the words through
-// JSON, which only text survives, so they are the last of the command line.
+// argv returns the command from the words as typed: the parser passes its own through JSON, which
+// changes bytes that are not text.
 func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 	argv := a.Words[len(a.Words)-len(c.Command):]
 	if len(argv) > 0 && argv[0] == "--" {
@@ -212,8 +212,7 @@ func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 	return argv, nil
 }
 
-// setEnvironment fills in the directory and the environment, and the hash of the
-// content, to which they belong.
+// setEnvironment sets the directory, environment and log, and the content hash that covers them.
 func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRequest) error {
 	dir, err := jobenv.WorkDir(a, c.Chdir)
 	if err == nil && jobenv.NotDir(dir) != "" && !c.Force {
@@ -241,8 +240,8 @@ func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRe
 	return nil
 }
 
-// gpuMilli is what was asked, or what follows from the rest: as many GPUs as
-// are named, else one.
+// gpuMilli returns the GPUs asked for in thousandths: the given number, else as many as are named,
+// else one.
 func (c *JobOptions) gpuMilli() int {
 	switch {
 	case c.Request.GPUMilli >= 0:
@@ -253,11 +252,11 @@ func (c *JobOptions) gpuMilli() int {
 	return job.WholeGPU
 }
 
-// JobCommand are the words that are not the parser's.
+// JobCommand returns the words that belong to the job's command.
 func (c *JobOptions) JobCommand() []string { return c.Command }
 
-// hint warns about what will probably not work. The job is queued all the same:
-// it may be made to work until it starts.
+// hint warns about what will probably fail. The job is queued anyway, since that may be put right
+// before it starts.
 func hint(a *cli.App, req api.SubmitRequest) {
 	if req.Array != nil {
 		hintParams(a, req)
@@ -268,15 +267,15 @@ func hint(a *cli.App, req api.SubmitRequest) {
 	}
 }
 
-// hintParams warns of parameters that the command does not use.
+// hintParams warns about parameters that the command does not use.
 func hintParams(a *cli.App, req api.SubmitRequest) {
 	for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
-		a.Note("warning: the command does not say {%s}, so its values make no difference", name)
+		a.Note("warning: the command does not use {%s}, so its values make no difference", name)
 	}
 }
 
-// hintMisplaced warns of a number of GPUs behind the program, which is the program's, where
-// no option stands before it and the job gets one GPU.
+// hintMisplaced warns about a number of GPUs after the program, which is an argument of the
+// program, if no option stands before the program.
 func (c *Cmd) hintMisplaced(a *cli.App) {
 	if len(c.Command) < 2 || c.Command[0] == "--" || len(a.Words) > len(c.Command)+1 {
 		return
@@ -288,20 +287,21 @@ func (c *Cmd) hintMisplaced(a *cli.App) {
 		}
 		n, err := job.ParseGPUs(value)
 		if (name == "-g" || name == "--gpus") && err == nil && n != job.WholeGPU {
-			a.Note("warning: %s %s is for %s, and the job asks for 1 GPU: options of gpusched come before the command", name, value, c.Command[0])
+			a.Note("warning: %s %s is for %s, and the job asks for 1 GPU: gpusched's options go before the command", name, value, c.Command[0])
 			return
 		}
 	}
 }
 
-// asksNoGPU reports whether the job has no GPU because no option asks for one, as under other tools' names.
+// asksNoGPU reports whether the job gets no GPU because no option asks for one, as under other
+// tools' names.
 func (c *JobOptions) asksNoGPU(a *cli.App) bool {
 	return a.As.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0
 }
 
-// hintQueued says of a job that is queued what its user may not expect: that it has no GPU, and what only a time limit
-// would bring about, where it has none, neither its own nor the site's. A preemptible job gets its signal also before
-// it makes room for another.
+// hintQueued warns about what the user of a new job may not expect: that it has no GPU, and that
+// options which depend on a time limit do nothing without one. --signal also acts when a
+// preemptible job is preempted.
 func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 	if c.asksNoGPU(a) {
 		a.NoteOnce("no GPU is asked for, so the job gets none (--gpus=1 asks for one)")
@@ -317,8 +317,8 @@ func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 	}
 }
 
-// capTime shortens a time limit to the site's longest, as those tools do. Where that is not known, the scheduler
-// refuses it.
+// capTime shortens a time limit to the site's longest, as other tools do. If that is unknown, the
+// scheduler refuses the job.
 func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
 	if err != nil {
@@ -326,13 +326,14 @@ func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	}
 	for _, l := range usage.Limits {
 		if l.Class == req.Priority.Class && l.Most > 0 && req.TimeLimit > l.Most {
-			a.NoteOnce(fmt.Sprintf("the site's longest time limit is %v, so %v counts as that", l.Most, req.TimeLimit))
+			a.NoteOnce(fmt.Sprintf("the site's longest time limit is %v, so it replaces %v", l.Most, req.TimeLimit))
 			req.TimeLimit = l.Most
 		}
 	}
 }
 
-// submit queues a job. For a tool whose users raise priorities, one that may not be raised counts as normal.
+// submit queues a job. Under the name of a tool whose users raise priorities, a priority that may
+// not be raised counts as normal.
 func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitReply, error) {
 	if a.As.Turns != nil {
 		defer a.As.Turns.Leave()
@@ -346,9 +347,9 @@ func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitR
 	return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
 }
 
-// CheckProgram refuses a command whose program or script is not there, or whose
-// directory is not, unless the submitter forces it. What only the job's own unit knows
-// is not looked for: the PATH of an environment that is not inherited.
+// CheckProgram refuses a command whose program, script or directory does not exist, unless --force
+// is given. It does not search the PATH of an environment that is not inherited, which only the
+// job's unit knows.
 func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 	if c.Force {
 		return nil
@@ -356,13 +357,13 @@ func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 	dir, program := string(req.Dir), req.Argv[0]
 	hint := jobenv.ForceHint(a)
 	if a.Asked != nil {
-		hint = "a job runs in the same path there: make it, choose another with --chdir, or queue it all the same with --force"
+		hint = "the job runs in the same path on that machine: create it there, choose another with --chdir, or queue the job anyway with --force"
 	}
 	if err := jobenv.CheckDirectory(dir, hint); err != nil {
 		return err
 	}
 	if req.Setup.Command != "" {
-		dir = "" // it may go elsewhere
+		dir = "" // the set-up may change the directory
 	}
 	switch {
 	case slices.Contains(jobenv.OfShells, program):

@@ -51,7 +51,7 @@ func demoSteps(kind vm.Kind) []step {
 			{user: "alice", typed: "gpusched logs 1 | tail -3", prints: []string{"cuda:1 nvidia1 GPU-", "uid 1001"}},
 		}},
 		{"bob gets neither of them, and can't cancel alice's job", []line{
-			{user: "bob", typed: "gpusched logs 1", code: 4, prints: []string{"the output of job 1 is for alice to read"}},
+			{user: "bob", typed: "gpusched logs 1", code: 4, prints: []string{"the output of job 1 belongs to alice"}},
 			{user: "bob", typed: "journalctl --no-pager -q -u gpujob-1 | grep -c gpujob", code: 1, prints: []string{"0"}},
 			{user: "bob", typed: "gpusched show 1 | grep command", code: 1},
 			{user: "bob", typed: "gpusched cancel 1", code: 4, prints: []string{"job 1 belongs to alice"}},

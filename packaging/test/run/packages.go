@@ -24,10 +24,10 @@ const raceless = "./daemon/dst"
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"FuzzCommandLine",
-	"TestTourIsTyped", "TestExamplesAreTyped", "TestLinesAreShort", "TestAssignmentsAreShort",
+	"TestTourCommandsParse", "TestExamplesParse", "TestLinesAreShort", "TestAssignmentsAreShort",
 	"TestBrowser", "TestBrowserScreens",
-	"TestEnginesAnswerAlike", "TestWhatIsWaitedForStays", "TestRefusedJobsWait", "TestSlurmIsAway", "TestNotKnownIsHeld",
-	"TestCutOffBeforeItWasQueued",
+	"TestEnginesAnswerAlike", "TestAJobMovesOnlyWithItsDependents", "TestRefusedJobsWait", "TestJobsWaitHereWhileSlurmIsAway", "TestAJobThatSlurmMayHaveIsHeld",
+	"TestTheNextRunSubmitsWhatIsNotInSlurm",
 }
 
 // goScripts are the scripts of cmd/gpusched/client that the race detector watches: their commands start goroutines.

@@ -42,7 +42,7 @@ func TestTerminal(t *testing.T) {
 	if got := sh(t, "alice", "gpusched exec "+name+" -- sh -c 'cat /proc/self/cgroup; for i in 0 1 2 3; do (: < /dev/nvidia$i) 2>/dev/null || echo closed $i; done; cat' <<< input"); strings.Count(got, "closed") < 3 || !strings.Contains(got, "gpujob-"+name+".service") || !strings.Contains(got, "input") {
 		t.Errorf("exec: %q", got)
 	}
-	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" is for alice to work in")
+	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
 	const knock = `perl -MSocket -e '$SIG{PIPE} = "IGNORE";
 		open(F, "/proc/net/unix"); ($name) = map { /@(gpusched-terminal-%s-\S+)/ ? $1 : () } <F>;
 		socket(S, PF_UNIX, SOCK_STREAM, 0); connect(S, pack_sockaddr_un("\0$name")) or die "connect: $!";
@@ -109,7 +109,7 @@ func TestExec(t *testing.T) {
 	if got := sh(t, "", "gpusched exec "+name+" -- id -un"); strings.TrimSpace(got) != "alice" {
 		t.Errorf("root runs a command as %q", got)
 	}
-	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" is for alice to work in")
+	refused(t, "bob", "gpusched exec "+name+" -- id", 4, "job "+name+" belongs to alice")
 	sh(t, "alice", "(gpusched exec "+name+` -- sh -c 'trap "" TERM HUP; echo inside; sleep 654 & wait; sleep 654' > ~/inside 2>&1; echo ended >> ~/inside) > /dev/null 2>&1 &`)
 	inside := func() string { return sh(t, "alice", "cat ~/inside 2>/dev/null || true") }
 	until(t, "it is in the job", func() bool { return strings.Contains(inside(), "inside") })

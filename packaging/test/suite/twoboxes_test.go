@@ -170,5 +170,5 @@ func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string
 	})
 	says(0, "(gpusched logs -f "+ids[0]+" "+ids[1]+"; echo ended) >~/both 2>&1 & gpusched cancel "+strings.Join(ids, " ")+
 		"; wait; cat ~/both; rm ~/both", ids[0]+": "+mine, ids[1]+": other", "ended")
-	says(2, "echo '--after a:1 -- true' | gpusched --hosts a,b submit --host best --file -", "line 1: a job can wait for jobs of its own machine only")
+	says(2, "echo '--after a:1 -- true' | gpusched --hosts a,b submit --host best --file -", "line 1: a job can depend on jobs of its own machine only")
 }
