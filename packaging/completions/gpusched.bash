@@ -1,8 +1,8 @@
-# bash completion of gpusched. The candidates come from the program itself;
-# where it has none, names of files are offered.
+# bash completion of gpusched. The program itself provides the candidates; if it
+# has none, file names are offered.
 
-# Joins what readline cut at = and : into the words that were typed; at has
-# where each begins in COMP_WORDS.
+# Rejoins in typed the words that readline split at = and :, and stores in at
+# the index of each in COMP_WORDS.
 __gpusched_words() {
 	local i word
 	typed=() at=()
@@ -16,8 +16,8 @@ __gpusched_words() {
 	done
 }
 
-# A job's own command line, which begins with this word of COMP_WORDS, is
-# completed as it would be without us.
+# Completes the job's own command, which begins at this index of COMP_WORDS,
+# as if it had been typed alone.
 __gpusched_command() {
 	if declare -F _command_offset >/dev/null; then
 		_command_offset "$1"
@@ -51,8 +51,8 @@ _gpusched() {
 		[[ ${words[0]} == *= ]] && compopt -o nospace 2>/dev/null
 		return
 	fi
-	# Where they are listed, with what each is; but not where one of them is put
-	# into the line (menu-complete, insert-completions).
+	# A list shows descriptions, unless a word is to be inserted into the line
+	# (menu-complete, insert-completions).
 	[[ ${COMP_TYPE-} == 37 || ${COMP_TYPE-} == 42 ]] && return
 	for i in "${!words[@]}"; do
 		if [[ -n ${abouts[i]} ]]; then

@@ -1,12 +1,12 @@
-# fish completion of gpusched. The candidates come from the program itself;
-# where it has none, names of files are offered.
+# fish completion of gpusched. The program itself provides the candidates; if it
+# has none, file names are offered.
 
 function __gpusched_complete
     set -l typed (commandline -opc)
     set -l current (commandline -ct)
     set -l found ($typed[1] __complete $typed[2..-1] "$current" 2>/dev/null)
     if string match -q \t'command *' -- $found[1]
-        # A job's own command line begins with that word.
+        # The job's own command begins with that word.
         set -l first (math (string replace \t'command ' '' -- $found[1]) + 2)
         set -l own
         if test $first -le (count $typed)

@@ -26,7 +26,7 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	if a.Slurm == nil && site.Besides(a, engines.SlurmProgram) != "" { // gpusched-slurm has further sections
+	if a.Slurm == nil && site.ProgramPath(a, engines.SlurmProgram) != "" { // gpusched-slurm has further sections
 		return true, site.BecomeSlurm(a)
 	}
 	found := manual.About(words, onSlurm(a)...)

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Cmd says how much GPU memory a model takes.
+// Cmd estimates the GPU memory of a model.
 type Cmd struct {
 	Context int64 `name:"context" placeholder:"N" default:"4096"`
 	Batch   int64 `name:"batch" placeholder:"N" default:"1"`
@@ -31,7 +31,7 @@ func (*Cmd) About() cli.About {
 	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm, Habits: manual.OptionsOfEstimate}
 }
 
-// estimateDoc is the document of the command.
+// estimateDoc is the command's JSON.
 type estimateDoc struct {
 	Schema string         `json:"schema"`
 	Path   string         `json:"path"`
@@ -41,7 +41,7 @@ type estimateDoc struct {
 	Flags  string         `json:"flags"`
 }
 
-// estimateTerm is one part of the memory.
+// An estimateTerm is one part of the memory.
 type estimateTerm struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
@@ -50,7 +50,7 @@ type estimateTerm struct {
 
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Context < 1 || c.Context > 1<<30 || c.Batch < 1 || c.Batch > 1<<20 {
-		return cli.Usagef("--context and --batch are numbers from 1 on")
+		return cli.Usagef("--context is a number from 1 to %d, and --batch from 1 to %d", 1<<30, 1<<20)
 	}
 	dir, err := model(jobenv.Surroundings{Dir: ".", Getenv: a.Getenv}, c.Model)
 	if err != nil {
@@ -84,13 +84,13 @@ func writeEstimate(t *term.Terminal, doc estimateDoc) {
 	for _, e := range doc.Terms {
 		t.Printf("  %-12s %8s  %s\n", e.Name, gib(e.Bytes), e.How)
 	}
-	t.Printf("  %-12s %8s\nsubmit with: %s\n", "together", gib(doc.Bytes), doc.Flags)
+	t.Printf("  %-12s %8s\nsubmit with: %s\n", "total", gib(doc.Bytes), doc.Flags)
 }
 
 func gib(n int64) string { return fmt.Sprintf("%.2fG", float64(n)/(1<<30)) }
 
-// flagsFor are the options that ask for so much memory, on GPUs of that size; 0 is not
-// known.
+// flagsFor returns the options that ask for this much memory on GPUs of this size; 0 means that the
+// size is unknown.
 func flagsFor(bytes, size int64) string {
 	whole := func(n int64) string {
 		n = (n + 1<<30 - 1) >> 30 << 30
@@ -113,7 +113,7 @@ func flagsFor(bytes, size int64) string {
 	return fmt.Sprintf("-g %g --gpu-mem %s", share, whole(bytes))
 }
 
-// modelConfig is what config.json says, of a text model or of the text part of another.
+// modelConfig is the content of config.json, of a text model or of the text part of another model.
 type modelConfig struct {
 	Layers   float64 `json:"num_hidden_layers"`
 	Heads    float64 `json:"num_attention_heads"`
@@ -132,7 +132,7 @@ type modelConfig struct {
 	Text *modelConfig `json:"text_config"`
 }
 
-// estimate adds up the parts. They are what frameworks commonly take; none is measured.
+// estimate adds up the terms by common rules of thumb; nothing is measured.
 func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 	var m modelConfig
 	if err := readJSON(filepath.Join(dir, "config.json"), &m); err != nil {
@@ -152,7 +152,7 @@ func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 	layers, hidden := cmp.Or(m.Layers, m.OldLayer), cmp.Or(m.Hidden, m.OldWidth)
 	heads := cmp.Or(m.Heads, m.OldHeads)
 	if layers <= 0 || hidden <= 0 || heads <= 0 {
-		return doc, fmt.Errorf("config.json of %q does not say how many layers and heads the model has, and how wide it is", dir)
+		return doc, fmt.Errorf("config.json of %q lacks the number of layers, the number of heads or the hidden size", dir)
 	}
 	doc = estimateDoc{Schema: api.Schema, Path: dir, Params: int64(params)}
 	sum := 0.0
@@ -168,21 +168,21 @@ func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 		add("activations", tokens*(2*hidden*layers+6*m.Vocab), "with checkpoints at each layer, and the logits")
 	} else {
 		kv := 2 * cmp.Or(m.KVHeads, heads) * cmp.Or(m.HeadDim, hidden/heads)
-		if m.Rank > 0 { // one latent vector for keys and values together
+		if m.Rank > 0 { // keys and values share one latent vector
 			kv = m.Rank + m.RopeDim
 		}
 		add("KV cache", tokens*layers*kv*max(each, 2), fmt.Sprintf("%d x %d tokens", c.Batch, c.Context))
 	}
 	add("overhead", 1<<30+sum/20, "CUDA and the framework: 1G, and a twentieth of the rest")
 	if math.IsNaN(sum) || sum > 1<<60 {
-		return doc, fmt.Errorf("what config.json of %q says can't be", dir)
+		return doc, fmt.Errorf("config.json of %q has impossible values", dir)
 	}
 	doc.Bytes = int64(sum)
 	return doc, nil
 }
 
-// model is the directory of a model: one that is named, or the snapshot in the user's
-// cache of what they have downloaded.
+// model returns the directory of a model: the one named, or the snapshot in the user's download
+// cache.
 func model(at jobenv.Surroundings, name string) (string, error) {
 	if jobenv.IsThere(name, "config.json") {
 		return name, nil

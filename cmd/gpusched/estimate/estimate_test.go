@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// modelDir makes a model of 7 billion parameters in 16 bits, whose only file is a header
-// and a hole.
+// modelDir makes a model of 7 billion parameters of 16 bits, whose only file has a header and a
+// hole.
 func modelDir(t *testing.T, config, header string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,8 +29,7 @@ const (
 	smallHeader = `{"__metadata__": {"format": "pt"}, "w": {"dtype": "BF16", "shape": [7000, 1000, 1000], "data_offsets": [0, 14000000000]}}`
 )
 
-// The terms are those of the formulas, for inference and for training, with all files or
-// with the index alone.
+// The terms follow the formulas, for inference and for training, with all files or only the index.
 func TestEstimate(t *testing.T) {
 	dir := modelDir(t, smallConfig, smallHeader)
 	check := func(c Cmd, dir string, want map[string]int64) {
@@ -58,13 +57,13 @@ func TestEstimate(t *testing.T) {
 	check(Cmd{Context: 4096, Batch: 2}, modelDir(t, `{"text_config": `+smallConfig+`}`, smallHeader), inference)
 }
 
-// What is damaged or hostile is an error that says so.
+// Damaged and malicious files give clear errors.
 func TestEstimateRefuses(t *testing.T) {
 	for want, dir := range map[string]string{
 		"config.json":                   modelDir(t, `{`, smallHeader),
 		"how many layers":               modelDir(t, `{}`, smallHeader),
 		"its header is damaged":         modelDir(t, smallConfig, `[`),
-		"has a size that can't be":      modelDir(t, smallConfig, `{"w": {"dtype": "F16", "shape": [1125899906842624, 1048576]}}`),
+		"has an impossible size":      modelDir(t, smallConfig, `{"w": {"dtype": "F16", "shape": [1125899906842624, 1048576]}}`),
 		"can't be":                      modelDir(t, `{"num_hidden_layers": 1e300, "num_attention_heads": 1, "hidden_size": 1e300}`, smallHeader),
 		"there is no safetensors file":  t.TempDir(),
 		"it is not a safetensors file,": modelDir(t, smallConfig, ""),
@@ -82,7 +81,7 @@ func TestEstimateRefuses(t *testing.T) {
 	}
 }
 
-func TestFlagsForAModel(t *testing.T) {
+func TestFlagsFor(t *testing.T) {
 	for _, c := range []struct {
 		bytes, size int64
 		want        string
@@ -97,8 +96,7 @@ func TestFlagsForAModel(t *testing.T) {
 	}
 }
 
-// A name is looked for in the user's cache.
-func TestModelInTheCache(t *testing.T) {
+func TestAModelIsFoundInTheCache(t *testing.T) {
 	home := t.TempDir()
 	snapshot := filepath.Join(home, "hub/models--Qwen--Q-7B/snapshots/abc")
 	if err := os.MkdirAll(snapshot, 0o755); err != nil {

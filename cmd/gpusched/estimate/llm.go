@@ -5,13 +5,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ModelOptions ask for what a model needs, by its name.
+// ModelOptions ask for what a named model needs.
 type ModelOptions struct {
 	LLM       string `name:"llm" placeholder:"NAME" group:"needs"`
 	LLMConfig string `name:"llm-config" placeholder:"FILE" group:"needs"`
 }
 
-// Apply puts in what the model of the command needs, where the user says nothing else.
+// Apply fills in what the model needs where the user asks for nothing else.
 func (o *ModelOptions) Apply(a *cli.App, argv []string, r *job.Request) error {
 	if o.LLM == "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// modelTable is a file of models. The JSON form is that of llm_config.json.
+// A modelTable is a file of models. Its JSON form is that of llm_config.json.
 type modelTable struct {
 	path string
 
@@ -25,13 +25,13 @@ type modelTable struct {
 	Models  map[string]any `json:"models" toml:"models"`
 }
 
-// modelNeed is what a model asks; zero is not said.
+// A modelNeed is what a model needs.
 type modelNeed struct {
 	milli int
 	mem   int64
 }
 
-// lookUp is apply for a model that is named.
+// lookUp implements Apply for a named model.
 func (o *ModelOptions) lookUp(a *cli.App, argv []string, r *job.Request) error {
 	name := o.LLM
 	if name == "auto" {
@@ -64,7 +64,7 @@ func (n modelNeed) say(name string) string {
 	return name + " needs " + strings.Join(parts, ", ")
 }
 
-// ArgumentOf is the value of an option of a command, "" where it has none.
+// ArgumentOf returns the value of an option in a command line, or "".
 func ArgumentOf(argv []string, flag string) string {
 	for i, arg := range argv {
 		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
@@ -77,10 +77,10 @@ func ArgumentOf(argv []string, flag string) string {
 	return ""
 }
 
-// MaxTable bounds a table of models.
+// MaxTable is the most bytes of a table of models.
 const MaxTable = 4 << 20
 
-// Tables reads the table that was named, or those that are there, the user's first.
+// Tables reads the given table, or else all that exist, the user's first.
 func (o *ModelOptions) Tables(getenv func(string) string) ([]modelTable, error) {
 	paths, named := []string{o.LLMConfig}, o.LLMConfig != ""
 	if !named {
@@ -97,7 +97,7 @@ func (o *ModelOptions) Tables(getenv func(string) string) ([]modelTable, error) 
 	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > MaxTable {
 			if named {
-				return nil, cli.Refuse(api.CodeUsage, "", "%q is no file of models that can be read", o.LLMConfig)
+				return nil, cli.Refuse(api.CodeUsage, "", "%q is not a table of models that can be read", o.LLMConfig)
 			}
 			continue
 		}
@@ -127,7 +127,7 @@ func readTable(path string) (modelTable, error) {
 	return t, err
 }
 
-// needOf looks a model up in the tables, then the default of the first that has one.
+// needOf returns a model's entry in the first table that has it, or else the first default.
 func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 	var known []string
 	for _, t := range tables {
@@ -156,7 +156,7 @@ func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 	return modelNeed{}, "", cli.Refuse(api.CodeUsage, hint, "the table of models has no %q", name)
 }
 
-// parseNeed reads 0.5, or a table with gpus and gpu_mem.
+// parseNeed parses a number such as 0.5, or a table with gpus and gpu_mem.
 func parseNeed(v any) (n modelNeed, err error) {
 	n.milli = -1
 	switch v := v.(type) {

@@ -13,20 +13,20 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// Bounds of what is read of a model: nothing that is real comes near.
+// Bounds far above those of any real model.
 const (
-	maxHeader = 100 << 20 // of a safetensors file; the format's own bound
+	maxHeader = 100 << 20 // bytes of a safetensors header; the format's own bound
 	maxShards = 4096
 )
 
-// weights are those of a model, as its files say.
+// weights are the sizes of a model's weights, as its files declare them.
 type weights struct {
 	bytes  int64
 	params int64 // 0: only the bytes are known
 }
 
-// weightsOf reads the headers of the safetensors files of a model or, where only their
-// index is there, that.
+// weightsOf reads the headers of a model's safetensors files, or only their index if not all of
+// them are there.
 func weightsOf(dir string) (w weights, err error) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.safetensors"))
 	if index, err := readIndex(dir); err == nil && index.Metadata.TotalSize > 0 {
@@ -35,7 +35,7 @@ func weightsOf(dir string) (w weights, err error) {
 			shards[filepath.Base(name)] = true
 		}
 		present := slices.DeleteFunc(files, func(f string) bool { return !shards[filepath.Base(f)] })
-		if len(present) < len(shards) { // not all of them have been loaded
+		if len(present) < len(shards) { // not all were downloaded
 			return weights{bytes: int64(index.Metadata.TotalSize)}, nil
 		}
 		files = present
@@ -51,7 +51,7 @@ func weightsOf(dir string) (w weights, err error) {
 	return w, nil
 }
 
-// weightIndex is model.safetensors.index.json.
+// weightIndex is the content of model.safetensors.index.json.
 type weightIndex struct {
 	Metadata struct {
 		TotalSize float64 `json:"total_size"`
@@ -62,17 +62,17 @@ type weightIndex struct {
 func readIndex(dir string) (index weightIndex, err error) {
 	err = readJSON(filepath.Join(dir, "model.safetensors.index.json"), &index)
 	if err == nil && (index.Metadata.TotalSize > 1<<60 || len(index.WeightMap) == 0) {
-		err = fmt.Errorf("it says nothing of its files")
+		err = fmt.Errorf("it lists no files")
 	}
 	return index, err
 }
 
-// readJSON reads a file that is one: a pipe would be waited for.
+// readJSON reads a regular file, since a pipe could block.
 func readJSON(path string, to any) error {
 	if info, err := os.Stat(path); err != nil {
 		return err
 	} else if !info.Mode().IsRegular() || info.Size() > maxHeader {
-		return fmt.Errorf("it is no file of JSON that can be read")
+		return fmt.Errorf("it is not a JSON file that can be read")
 	}
 	text, err := jobenv.ReadAtMost(path, maxHeader)
 	if err != nil {
@@ -81,7 +81,7 @@ func readJSON(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// add counts what the header of a file says of its tensors.
+// add adds the tensors that a file's header declares.
 func (w *weights) add(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *weights) add(path string) error {
 		count := int64(1)
 		for _, side := range t.Shape {
 			if side < 0 || side > 0 && count > 1<<50/side {
-				return fmt.Errorf("its tensor %q has a size that can't be", name)
+				return fmt.Errorf("its tensor %q has an impossible size", name)
 			}
 			count *= side
 		}
@@ -131,8 +131,8 @@ func (w *weights) add(path string) error {
 	return nil
 }
 
-// dtypeBytes is how long one number is, by the names of safetensors and of config.json;
-// 2 where the name is not known, as for most models.
+// dtypeBytes returns the size of one number of a type named in safetensors or config.json. Unknown
+// types count as 2, the size in most models.
 func dtypeBytes(name string) float64 {
 	switch strings.ToLower(strings.TrimPrefix(name, "torch.")) {
 	case "f64", "i64", "u64", "float64", "int64":

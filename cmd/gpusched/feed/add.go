@@ -51,7 +51,7 @@ func (c *AddCmd) Run(ctx context.Context, a *cli.App) error {
 	line := jobsfile.Column(e)
 	back := jobsfile.Parse(jobsfile.Columns, line+"\n")
 	if strings.ContainsAny(line, "\n\r") || len(back) != 1 || back[0].Err != nil || back[0].Identity() != e.Identity() {
-		return cli.Usagef("%q can't stand in a line of such a file", line)
+		return cli.Usagef("%q can't be a line of such a file", line)
 	}
 	number, err := appendLine(c.File, line)
 	if err != nil {
@@ -59,13 +59,13 @@ func (c *AddCmd) Run(ctx context.Context, a *cli.App) error {
 	}
 	a.Out.Printf("line %d of %s: %s\n", number, term.Clean(c.File), term.Clean(line))
 	if path, err := absolute(a, c.File); err == nil && !isRead(a, path) {
-		a.Note("nobody reads %s now: 'gpusched watch %s' does until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
+		a.Note("nothing reads %s now: 'gpusched watch %s' reads it until it is stopped, 'gpusched import %s' once", c.File, c.File, c.File)
 	}
 	return nil
 }
 
-// appendLine appends a line to a file, which is made where there is none, and returns
-// its number. Several who do so at once wait for each other.
+// appendLine appends a line to a file, which it creates if needed, and returns the line's number.
+// Concurrent calls wait for each other.
 func appendLine(name, line string) (int, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
@@ -82,14 +82,14 @@ func appendLine(name, line string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if open { // the last line has no end
+	if open { // the last line is unfinished
 		line, number = "\n"+line, number+1
 	}
 	_, err = f.WriteString(line + "\n")
 	return number + 1, err
 }
 
-// countLines counts the lines that have an end, and reports whether one has none.
+// countLines counts the finished lines, and reports whether the last one is unfinished.
 func countLines(f io.Reader) (n int, open bool, err error) {
 	part := make([]byte, 1<<16)
 	for {

@@ -23,27 +23,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// fileEntry is an entry of a file of jobs and what is known of it.
+// A fileEntry is an entry of a file of jobs with what is known of it.
 type fileEntry struct {
 	jobsfile.Entry
 	key   string
-	known job.ID   // the job that it has become before, 0 if none
-	words []string // of gpusched submit
+	known job.ID   // the job that it became before; 0: none
+	words []string // the command line of gpusched submit
 }
 
-// fileReader turns entries into the words of gpusched submit, and these into
-// requests.
+// A fileReader turns entries into command lines of gpusched submit, and these into requests.
 type fileReader struct {
 	a       *cli.App
 	parser  *kong.Kong
-	name    string   // of the file, for people
-	options []string // for every line
+	name    string   // the file's name, for people
+	options []string // of every line
 	format  jobsfile.Format
-	models  bool // there is a table of them
-	again   bool // also what has completed is queued
+	models  bool // a table of models exists
+	again   bool // queue completed jobs again
 }
 
-// newFileReader checks the options that are for every line.
+// newFileReader checks the options of every line.
 func newFileReader(a *cli.App, name string, format jobsfile.Format, options []string) (*fileReader, error) {
 	p, err := submit.NewSubmitParser()
 	if err != nil {
@@ -63,8 +62,8 @@ func newFileReader(a *cli.App, name string, format jobsfile.Format, options []st
 	return r, nil
 }
 
-// entries are those of a text, with the keys that the ledger has for them. The first
-// time what goes first is found out.
+// entries parses a text and gives each entry its key. For a new ledger it also determines the first
+// rank.
 func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 	format := r.format
 	if format == "auto" {
@@ -98,8 +97,8 @@ func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 	return out, nil
 }
 
-// rank is the priority that the entry is queued with. The number of a spec is ours; in columns lower goes first, so
-// what goes first in the file is 0.
+// rank returns the priority with which the entry is queued. A spec's priority is used unchanged; in
+// columns a lower number goes first, so the first becomes 0.
 func (e *fileEntry) rank(top int) int {
 	if e.Script == "" && e.HasPriority {
 		return e.Priority
@@ -107,10 +106,11 @@ func (e *fileEntry) rank(top int) int {
 	return e.capped(top)
 }
 
-// capped is the priority of one who may not raise it: what goes first in the file is 0, and what goes later below.
+// capped returns the priority for a user who may not raise it: 0 for the first of the file, less
+// for later ones.
 func (e *fileEntry) capped(top int) int { return min(0, e.Rank()-top) }
 
-// submitWords are what one would type for the entry.
+// submitWords returns the command line that queues the entry.
 func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
 	own, argv, err := r.command(e.Entry)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
 	return slices.Concat([]string{"submit", "--comment=" + cli.PrintableName(note)}, r.options, own, []string{"--"}, argv), nil
 }
 
-// command is what the entry runs, and the options that belong to it.
+// command returns the entry's command and the options that it needs.
 func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
 	if e.Script == "" {
 		argv, err = cli.SplitWords(e.Command)
@@ -155,7 +155,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	if r.a.Other() == nil && !r.again { // of a Slurm the ledger alone knows what was queued
+	if r.a.Other() == nil && !r.again { // for Slurm, only the ledger knows what was queued
 		options = append(options, "--dedup")
 	}
 	switch model := estimate.ArgumentOf(argv, "--llm"); {
@@ -163,10 +163,10 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 	case r.models:
 		options = append(options, "--llm=auto")
 	default:
-		r.a.NoteOnce(r.name + " names models (--llm " + model + "), and there is no table of them, so each job gets a whole GPU: " +
+		r.a.NoteOnce(r.name + " names models (--llm " + model + "), but there is no table of models, so each job gets a whole GPU: " +
 			"name one with -- --llm-config FILE")
 	}
-	if r.a.Other() == nil && estimate.ArgumentOf(argv, "--cuda") != "" { // its numbers are not what the job sees
+	if r.a.Other() == nil && estimate.ArgumentOf(argv, "--cuda") != "" { // the job numbers its GPUs differently
 		options = append(options, "--cuda-arg")
 	}
 	if e.Conda != "" {
@@ -175,7 +175,8 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 	return options, argv, nil
 }
 
-// shell runs a line as one types it. What fails before a pipe fails the job, where there is a shell for that.
+// shell returns the command that runs a line in a shell, in bash if it has a pipe, so that the job
+// fails if any part does.
 func (r *fileReader) shell(line string) []string {
 	if pipes().MatchString(line) && jobenv.InPath(r.a, "bash", r.a.Environ) {
 		return piped(line)
@@ -183,8 +184,9 @@ func (r *fileReader) shell(line string) []string {
 	return []string{"sh", "-c", line}
 }
 
-// piped runs a line that has a pipe. A command whose reader had enough, as in 'yes | head -1', ends by SIGPIPE
-// (141), which is no failure; where && or || come after the pipe it may have kept others from running, and is one.
+// piped runs a line with a pipe. A command that ends by SIGPIPE (141), since its reader had enough
+// as in 'yes | head -1', has not failed, unless && or || follows the pipe: then other commands may
+// not have run.
 func piped(line string) []string {
 	if !goesOn().MatchString(line) {
 		line += "\nc=$? p=${PIPESTATUS[*]}; [[ $p =~ ^((0|141)\\ )+0$ ]] && exit; exit $c"
@@ -192,20 +194,20 @@ func piped(line string) []string {
 	return []string{"bash", "-o", "pipefail", "-c", line}
 }
 
-// goesOn finds a pipe on whose end other commands of the line depend.
+// goesOn matches a pipe followed by && or ||.
 var goesOn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\|.*(&&|\|\|)`) })
 
-// pipes finds a pipe.
+// pipes matches a pipe.
 var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })
 
-// forShell finds what only a shell understands: its signs, a variable before the
-// command, and the commands that are its own.
+// forShell matches what only a shell understands: its signs, a variable before the command, and its
+// built-in commands.
 var forShell = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
 })
 
-// interpreter runs a script of columns, which are for Python's: others run by
-// themselves, or by the interpreter of their first line.
+// interpreter returns the interpreter of a script in columns, which is Python unless the name ends
+// otherwise: other scripts run by themselves.
 func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil
@@ -216,7 +218,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	return []string{"python"}
 }
 
-// request makes the request for an entry that is new, and says who is asked.
+// request makes the request for a new entry, and returns the engine to ask.
 func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
 	this := *r.a
 	this.Words = e.words
@@ -248,16 +250,16 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	return req, mine.Client, nil
 }
 
-// queuedHere refuses a job for another machine: a ledger has the numbers of one scheduler.
+// queuedHere refuses a job for another machine, since a ledger holds the numbers of one scheduler.
 func queuedHere(c *submit.JobOptions) error {
 	if c.Host == "" {
 		return nil
 	}
 	return cli.Refuse(api.CodeUsage, "leave it out, or use submit --file, whose lines may have it, or log in there by ssh",
-		"--host %s: import and watch queue on one machine, the one where they are typed", c.Host)
+		"--host %s: import and watch queue jobs only on the machine where they run", c.Host)
 }
 
-// absolute is the path by which a file of jobs is known, whatever the directory.
+// absolute returns the path that identifies a file of jobs, independent of the current directory.
 func absolute(a *cli.App, name string) (string, error) {
 	path, err := jobenv.WorkDir(a, name)
 	if err != nil {

@@ -21,14 +21,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ImportCmd makes jobs of the lines of another scheduler's file, and settings of its
-// settings.
+// ImportCmd queues the jobs of another scheduler's file, or converts its settings.
 type ImportCmd struct {
 	Format string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec,settings" default:"auto" group:"self"`
 	DryRun bool     `name:"dry-run" group:"self"`
 	Shared bool     `name:"shared" group:"self"`
 	Again  bool     `name:"again" group:"self"`
-	File   string   `arg:"" name:"file" help:"The file, - for the input. 'slurm': the accounts and QOS of a Slurm, which sacctmgr is asked for, or which are in the file named after it."`
+	File   string   `arg:"" name:"file" help:"The file, or - for standard input. 'slurm': the accounts and QOS of a Slurm, from sacctmgr or from the file named after it."`
 	Option []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 	cli.OutputFlags
 }
@@ -41,7 +40,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.File == "slurm" && !submit.IsRegular(c.File) {
 		return c.accounts(ctx, a)
 	}
-	var file os.FileInfo // nil: the input
+	var file os.FileInfo // nil: standard input
 	text, err := submit.FileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.queue(ctx, r, list, l)
 }
 
-// settings prints our settings for those of another scheduler, and what became of each.
+// settings prints the converted settings, with notes on each.
 func (c *ImportCmd) settings(a *cli.App, text string) error {
 	r, err := oldconfig.Convert(c.File, text)
 	if err != nil {
@@ -108,7 +107,7 @@ func (c *ImportCmd) settings(a *cli.App, text string) error {
 	return nil
 }
 
-// accounts asks a Slurm, or reads the file that is named.
+// accounts converts the accounts of the named file, or of the Slurm that sacctmgr reaches.
 func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 	if len(c.Option) > 1 {
 		return cli.Usagef("'gpusched import slurm' takes one file, or none")
@@ -120,14 +119,14 @@ func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 		}
 		return c.quotas(a, text)
 	}
-	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing of it runs
+	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing in it is run
 	if err != nil {
 		return err
 	}
 	return c.quotas(a, text)
 }
 
-// quotas prints our settings for the accounts of a Slurm.
+// quotas prints the settings for the accounts of a Slurm.
 func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	r, err := oldconfig.ConvertAccounts(text)
 	if err != nil {
@@ -140,22 +139,22 @@ func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	return nil
 }
 
-// asked is what sacctmgr is asked: who has what, what classes there are, and who is who.
+// asked are the tables that sacctmgr prints: associations, classes and users.
 var asked = [][]string{
 	{"assoc", "format=Cluster,Account,ParentName,User,Partition,Share,GrpTRES,GrpJobs,GrpSubmit,GrpWall,GrpTRESMins,MaxTRES,MaxJobs,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS"},
 	{"qos"}, {"user"},
 }
 
-// sacctmgrTime is how long sacctmgr may take.
+// sacctmgrTime bounds each run of sacctmgr.
 const sacctmgrTime = 30 * time.Second
 
-// sacctmgr is what it prints.
+// sacctmgr returns what sacctmgr prints.
 func sacctmgr(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sacctmgrTime)
 	defer cancel()
 	var all strings.Builder
 	for _, what := range asked {
-		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // with nothing as its input: it may ask
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // without input, in case it asks something
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
@@ -167,13 +166,13 @@ func sacctmgr(ctx context.Context) (string, error) {
 	return all.String(), nil
 }
 
-// nameStem is the name of a file without its ending.
+// nameStem returns a file's name without its extension.
 func nameStem(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// queue queues all that is new and says what became of it.
+// queue queues the new entries and prints a summary.
 func (c *ImportCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, l *ledger) error {
 	q := fileQueue{fileReader: r, ledger: l, list: list}
 	failed := q.run(ctx)
@@ -190,7 +189,7 @@ func (c *ImportCmd) queue(ctx context.Context, r *fileReader, list []fileEntry, 
 	return cmp.Or(act.ShowActed(a, c.OutputFlags, q.jobs, state), failed)
 }
 
-// plan prints what one would type for each entry.
+// plan prints the command line for each entry.
 func (r *fileReader) plan(list []fileEntry) (failed error) {
 	for i := range list {
 		e := &list[i]
@@ -211,27 +210,27 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 	return failed
 }
 
-// complain says what is wrong with an entry.
+// complain prints an entry's error.
 func (r *fileReader) complain(e *fileEntry, err error) {
 	text := err.Error()
 	r.a.Complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
 }
 
-// fileQueue queues the entries of a file, one after the other.
+// A fileQueue queues the entries of a file, one after another.
 type fileQueue struct {
 	*fileReader
 	ledger *ledger
 	list   []fileEntry
-	jobs   []api.Job   // what is new
-	known  []knownLine // entries that were jobs before
+	jobs   []api.Job   // queued now
+	known  []knownLine // entries that are jobs already
 	began  time.Time
 	wrong  int
-	retry  bool // something may be taken later that was not now
+	retry  bool // a later try may succeed
 	told   func(e *fileEntry, err error) bool
 }
 
-// run queues what is new. One that is wrong does not keep the others from it; a daemon
-// that is not there does, and one that refuses one after the other.
+// run queues the new entries. It goes on after an entry that is wrong, but stops if the daemon
+// can't be reached or refuses many in a row.
 func (q *fileQueue) run(ctx context.Context) (failed error) {
 	defer q.a.Begin("%s", q.name)()
 	q.began = time.Now()
@@ -264,7 +263,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 			inRow = 0
 			continue
 		case code == api.CodeUnreachable || code == api.CodeInternal:
-			q.a.Note("%s: %s queued; it ended at line %d: the same command goes on there, and queues nothing twice",
+			q.a.Note("%s: %s queued; it stopped at line %d: the same command goes on there and queues nothing twice",
 				q.name, cli.Count(len(q.jobs), "job"), e.Number)
 			return err
 		case code == api.CodePolicy || code == api.CodeUnavailable:
@@ -274,7 +273,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 		q.refused(e, err)
 		if inRow == submit.MaxWrong {
 			q.retry = true
-			q.a.Note("%s: %s in a row refused: from line %d on nothing is tried", q.name, cli.Count(inRow, "line"), e.Number+1)
+			q.a.Note("%s: %s in a row refused: no line is tried from line %d on", q.name, cli.Count(inRow, "line"), e.Number+1)
 			break
 		}
 	}
@@ -284,7 +283,8 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// before finds the jobs of an earlier run that were not noted, where such a run was and its engine needs that.
+// before finds the jobs of an interrupted earlier run that the ledger does not have, if the engine
+// needs that.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)
@@ -292,7 +292,7 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 	return func(string) job.ID { return 0 }, nil
 }
 
-// refused says why an entry is not queued, unless that is known or too much.
+// refused prints why an entry was not queued, unless that is known or too much.
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil
@@ -301,11 +301,11 @@ func (q *fileQueue) refused(e *fileEntry, err error) {
 	}
 }
 
-// one queues an entry and notes it.
+// one queues an entry and notes it in the ledger.
 func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	err := e.Err
 	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {
-		err = fmt.Errorf("a command has at most %d bytes, and this one %d", job.MaxPayloadBytes, n)
+		err = fmt.Errorf("a command may have at most %d bytes, and this one has %d", job.MaxPayloadBytes, n)
 	}
 	if err != nil {
 		return cli.Usagef("%v", err)
@@ -316,7 +316,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	}
 	reply, err := act.SubmitCapped(ctx, q.a, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
 	if err != nil {
-		if reply.Job.ID != 0 { // it was interrupted, and queued
+		if reply.Job.ID != 0 { // it was queued before the interruption
 			q.jobs = append(q.jobs, reply.Job)
 			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt))
 		}
@@ -324,7 +324,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	}
 	own := reply.Job.Comment == req.Comment
 	switch {
-	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the latter where the answer was lost the first time
+	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the latter if the first answer was lost
 		q.jobs = append(q.jobs, reply.Job)
 	case own:
 		q.known = append(q.known, knownLine{e.Number, "is", reply.Job})
@@ -334,11 +334,11 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	return q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt)
 }
 
-// knownLine is a line that is no new job, and which one it is.
+// A knownLine is a line that is a job already.
 type knownLine struct {
 	number int
 	how    string
-	job    api.Job // of one that only the ledger has, the number
+	job    api.Job // has only its number if it comes from the ledger
 }
 
 func (k *knownLine) String() string {
@@ -349,7 +349,7 @@ func (k *knownLine) String() string {
 	return text
 }
 
-// sayKnown names the jobs that lines were before, with what has become of them as far as the scheduler knows.
+// sayKnown names the jobs of known lines, with their current state if the scheduler has it.
 func (q *fileQueue) sayKnown(ctx context.Context) {
 	if len(q.known) > mostShown {
 		return
@@ -362,7 +362,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 	now := map[job.ID]api.Job{}
 	if len(ids) > 0 {
-		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without, the numbers have to do
+		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without an answer only the numbers are printed
 		for _, j := range reply.Jobs {
 			now[j.ID] = j
 		}
@@ -376,7 +376,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 }
 
-// mostShown is how many new jobs are named one by one.
+// mostShown is the most new jobs that are named one by one.
 const mostShown = 20
 
 func (q *fileQueue) shown() []api.Job {
@@ -386,14 +386,14 @@ func (q *fileQueue) shown() []api.Job {
 	return q.jobs
 }
 
-// summary says what became of the file.
+// summary returns the final line.
 func (q *fileQueue) summary() string {
 	text := cli.Count(len(q.jobs), "job") + " queued"
 	if n := len(q.jobs); n > 1 {
 		text += fmt.Sprintf(" (%s to %s)", cli.NumberOfJob(q.jobs[0]), cli.NumberOfJob(q.jobs[n-1]))
 	}
 	if n := len(q.known); n > 0 {
-		text += fmt.Sprintf(", %s known already (--again queues them anew)", cli.Count(n, "line"))
+		text += fmt.Sprintf(", %s known already (--again queues them again)", cli.Count(n, "line"))
 	}
 	if q.wrong > 0 {
 		text += fmt.Sprintf(", %s refused", cli.Count(q.wrong, "line"))

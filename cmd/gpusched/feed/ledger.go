@@ -20,20 +20,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ledger has which entries of a file of jobs have become jobs. It is a file of the
-// user's, locked while it is open. An entry is noted after its job is queued; who dies
-// in between asks again with the same request key, on which the daemon queues nothing
-// twice. Slurm has no such keys: there it is looked first for what has one (engines.Other).
+// A ledger records which entries of a file have become jobs. It is a private file of the user,
+// locked while it is open. An entry is noted after its job is queued; a program that dies in
+// between repeats the request with the same key, for which the daemon queues nothing twice. Slurm
+// has no such keys, so there the jobs are searched for one first (engines.Other).
 type ledger struct {
-	file  *os.File // nil: nothing is noted, as for a pipe
+	file  *os.File // nil: nothing is written, as for a pipe
 	head  ledgerHead
 	begun bool              // the head is written
-	again bool              // it was written before: what died in between may be a job
+	again bool              // from an earlier run, which may have died with a job not noted
 	jobs  map[string]job.ID // by key
-	last  ledgerLine        // that of the job with the highest number
+	last  ledgerLine        // the line of the job with the highest number
 }
 
-// ledgerHead is the first line.
+// ledgerHead is the first line of the file.
 type ledgerHead struct {
 	Schema string `json:"schema"`
 	Path   string `json:"path"`
@@ -45,13 +45,13 @@ type ledgerHead struct {
 type ledgerLine struct {
 	Key string    `json:"key"`
 	Job job.ID    `json:"job"`
-	At  time.Time `json:"at,omitzero"` // when the job was submitted, which tells it from another queue's of this number
+	At  time.Time `json:"at,omitzero"` // the job's submission, which tells it from another queue's job of this number
 }
 
 const ledgerSchema = "gpusched.file.v1"
 
-// queueAsked is what a ledger is known by besides its file: a line that is a job of one queue is none of
-// another. The queue is a Slurm's, or that of a scheduler of this machine, as the home can be shared with others.
+// queueAsked identifies the queue, since each has a ledger of its own: a Slurm, or a scheduler of
+// this machine, whose home directories other machines may share.
 func queueAsked(a *cli.App) string {
 	if name, err := a.WhichEngine(); err == nil && name == cli.EngineSlurm {
 		return cli.EngineSlurm + "\x00" + a.Getenv("SLURM_CONF") + "\x00"
@@ -64,7 +64,7 @@ func queueAsked(a *cli.App) string {
 	return string(machine) + "\x00" + socket + "\x00"
 }
 
-// ledgerPath is where the ledger of a file and a queue is.
+// ledgerPath returns the path of the ledger of a file and a queue.
 func ledgerPath(a *cli.App, path string) string {
 	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -74,20 +74,20 @@ func ledgerPath(a *cli.App, path string) string {
 	return filepath.Join(dir, "gpusched", "files", hex.EncodeToString(sum[:])[:16]+".jsonl")
 }
 
-// openLedger opens that of a file and a queue, by its absolute path, and locks it. It is new
-// where there is none, and with again.
+// openLedger opens and locks the ledger of a file with this absolute path. It starts a new one if
+// there is none, and with again.
 func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
 	name := ledgerPath(a, path)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return nil, cli.Refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
+		return nil, cli.Refuse(api.CodeInternal, "gpusched records there which lines have become jobs", "%v", err)
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
-		return nil, cli.Refuse(api.CodeInternal, "which lines have become jobs is noted there", "%v", err)
+		return nil, cli.Refuse(api.CodeInternal, "gpusched records there which lines have become jobs", "%v", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, cli.Refuse(api.CodeConflict, "one 'gpusched watch' or 'import' at a time is for a file", "another gpusched has %q", path)
+		return nil, cli.Refuse(api.CodeConflict, "only one 'gpusched watch' or 'import' at a time can read a file", "another gpusched is reading %q", path)
 	}
 	l := &ledger{file: f, jobs: map[string]job.ID{}}
 	err = l.read()
@@ -99,12 +99,12 @@ func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("read what has become jobs: %w", err)
+		return nil, fmt.Errorf("read the record of queued lines: %w", err)
 	}
 	return l, nil
 }
 
-// isRead reports whether a watch or an import has a file of jobs open now.
+// isRead reports whether a watch or an import has the file open now.
 func isRead(a *cli.App, path string) bool {
 	f, err := os.OpenFile(ledgerPath(a, path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -114,7 +114,7 @@ func isRead(a *cli.App, path string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
-// renew makes every line a new one.
+// renew makes every line new.
 func (l *ledger) renew() error {
 	l.jobs, l.last = map[string]job.ID{}, ledgerLine{}
 	l.head = ledgerHead{Schema: ledgerSchema, Path: l.head.Path, Run: api.NewKey()}
@@ -125,9 +125,9 @@ func (l *ledger) renew() error {
 	return l.file.Truncate(0)
 }
 
-// check renews a ledger whose jobs the scheduler does not have, since its state was made anew: it has another
-// job under the last number that is noted, or has not come to that number yet. One that it had and has forgotten
-// since counts.
+// check renews a ledger whose scheduler has lost its state: it has another job under the last
+// number noted, or has not reached that number. A job that the scheduler has forgotten since still
+// counts.
 func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	if l.last.Job == 0 || a.Other() != nil {
 		return nil
@@ -143,12 +143,12 @@ func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	} else if s, err := api.Status(ctx, a.Client); err != nil || s.Totals == nil || s.Totals.Submitted >= int(l.last.Job) {
 		return err
 	}
-	a.Note("%s: its lines were jobs up to %s of a scheduler that has begun anew since, so all of them are new",
+	a.Note("%s: the scheduler has lost its state since these lines became jobs (up to job %s), so all of them are new",
 		filepath.Base(l.head.Path), l.last.Job)
 	return l.renew()
 }
 
-// begin puts the head on disk, before the first job is queued.
+// begin writes the head to disk before the first job is queued.
 func (l *ledger) begin(top int) error {
 	l.head.Top, l.begun = top, true
 	if l.file == nil {
@@ -160,7 +160,7 @@ func (l *ledger) begin(top int) error {
 	return l.file.Sync()
 }
 
-// read reads what is there. A line that is cut short, by a crash, is dropped.
+// read reads the file and drops a last line that a crash cut short.
 func (l *ledger) read() error {
 	in := bufio.NewReader(l.file)
 	good := int64(0)
@@ -172,7 +172,7 @@ func (l *ledger) read() error {
 		good += int64(len(line))
 		if number == 1 {
 			if err := json.Unmarshal(line, &l.head); err != nil || l.head.Schema != ledgerSchema {
-				return fmt.Errorf("%s is not what gpusched wrote there; without it every line of the file is new", l.file.Name())
+				return fmt.Errorf("%s is damaged; if you delete it, every line of the file is new", l.file.Name())
 			}
 			continue
 		}
@@ -195,7 +195,7 @@ func (l *ledger) put(entry ledgerLine) {
 	}
 }
 
-// note notes that an entry is a job.
+// note records that an entry is a job.
 func (l *ledger) note(key string, id job.ID, at time.Time) error {
 	entry := ledgerLine{key, id, at}
 	l.put(entry)
@@ -215,12 +215,12 @@ func (l *ledger) write(v any) error {
 		return err
 	}
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("note what has become a job: %w", err), l.file.Truncate(at))
+		return errors.Join(fmt.Errorf("record a queued line: %w", err), l.file.Truncate(at))
 	}
 	return nil
 }
 
-// forget makes it one that notes nothing, and with all knows nothing.
+// forget makes the ledger write nothing more, and with all also forget its entries.
 func (l *ledger) forget(all bool) {
 	l.close()
 	l.file = nil
@@ -235,7 +235,7 @@ func (l *ledger) close() {
 	}
 }
 
-// key is the request key of the n-th entry that runs the same.
+// key returns the request key of the n-th entry with the same identity.
 func (l *ledger) key(identity string, n int) string {
 	sum := sha256.Sum256([]byte(l.head.Run + "\x00" + strconv.Itoa(n) + "\x00" + identity))
 	return hex.EncodeToString(sum[:16])

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// MigrateCmd moves waiting jobs to another engine.
+// MigrateCmd moves waiting jobs to Slurm.
 type MigrateCmd struct{ engines.Move }
 
 func (*MigrateCmd) About() cli.About {
@@ -40,7 +40,7 @@ func (c *MigrateCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// ExportCmd writes this machine down for another scheduler.
+// ExportCmd writes this machine's settings for another scheduler.
 type ExportCmd struct {
 	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
 }
@@ -52,7 +52,7 @@ func (*ExportCmd) About() cli.About {
 	}
 }
 
-// exportSlurmCmd writes the files of a Slurm that is as this machine.
+// exportSlurmCmd writes the files of a Slurm that matches this machine.
 type exportSlurmCmd struct{ engines.Export }
 
 func (c *exportSlurmCmd) Run(ctx context.Context, a *cli.App) error {
@@ -62,7 +62,7 @@ func (c *exportSlurmCmd) Run(ctx context.Context, a *cli.App) error {
 	return a.Slurm.Export(ctx, shell(a), c.Export)
 }
 
-// shell is what commands that gpusched-slurm alone has do their work with.
+// shell returns what gpusched-slurm's own commands use.
 func shell(a *cli.App) engines.Shell {
 	return engines.Shell{
 		Environ: a.Environ, Home: a.Getenv("HOME"), UID: a.UID, Root: a.Root, Here: a.Daemon(),
@@ -77,7 +77,7 @@ func shell(a *cli.App) engines.Shell {
 	}
 }
 
-// onceMore asks for a job once more, of an array for all its tasks.
+// onceMore returns the request for the same job again, or for all tasks of an array.
 func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
 	r := &submit.Resubmission{Of: of.Job, Results: of.Results}
 	if of.Job.Array != nil {
@@ -88,7 +88,7 @@ func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
 	return (&submit.ResubmitCmd{}).Request(a, r)
 }
 
-// wholeArray has every task of an array, none of which may have started.
+// wholeArray selects all tasks of an array, and refuses if any has started.
 func wholeArray(r *submit.Resubmission) error {
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks, State: job.Completed}) {
 		list, err := job.ParseTasks(g.Tasks)
@@ -96,7 +96,7 @@ func wholeArray(r *submit.Resubmission) error {
 			return err
 		}
 		if g.State != "" && g.State != job.Queued && len(list) > 0 {
-			return cli.Refuse(api.CodeConflict, "what is left of it can be moved when they have ended: 'gpusched cancel' it, then 'gpusched resubmit' tasks on Slurm",
+			return cli.Refuse(api.CodeConflict, "move the rest when they have ended: 'gpusched cancel' it, then 'gpusched resubmit' its tasks on Slurm",
 				"%s of the array have started", cli.Count(len(list), "task"))
 		}
 		r.Tasks = append(r.Tasks, list...)

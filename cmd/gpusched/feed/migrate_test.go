@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An array is asked for once more as one, with its own numbers, unless some of it has started.
-func TestArraysMoveWhole(t *testing.T) {
+// An array is requested again as one, with its own numbers, unless a task has started.
+func TestAnArrayMovesAsAWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
 	j.Private.Argv = api.Words{"true"}
 	a := &cli.App{Env: cli.Env{UID: 1001}}
@@ -26,8 +26,8 @@ func TestArraysMoveWhole(t *testing.T) {
 	}
 }
 
-// Where the environment names no home, as in a unit of systemd, it is the account's.
-func TestCommandsAboutSlurmHaveAHome(t *testing.T) {
+// If the environment names no home, as in a systemd unit, the account's is used.
+func TestCommandsForSlurmHaveAHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	if home := shell(&cli.App{Env: cli.Env{Getenv: cli.Getenv}}).Home; !filepath.IsAbs(home) {
 		t.Errorf("%q", home)

@@ -18,26 +18,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WatchCmd makes jobs of the lines of a file, also of those that are written later.
+// WatchCmd queues the lines of a file, and lines that are added later.
 type WatchCmd struct {
 	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self"`
 	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self"`
 	Follow   bool     `name:"follow" short:"f" group:"self"`
 	Shared   bool     `name:"shared" group:"self"`
-	File     string   `arg:"" name:"file" help:"The file. It need not be there yet."`
+	File     string   `arg:"" name:"file" help:"The file. It need not exist yet."`
 	Option   []string `arg:"" optional:"" name:"option" help:"Options of submit for every line, after --."`
 }
 
 func (*WatchCmd) About() cli.About {
 	return cli.About{
 		Host: cli.OnlyHere, Hosts: cli.OneAtATime,
-		Slurm: cli.NotForSlurm("it keeps its place by the request keys of this machine's queue",
+		Slurm: cli.NotForSlurm("it needs the request keys of this machine's queue",
 			"'gpusched submit --file' queues the lines of a file once"),
 	}
 }
 
-// How long a file is left alone after a change: shortly before it is read at all, and
-// longer before a line without an end is taken for a whole one.
+// The delays after a change: shortly before the file is read, openTime before an unfinished last
+// line counts as a whole one.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second
@@ -79,28 +79,28 @@ func (c *WatchCmd) Run(ctx context.Context, a *cli.App) error {
 		defer w.output.all.Wait()
 		defer stop()
 	}
-	a.Note("watching %q: %s of it known already", c.File, cli.Count(len(l.jobs), "line"))
+	a.Note("watching %q: %s known already", c.File, cli.Count(len(l.jobs), "line"))
 	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return nil // a signal is how a watch ends
+	return nil // a watch ends by a signal
 }
 
-// watcher is a file that is watched.
+// A watcher watches one file.
 type watcher struct {
 	*fileReader
 	ledger  *ledger
 	path    string
-	shared  bool              // whoever writes it is meant to
-	said    map[string]string // what was said of an entry, and of the file, so that it is said once
-	last    os.FileInfo       // the file as it was read; nil: read it again
-	seen    os.FileInfo       // the file as it was when it last changed
+	shared  bool              // others may write the file
+	said    map[string]string // the last message about each entry and about the file (""), so that none is repeated
+	last    os.FileInfo       // the file when it was read; nil: read it again
+	seen    os.FileInfo       // the file at its last change
 	seenAt  time.Time
-	refused bool // something was refused and may be taken another time
+	refused bool // something refused may be accepted later
 	output  *watchedOutput
 }
 
-// loop reads the file when something changed, and at least after each interval.
+// loop reads the file after each change, and at least after each interval.
 func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval time.Duration) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -112,10 +112,10 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 			if ok && filepath.Base(e.Name) == filepath.Base(w.path) {
 				next.Reset(shortly)
 			}
-		case <-changes.Errors: // such as a queue that ran over
+		case <-changes.Errors: // such as an overflow of the queue
 			next.Reset(shortly)
 		case <-next.C:
-			changes.Add(filepath.Dir(w.path)) // again, where it was made anew
+			changes.Add(filepath.Dir(w.path)) // the directory may have been recreated
 			wait, err := w.look(ctx, time.Now())
 			if err != nil {
 				return err
@@ -130,9 +130,8 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 	}
 }
 
-// look reads the file if it is not what was read last, and queues what is new. It
-// returns after what time there is more to do, 0 where only a change brings more. An
-// error is one that ends the watch.
+// look reads the file if it changed, and queues what is new. It returns the time until it should
+// look again, or 0 if only a change matters. An error ends the watch.
 func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error) {
 	f, info := jobenv.OpenRegular(w.path)
 	if f == nil {
@@ -176,7 +175,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 	return wait, w.queue(ctx, list)
 }
 
-// queue queues what is new. A scheduler that is away is asked again.
+// queue queues new entries. An unreachable scheduler is asked again later.
 func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, told: w.tell}
 	err := q.run(ctx)
@@ -188,7 +187,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 		w.output.show(ctx, q.jobs)
 	}
 	for _, k := range q.known {
-		if k.job.State != "" { // it was not known before
+		if k.job.State != "" { // new to the ledger
 			w.a.Out.Printf("%s %s\n", term.Clean(w.name), &k)
 		}
 	}
@@ -200,7 +199,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	return w.away(err)
 }
 
-// away says why the scheduler does not answer, which is asked again; other errors end the watch.
+// away reports that the scheduler does not answer, and returns other errors, which end the watch.
 func (w *watcher) away(err error) error {
 	var refused *api.Error
 	if !errors.As(err, &refused) {
@@ -211,10 +210,10 @@ func (w *watcher) away(err error) error {
 	return nil
 }
 
-// tell reports whether what is wrong with an entry is to be said: it is news.
+// tell reports whether an entry's error is new.
 func (w *watcher) tell(e *fileEntry, err error) bool {
 	key := e.key
-	if key == "" { // it can't be read
+	if key == "" { // it can't be parsed
 		key = e.Err.Error()
 	}
 	news := w.said["line "+key] != err.Error()
@@ -229,21 +228,21 @@ func (w *watcher) sayOnce(about, text string) {
 	}
 }
 
-// absence says why there is nothing to read.
+// absence returns why there is nothing to read.
 func (w *watcher) absence() string {
 	info, err := os.Stat(w.path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return w.name + " is not there: it is read when it is"
+		return w.name + " does not exist yet: it is read once it does"
 	case err == nil && !info.Mode().IsRegular():
-		return w.name + " is not a file of lines: it is read when it is one"
+		return w.name + " is not a regular file: it is read once it is"
 	case err == nil:
 		return w.name + " can't be opened"
 	}
 	return err.Error()
 }
 
-// sameContent reports whether a file is still what it was, by its place and times.
+// sameContent reports whether a file is unchanged, judged by inode, size and time.
 func sameContent(old, now os.FileInfo) bool {
 	return os.SameFile(old, now) && old.Size() == now.Size() && old.ModTime().Equal(now.ModTime())
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keyed is a daemon that knows requests by their keys, and what it was asked.
+// keyed is a daemon that knows requests by their keys, and records them.
 type keyed struct {
 	sync.Mutex
 	jobs    map[string]job.ID
-	begun   time.Time // the state
-	forgets bool      // the jobs
-	names   []string  // of the jobs, in their order
-	mute    func()    // it queues and does not answer
+	begun   time.Time // when the state was made
+	forgets bool      // drops its jobs
+	names   []string  // of the jobs, in order
+	mute    func()    // called in place of an answer after queueing
 	refuse  *api.Error
 	changed chan struct{}
 }
@@ -73,7 +73,7 @@ func (d *keyed) job(id job.ID, label job.Label) api.Job {
 	return api.Job{ID: id, State: job.Queued, Label: label, SubmittedAt: d.begun.Add(time.Duration(id) * time.Minute)}
 }
 
-// answer returns one job by its number, or how many there were.
+// answer returns one job by its number, or the number of jobs.
 func (d *keyed) answer(w http.ResponseWriter, r *http.Request) {
 	d.Lock()
 	defer d.Unlock()
@@ -102,7 +102,7 @@ type watching struct {
 	path string
 	told *os.File
 
-	root, socket string // of the machine, and of the scheduler
+	root, socket string // the machine's root directory and the scheduler's socket
 }
 
 func newWatching(t *testing.T) *watching {
@@ -136,7 +136,7 @@ func (w *watching) app() *cli.App {
 	}
 }
 
-// write writes the file in place, n hours ago.
+// write writes the file in place, with a time n hours ago.
 func (w *watching) write(text string, hours int) {
 	w.t.Helper()
 	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
@@ -148,7 +148,7 @@ func (w *watching) write(text string, hours int) {
 	}
 }
 
-// start is a watcher that has read nothing yet. The end of it is that of its process.
+// start returns a new watcher, as a new process would have it.
 func (w *watching) start() *watcher {
 	w.t.Helper()
 	a := w.app()
@@ -163,7 +163,7 @@ func (w *watching) start() *watcher {
 	return &watcher{fileReader: r, ledger: l, path: w.path, said: map[string]string{}}
 }
 
-// look has the watcher look, and returns all jobs.
+// look makes the watcher look once, and returns all jobs.
 func (w *watching) look(x *watcher) string {
 	w.t.Helper()
 	if _, err := x.look(w.t.Context(), time.Now()); err != nil {
@@ -182,8 +182,8 @@ func (w *watching) said() string {
 	return string(text)
 }
 
-// TestWatchedFile: a line is a job once, whatever becomes of the file and the watcher.
-func TestWatchedFile(t *testing.T) {
+// A line becomes a job once, whatever happens to the file and the watcher.
+func TestALineBecomesAJobOnce(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
 	if got := w.look(x); got != "" || !strings.Contains(w.said(), "jobs is not there") {
@@ -228,9 +228,9 @@ func TestWatchedFile(t *testing.T) {
 	do("and taken later, without a change", "", "9")
 }
 
-// TestWatcherDies: where a watcher is killed between the job and the note of it, the
-// next one queues nothing twice and nothing is lost; also where its note is cut short.
-func TestWatcherDies(t *testing.T) {
+// After a watcher is killed between queueing a job and noting it, even if the note is cut short,
+// the next one queues nothing twice and loses nothing.
+func TestAKilledWatcherLosesNothing(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
 	x := w.start()
@@ -249,14 +249,14 @@ func TestWatcherDies(t *testing.T) {
 	if w.look(x); len(w.names) != 3 || len(x.ledger.jobs) != 3 {
 		t.Errorf("%v, %v", w.names, x.ledger.jobs)
 	}
-	if _, err := openLedger(w.app(), w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched has") {
+	if _, err := openLedger(w.app(), w.path, false); err == nil || !strings.Contains(err.Error(), "another gpusched is reading") {
 		t.Errorf("two watchers of one file: %v", err)
 	}
 }
 
-// TestOtherQueue: a line that is a job of one scheduler is none of another, nor of one whose state was made anew; one
-// that the scheduler has forgotten is no new job.
-func TestOtherQueue(t *testing.T) {
+// A line that is a job of one scheduler is new to another, and to one whose state was lost; a job
+// that the scheduler forgot is not new.
+func TestALineIsNewToAnotherQueue(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
 	x := w.start()
@@ -276,7 +276,7 @@ func TestOtherQueue(t *testing.T) {
 	again("forgotten", 3)
 	w.forgets, w.jobs, w.begun = false, map[string]job.ID{}, time.Unix(1e9, 0)
 	again("anew", 6)
-	if n := strings.Count(w.said(), "jobs up to 3 of a scheduler that has begun anew"); n != 1 {
+	if n := strings.Count(w.said(), "since these lines became jobs (up to job 3)"); n != 1 {
 		t.Errorf("said %d times: %s", n, w.said())
 	}
 	w.begun = time.Unix(2e9, 0)
@@ -302,8 +302,8 @@ func TestOtherQueue(t *testing.T) {
 	again("another scheduler of this machine", 15)
 }
 
-// TestLineWithoutEnd: it may go on, and is a job when nobody has written for a while.
-func TestLineWithoutEnd(t *testing.T) {
+// An unfinished line may go on, and becomes a job once nobody has written for a while.
+func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2", 0)
 	x := w.start()
@@ -312,7 +312,7 @@ func TestLineWithoutEnd(t *testing.T) {
 	if err != nil || wait != openTime || len(w.names) != 1 {
 		t.Fatalf("%v, %v, %v", wait, err, w.names)
 	}
-	w.write("sh -c 1\nsh -c 20", -24) // by a clock that is wrong
+	w.write("sh -c 1\nsh -c 20", -24) // as with a wrong clock
 	x.look(t.Context(), now.Add(openTime))
 	if len(w.names) != 1 {
 		t.Fatalf("%v", w.names)
@@ -324,15 +324,15 @@ func TestLineWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestHostileWatchedFiles: whatever is in the place of the file, the watch goes on.
-func TestHostileWatchedFiles(t *testing.T) {
+// The watch goes on whatever takes the file's place.
+func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
 	for name, make := range map[string]func(){
 		"is not a file of lines": func() { syscall.Mkfifo(w.path, 0o600) },
 		"has more than 64 MiB":   func() { w.write("", 1); os.Truncate(w.path, 1<<30) },
 		"there is a NUL byte":    func() { w.write("sh -c \x00\n", 1) },
-		"a command has at most":  func() { w.write("sh -c "+strings.Repeat("x", 3<<20)+"\n", 1) },
+		"a command may have at most":  func() { w.write("sh -c "+strings.Repeat("x", 3<<20)+"\n", 1) },
 		"/is not text":           func() { w.write("0,sh.py,\xff,x,\xff\n", 1) },
 		"is not there":           func() {},
 		"jobs is not a file":     func() { os.Mkdir(w.path, 0o700) },
@@ -350,8 +350,8 @@ func TestHostileWatchedFiles(t *testing.T) {
 	}
 }
 
-// TestWatchHears: each kind of change is heard, without an interval.
-func TestWatchHears(t *testing.T) {
+// Each kind of change is noticed without waiting for the interval.
+func TestEveryChangeIsNoticed(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
 	changes, err := fsnotify.NewBufferedWatcher(64)
@@ -402,8 +402,8 @@ func TestWatchHears(t *testing.T) {
 	}
 }
 
-// TestAppendLine: lines that many append at once are all there and whole.
-func TestAppendLine(t *testing.T) {
+// Lines that are appended concurrently are all there and whole.
+func TestConcurrentAppendsKeepAllLines(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(name, []byte("0,a.py"), 0o600)
 	var all sync.WaitGroup
@@ -429,9 +429,9 @@ func TestAppendLine(t *testing.T) {
 	}
 }
 
-// TestWatchedFileOfOthers: lines that somebody else can have written become no jobs, which is
-// said once; when the file is the user's alone again, or that is meant, they do.
-func TestWatchedFileOfOthers(t *testing.T) {
+// Lines that somebody else may have written become no jobs, which is said once, until the file is
+// the user's alone again or the user accepts that.
+func TestLinesOfOthersAreNotQueued(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
 	w.write("sh -c 1\n", 1)

@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// watchedOutput shows what the jobs of a watched file print.
+// watchedOutput prints the output of a watched file's jobs.
 type watchedOutput struct {
 	printer *logs.Printer
-	all     sync.WaitGroup // one for the jobs of each look
+	all     sync.WaitGroup // one for each group of new jobs
 }
 
-// newOutput prints by buffers of its own, as jobs print while the watcher speaks.
+// newOutput uses its own buffers, since jobs print while the watcher does.
 func newOutput(a *cli.App) (*watchedOutput, error) {
 	own := *a
 	out, told := *a.Out, *a.Err
@@ -33,7 +33,7 @@ func newOutput(a *cli.App) (*watchedOutput, error) {
 	return &watchedOutput{printer: p}, err
 }
 
-// show prints what the jobs print, until they have ended.
+// show prints the output of jobs until they have ended.
 func (w *watchedOutput) show(ctx context.Context, jobs []api.Job) {
 	w.all.Go(func() {
 		follow := w.printer.FollowJobs

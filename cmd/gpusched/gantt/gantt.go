@@ -11,20 +11,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Picture says how a plan is drawn.
+// A Picture says how to draw a plan.
 type Picture struct {
-	Width int  // of all of it, in columns
-	ASCII bool // the terminal shows nothing else
+	Width int  // in columns, with the GPUs' names
+	ASCII bool // the terminal can't show other characters
 	From  time.Time
 	Until time.Time
-	Job   job.ID // stands out; 0: none does
+	Job   job.ID // to be highlighted; 0: none
 	Paint func(s term.Style, text string) string
 }
 
-// maxLanes is how many rows one GPU has at most.
+// maxLanes is the most rows of one GPU.
 const maxLanes = 4
 
-// glyphs are the characters of the kinds of spans.
+// glyphs are the characters for the kinds of spans.
 type glyphs struct {
 	running, planned, own, late, reserved, drained, unknown, free, begin rune
 }
@@ -41,7 +41,7 @@ func (p *Picture) glyphs() glyphs {
 	return unicodeGlyphs
 }
 
-// Key says what the characters mean that are in a drawing.
+// Key explains the characters that a drawing contains.
 func (p *Picture) Key(drawn []string) string {
 	g := p.glyphs()
 	all := strings.Join(drawn[min(1, len(drawn)):], "")
@@ -60,7 +60,7 @@ func (p *Picture) Key(drawn []string) string {
 	return strings.Join(key, "  ")
 }
 
-// Draw returns the lines of the picture: the axis, and the rows of each GPU.
+// Draw returns the lines of the picture: the axis, then the rows of each GPU.
 func (p *Picture) Draw(gpus []job.GPUCourse) []string {
 	head := 0
 	for i := range gpus {
@@ -84,24 +84,24 @@ func (p *Picture) Draw(gpus []job.GPUCourse) []string {
 
 func name(g *job.GPUCourse) string { return "GPU " + strconv.Itoa(g.Index) }
 
-// at is the column of a moment, which may be outside.
+// at returns the column of a moment, which may lie outside.
 func (p *Picture) at(t time.Time, columns int) int {
 	if t.Before(p.From) {
-		return -1 // however long ago: years times columns are more than a number holds
+		return -1 // years times columns would overflow
 	}
 	return int(int64(t.Sub(p.From)) * int64(columns) / int64(p.Until.Sub(p.From)))
 }
 
-// tickSteps are how far apart the axis names moments.
+// tickSteps are the possible distances between labels of the axis.
 var tickSteps = []time.Duration{
 	5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour,
 	6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// leastTick is how many columns a tick takes at least.
+// leastTick is the fewest columns between two labels.
 const leastTick = 8
 
-// axis names round moments of the zone that the picture begins in, and the day where that changes.
+// axis labels round moments in the picture's time zone, and days where they begin.
 func (p *Picture) axis(columns int) string {
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -136,7 +136,7 @@ func (p *Picture) axis(columns int) string {
 	return string(line)
 }
 
-// next is the next tick by the clock on the wall: a day has 23 or 25 hours at times.
+// next returns the next tick by the wall clock, since some days have 23 or 25 hours.
 func next(t time.Time, step time.Duration) time.Time {
 	y, m, d := t.Date()
 	if step >= 24*time.Hour {
@@ -149,15 +149,15 @@ func next(t time.Time, step time.Duration) time.Time {
 	return after
 }
 
-// cell is one column of a row.
+// A cell is one column of a row.
 type cell struct {
 	glyph rune
 	own   bool
 	light bool
 }
 
-// rows are the lanes of one GPU: what is of no job lies under the first, and the end that a job may have
-// lies under what follows.
+// rows returns the lanes of one GPU. Spans without a job are drawn in the first lane, and a later
+// bar covers the possible end of the one before it.
 func (p *Picture) rows(spans []job.Stay, columns int) []string {
 	g := p.glyphs()
 	lanes := [][]cell{blank(columns, g.free)}
@@ -214,12 +214,12 @@ func asideGlyph(g *glyphs, kind job.StayKind) rune {
 	return g.unknown
 }
 
-// column is where a moment lies in the row; one before it begins at its edge.
+// column returns the column of a moment, moved to the edge if it lies outside.
 func (p *Picture) column(t time.Time, columns int) int {
 	return min(max(p.at(t, columns), 0), columns)
 }
 
-// stop is where something ends, the edge where nobody can say.
+// stop returns the column of an end, which is the edge if the end is unknown.
 func (p *Picture) stop(t time.Time, columns int) int {
 	if t.IsZero() || t.After(p.Until) {
 		return columns
@@ -233,7 +233,7 @@ func fill(lane []cell, from, to int, c cell) {
 	}
 }
 
-// bar draws a job: as long as it is expected to take, the end that it may have, and its number.
+// bar draws a job: its expected duration, its possible later end, and its number.
 func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	own := p.Job != 0 && s.Job == p.Job
 	body := cell{glyph: g.planned, own: own}
@@ -258,7 +258,7 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 		tail.glyph = g.unknown
 	}
 	fill(lane, from, until, body)
-	for i := until; i < late; i++ { // what is not known hides nothing
+	for i := until; i < late; i++ { // an unknown end hides nothing
 		if tail.glyph != g.unknown || lane[i].glyph == g.free {
 			lane[i] = tail
 		}
@@ -271,14 +271,14 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	label = append([]rune{first}, label...)
 	end := max(until, late)
 	if from+len(label) > end {
-		label = label[:1] // the next one's place begins
+		label = label[:1] // else it would run into the next bar
 	}
 	for i, r := range label {
 		lane[from+i] = cell{glyph: r, own: own}
 	}
 }
 
-// line paints a row: runs of cells that look alike at once.
+// line paints a row, in runs of cells of one style.
 func (p *Picture) line(lane []cell) string {
 	style := func(c cell) term.Style {
 		switch {

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// span is one of a job, in minutes after noon; 0 as its end or its late end: nobody can say.
+// span returns a job's span in minutes after noon; an end or late end of 0 is unknown.
 func span(id job.ID, kind job.StayKind, from, until, late int) job.Stay {
 	at := func(m int) time.Time {
 		if m == 0 {
@@ -28,7 +28,7 @@ func span(id job.ID, kind job.StayKind, from, until, late int) job.Stay {
 	return s
 }
 
-// machine has one of everything.
+// machine has a span of every kind.
 func machine() []job.GPUCourse {
 	part := span(21, job.StayRunning, -10, 30, 30)
 	next := span(22, job.StayPlanned, 30, 110, 110)
@@ -51,7 +51,7 @@ func draw(p Picture) string {
 	return "\n" + strings.Join(append(drawn, p.Key(drawn)), "\n") + "\n"
 }
 
-// TestPicture: every kind, with the characters of each terminal.
+// Every kind is drawn, with the characters of each terminal.
 func TestPicture(t *testing.T) {
 	for _, test := range []struct {
 		p    Picture
@@ -86,7 +86,7 @@ GPU 11
 	}
 }
 
-// TestPictureFits: no line is wider than asked, however narrow that is, and none is without its end.
+// Every line fits, however narrow the picture, and ends where it should.
 func TestPictureFits(t *testing.T) {
 	for width := range 200 {
 		for _, ascii := range []bool{false, true} {
@@ -103,8 +103,8 @@ func TestPictureFits(t *testing.T) {
 	}
 }
 
-// TestLongAgo: a job that has run for years is in the picture.
-func TestLongAgo(t *testing.T) {
+// A job that has run for years is drawn.
+func TestAJobOfYearsIsDrawn(t *testing.T) {
 	p := Picture{Width: 250, ASCII: true, From: noon, Until: noon.Add(time.Hour), Paint: func(_ term.Style, text string) string { return text }}
 	for _, years := range []time.Duration{0, 1, 2, 100} {
 		lines := p.Draw([]job.GPUCourse{{Stays: []job.Stay{{Kind: job.StayRunning, Job: 1, Called: "1", Milli: 1000, From: noon.Add(-years * 8766 * time.Hour), Until: noon.Add(30 * time.Minute)}}}})
@@ -114,8 +114,8 @@ func TestLongAgo(t *testing.T) {
 	}
 }
 
-// TestAxisBySeason: a day that has an hour more or less keeps its ticks on round hours.
-func TestAxisBySeason(t *testing.T) {
+// Ticks stay on round hours on a day with an hour more or less.
+func TestTicksOnADayOf23Hours(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestAxisBySeason(t *testing.T) {
 	}
 }
 
-// TestWindow: as far as there is something to see.
+// The window ends with what there is to see.
 func TestWindow(t *testing.T) {
 	p := api.PlanReply{Course: job.Course{At: noon, Until: noon.Add(7 * 24 * time.Hour), GPUs: machine()}}
 	for id, want := range map[job.ID]time.Duration{0: 3 * time.Hour, 12: time.Hour, 16: 3 * time.Hour, 13: time.Hour, 99: time.Hour} {

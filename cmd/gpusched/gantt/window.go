@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// windows are how far a picture goes at a time.
+// windows are the possible lengths of a picture.
 var windows = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
 	72 * time.Hour, 7 * 24 * time.Hour,
 }
 
-// Window is how far a picture of the plan goes so that all that is in it is to be seen: when jobs
-// begin and are expected to end, or of one job alone.
+// Window returns the end of a picture of the plan that shows when all jobs, or the one job, begin
+// and are expected to end.
 func Window(p *api.PlanReply, of job.ID) time.Time {
 	last := p.At
 	see := func(t time.Time) {

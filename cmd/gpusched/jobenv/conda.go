@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// conda is the prefix of an environment, by its name or path. An empty name is base.
+// conda returns the prefix of an environment that is given by name or path. The empty name means
+// base.
 func (at Surroundings) conda(typed string) (string, error) {
 	if strings.Contains(typed, "/") {
 		prefix := at.absolute(typed)
@@ -28,7 +29,7 @@ func (at Surroundings) conda(typed string) (string, error) {
 	envs := at.CondaEnvs()
 	if len(envs) == 0 {
 		return "", cli.Refuse(api.CodeUsage, "name the environment's directory: --conda PATH",
-			"no conda installation was found by CONDA_EXE, PATH, ~/.conda/environments.txt or in the usual places")
+			"no conda installation was found through CONDA_EXE, PATH, ~/.conda/environments.txt or in the usual places")
 	}
 	for _, e := range envs {
 		if e.Name == name {
@@ -45,8 +46,8 @@ func (at Surroundings) conda(typed string) (string, error) {
 	return "", cli.Refuse(api.CodeUsage, hint, "there is no conda environment %q", name)
 }
 
-// condaFault says why a directory is no conda environment that can be used, in words
-// that follow its name.
+// condaFault returns why a directory is not a usable conda environment, in words that follow its
+// name.
 func condaFault(prefix string) string {
 	if fault := NotDir(prefix); fault != "" {
 		return fault
@@ -55,15 +56,15 @@ func condaFault(prefix string) string {
 	case IsThere(prefix, "conda-meta"):
 		return ""
 	case IsThere(prefix, "pyvenv.cfg"):
-		return "is a virtual environment of Python: use --venv"
+		return "is a Python virtual environment: use --venv"
 	}
-	return "is a directory without conda-meta, so it is not one of conda's"
+	return "has no conda-meta directory, so it is not a conda environment"
 }
 
-// CondaEnv is an environment and what conda calls it.
+// CondaEnv is an environment with its name in conda.
 type CondaEnv struct{ Name, Prefix string }
 
-// otherEnvs says which environments there are besides one.
+// otherEnvs lists the usable environments other than one.
 func (at Surroundings) otherEnvs(but string) string {
 	var names []string
 	for _, e := range at.CondaEnvs() {
@@ -77,7 +78,7 @@ func (at Surroundings) otherEnvs(but string) string {
 	return "there is " + FirstOf(names)
 }
 
-// CondaEnvs lists the environments in the order in which conda looks for a name.
+// CondaEnvs lists the environments in the order in which conda searches for a name.
 func (at Surroundings) CondaEnvs() []CondaEnv {
 	var list []CondaEnv
 	add := func(name, prefix string) {
@@ -108,7 +109,7 @@ func (at Surroundings) CondaEnvs() []CondaEnv {
 	return list
 }
 
-// condaRoots are the installations of conda, the one that the user uses first.
+// condaRoots returns the conda installations, the user's current one first.
 func (at Surroundings) condaRoots() []string {
 	var list []string
 	add := func(root string) {
@@ -142,7 +143,7 @@ func (at Surroundings) condaRoots() []string {
 	return list
 }
 
-// knownToConda is conda's own list of the user's environments.
+// knownToConda reads conda's own list of the user's environments.
 func (at Surroundings) knownToConda() []string {
 	text, _ := ReadAtMost(filepath.Join(at.Getenv("HOME"), ".conda/environments.txt"), 1<<20)
 	var list []string
@@ -154,7 +155,7 @@ func (at Surroundings) knownToConda() []string {
 	return list
 }
 
-// inPath looks a program up in the user's own PATH.
+// inPath finds a program in the caller's PATH.
 func (at Surroundings) inPath(program string) string {
 	for _, dir := range filepath.SplitList(at.Getenv("PATH")) {
 		if path := filepath.Join(dir, program); filepath.IsAbs(dir) && Runnable(path) {
@@ -164,17 +165,17 @@ func (at Surroundings) inPath(program string) string {
 	return ""
 }
 
-// unsetByConda is how conda writes that an environment is to be without a variable.
+// unsetByConda is the value by which conda marks a variable as unset in an environment.
 const unsetByConda = "***unset***"
 
-// condaVars are the variables that 'conda env config vars set' and packages have given
-// an environment, as NAME=VALUE in the order of their names.
+// condaVars returns the variables that 'conda env config vars set' and packages define in an
+// environment, as NAME=VALUE, sorted by name.
 func condaVars(prefix string) []string {
 	vars := map[string]string{}
 	files, _ := filepath.Glob(filepath.Join(prefix, "etc/conda/env_vars.d/*.json"))
 	for _, file := range files {
 		text, _ := ReadAtMost(file, 1<<20)
-		_ = json.Unmarshal(text, &vars) // a package's file that is damaged is conda's to report
+		_ = json.Unmarshal(text, &vars) // conda itself reports a package's damaged file
 	}
 	var state struct {
 		Vars map[string]string `json:"env_vars"`

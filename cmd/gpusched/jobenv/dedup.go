@@ -10,10 +10,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ContentHash is the same for submissions that do the same: by the command, the
-// directory, the mode of the environment, the variables set with --set-env,
-// in any order, and the set-up. What the environment inherits beyond that does not count: it
-// differs from shell to shell in ways that do not matter.
+// ContentHash returns a hash that is equal for submissions that do the same: with the same command,
+// directory, environment mode, --set-env variables in any order, and set-up. Inherited variables do
+// not count, since they differ between shells in ways that do not matter.
 func ContentHash(argv []string, dir, mode string, set []string, setup ...string) string {
 	set = slices.Sorted(slices.Values(set))
 	h := sha256.New()
@@ -30,7 +29,7 @@ func ContentHash(argv []string, dir, mode string, set []string, setup ...string)
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// SetupWords are a set-up as words, none where nothing is to be done.
+// SetupWords encodes a set-up as words; an empty set-up has none.
 func SetupWords(s contract.Setup) []string {
 	if s.IsZero() {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheContentIsTheCommandAndItsSurroundings(t *testing.T) {
+func TestContentHash(t *testing.T) {
 	hash := func(argv, dir, mode, set string) string {
 		return ContentHash(strings.Split(argv, " "), dir, mode, strings.Fields(set))
 	}

@@ -1,3 +1,4 @@
-// Package jobenv is what lies around a job where it is submitted: its directory, environment and set-up, the program
-// that it runs, and whether others could have put that there.
+// Package jobenv prepares what surrounds a new job: its directory, environment and set-up. It also
+// checks the job's program, and whether other users could have written a file that would run as the
+// caller.
 package jobenv

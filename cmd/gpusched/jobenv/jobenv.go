@@ -14,11 +14,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// WorkDir is the directory the job runs in: the current one, or dir seen from
-// there. $PWD is believed where it is the current directory, so that a path
-// through a link stays as the user knows it.
+// WorkDir returns the directory in which the job runs: dir, relative to the current one. If $PWD
+// names the current directory it is used, so that a path through a link stays as the user knows it.
 func WorkDir(a *cli.App, dir string) (string, error) {
-	if home := a.Getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell has seen to it
+	if home := a.Getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell has expanded it
 		dir = filepath.Join(home, dir[1:])
 	}
 	if filepath.IsAbs(dir) {
@@ -28,7 +27,7 @@ func WorkDir(a *cli.App, dir string) (string, error) {
 	if !filepath.IsAbs(here) || !SameDir(here, ".") {
 		var err error
 		if here, err = a.Getwd(); err != nil {
-			return "", cli.Usagef("the current directory cannot be named: %v (choose one with --chdir)", err)
+			return "", cli.Usagef("the current directory can't be found: %v (choose one with --chdir)", err)
 		}
 	}
 	return filepath.Join(here, dir), nil
@@ -40,16 +39,15 @@ func SameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// ownVariables tell a process about itself and its unit or job, so that they would be
-// wrong in any other.
+// ownVariables describe this process and its own unit or job, and would be wrong in another job.
 var ownVariables = []string{
 	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
 	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID",
 	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable, slurm.BindVariable, slurm.PerTaskVariable,
 }
 
-// Environ is what is sent along as environment: all of ours for inherit, and
-// what was set with --set-env.
+// Environ returns the environment that is sent along: the caller's if the mode is inherit, then the
+// variables of --set-env.
 func Environ(mode contract.EnvMode, set, environ []string) []string {
 	var env []string
 	if mode == contract.EnvInherit {
@@ -63,8 +61,8 @@ func Environ(mode contract.EnvMode, set, environ []string) []string {
 	return append(env, set...)
 }
 
-// SetVariables are the variables of --set-env as NAME=VALUE. A later one wins; one without a value gets its present
-// one. One that is not set is refused, or left out, as Slurm does.
+// SetVariables returns the variables of --set-env as NAME=VALUE. A later one wins, and a name alone
+// takes its current value. A name that is not set is refused, or with asSlurm left out.
 func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	var out []string
 	for _, entry := range set {
@@ -73,8 +71,8 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 			return nil, cli.Usagef("%q is not a variable: use -e NAME=VALUE", entry)
 		}
 		if strings.ContainsFunc(name, unnamable) {
-			return nil, cli.Usagef("%q can't be the name of a variable, as there is a space or a control character in it: "+
-				"use -e NAME=VALUE, and -e again for each further one", name)
+			return nil, cli.Usagef("%q is not a variable's name, since it contains a space or a control character: "+
+				"use -e NAME=VALUE, once for each variable", name)
 		}
 		if !hasValue {
 			i := slices.IndexFunc(environ, func(e string) bool { return strings.HasPrefix(e, name+"=") })
@@ -92,16 +90,16 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	return out, nil
 }
 
-// unnamable reports what no program can name a variable with. The kernel would take
-// it, but shells drop such a variable.
+// unnamable reports whether a character can't be in a variable's name. The kernel accepts it, but
+// shells drop the variable.
 func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 func IsSet(set []string, name string) bool {
 	return slices.ContainsFunc(set, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
 
-// HintMemory says what is known of the GPU memory that earlier runs of the command took,
-// and what became of --gpu-mem auto.
+// HintMemory prints what is known of the GPU memory of the command's earlier runs, and the effect
+// of --gpu-mem auto.
 func HintMemory(a *cli.App, j api.Job) {
 	if hint := memoryHint(j); hint != "" {
 		a.Note("%s", hint)
@@ -116,17 +114,17 @@ func memoryHint(j api.Job) string {
 	case j.GPUMemAuto && j.GPUMemBytes == 0 && j.GPUMemKnownBytes > 0:
 		return known + "this machine's GPUs have none of their own, so none is asked for"
 	case j.GPUMemAuto && j.GPUMemBytes == 0:
-		return "no earlier run of this command is known, so no GPU memory is asked for it this time; what it takes is remembered"
+		return "no earlier run of this command is known, so this run asks for no GPU memory; its use is recorded for the next"
 	case j.GPUMemAuto:
 		return known + "asked for " + job.FormatSize(j.GPUMemBytes)
 	case j.GPUMemBytes == 0 && j.GPUMemKnownBytes > 0:
-		return known + "--gpu-mem auto asks for that and some more, and with a part of a GPU, such as -g 0.5, others may use the rest"
+		return known + "--gpu-mem auto asks for a little more than that, and with a part of a GPU, such as -g 0.5, other jobs may use the rest"
 	}
 	return ""
 }
 
-// SearchPath is the environment in which the job's program is looked up: without PATH
-// where only its set-up will know.
+// SearchPath returns the environment whose PATH has the job's program, or nil if the PATH depends
+// on a set-up that runs later.
 func SearchPath(req api.SubmitRequest) []string {
 	s := req.Setup
 	switch {
@@ -145,7 +143,7 @@ func SearchPath(req api.SubmitRequest) []string {
 	return []string{"PATH=" + path}
 }
 
-// InPath looks the program up in the PATH that the job will have.
+// InPath reports whether the PATH of the environment has the program.
 func InPath(a *cli.App, program string, env []string) bool {
 	for _, entry := range slices.Backward(env) {
 		path, ok := strings.CutPrefix(entry, "PATH=")
@@ -159,7 +157,7 @@ func InPath(a *cli.App, program string, env []string) bool {
 		}
 		return false
 	}
-	return true // without PATH the launcher has its own
+	return true // the launcher has a default PATH
 }
 
 func Runnable(path string) bool {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Bounds of the scripts that sbatch keeps: how large one can be, and how long one stays that nobody submits again.
+// Bounds on the copies of sbatch's scripts: their size, and their age since the last submission.
 const (
 	maxKeptScript = 4 << 20
 	keptFor       = 90 * 24 * time.Hour
@@ -30,8 +30,8 @@ func ReadKept(from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// KeepText writes a script where only its user reads it, and returns the path. Scripts with the same
-// text and name are one file.
+// KeepText saves a script where only its user can read it, and returns the path. Scripts with the
+// same text and name share a file.
 func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), text...))
 	id := hex.EncodeToString(sum[:16])
@@ -44,7 +44,7 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		clearShelf(shelf, now)
+		deleteStale(shelf, now)
 		err = writeWhole(dir, path, text)
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// writeWhole writes a file that is there as a whole, or not at all.
+// writeWhole writes a file completely or not at all.
 func writeWhole(dir, path string, text []byte) error {
 	f, err := os.CreateTemp(dir, ".new")
 	if err != nil {
@@ -67,8 +67,8 @@ func writeWhole(dir, path string, text []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// clearShelf takes away the scripts beside a new one that have not been submitted for long.
-func clearShelf(shelf string, now time.Time) {
+// deleteStale deletes the scripts in a directory that were not submitted for keptFor.
+func deleteStale(shelf string, now time.Time) {
 	entries, _ := os.ReadDir(shelf)
 	for _, e := range entries {
 		info, err := e.Info()
@@ -78,7 +78,7 @@ func clearShelf(shelf string, now time.Time) {
 	}
 }
 
-// StateDir is where this program keeps what it has to remember of a user's.
+// StateDir returns the directory for this program's own files about a user.
 func StateDir(a *cli.App) string {
 	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -87,7 +87,7 @@ func StateDir(a *cli.App) string {
 	return filepath.Join(dir, "gpusched")
 }
 
-// OpenRegular opens a file that is one, and waits for nothing; nil is that it can't.
+// OpenRegular opens a regular file and never blocks. It returns nil on failure.
 func OpenRegular(path string) (*os.File, os.FileInfo) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -13,15 +13,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ForceHint proposes --force where a file may be there once the job starts. Another tool has no such option.
+// ForceHint suggests --force for a file that may exist once the job starts, unless another tool's
+// name is used, which has no such option.
 func ForceHint(a *cli.App) string {
 	if a.As.Other {
 		return ""
 	}
-	return "--force queues the job all the same"
+	return "--force queues the job anyway"
 }
 
-// CheckDirectory refuses a directory that is not there; "" is one that is not known here.
+// CheckDirectory refuses a directory that does not exist. "" means that the directory is not known
+// yet.
 func CheckDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -33,23 +35,23 @@ func CheckDirectory(dir, hint string) error {
 	return nil
 }
 
-// OfShells are words that only a shell understands, or that would change nothing but their own process.
-var OfShells = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
+// ShellWords are the words that only a shell understands, or that affect only their own process.
+var ShellWords = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
 	"if for while until case [[")
 
-// instead are the options that do what some of these words are for.
+// instead maps such words to the options that do the same.
 var instead = map[string]string{
 	"cd": "use --chdir DIR", "export": "use -e NAME=VALUE", "module": "use --modules NAME",
 	"source": "use --venv DIR for an environment of Python, or --setup 'source FILE'",
 }
 
-// RefuseShellWord refuses a word of a shell as a program.
+// RefuseShellWord refuses a shell's word as the program.
 func RefuseShellWord(argv []string) error {
 	line := cli.Joined(argv, " ", cli.ShellWord)
 	if !slices.Contains([]string{"if", "for", "while", "until", "case", "[["}, argv[0]) {
 		line += " && COMMAND"
 	}
-	hint := "have a shell run the line, as in: gpusched submit -- bash -c " + cli.ShellWord(line)
+	hint := "let a shell run the line, as in: gpusched submit -- bash -c " + cli.ShellWord(line)
 	option := instead[argv[0]]
 	if argv[0] == "." {
 		option = instead["source"]
@@ -60,7 +62,7 @@ func RefuseShellWord(argv []string) error {
 	return cli.Refuse(api.CodeUsage, hint, "%q is a word of the shell, not a program", argv[0])
 }
 
-// InDir is the path of a file seen from a directory, "" where that is not known.
+// InDir returns the path of a file relative to a directory, or "" if the directory is not known.
 func InDir(dir, name string) string {
 	switch {
 	case filepath.IsAbs(name):
@@ -71,7 +73,7 @@ func InDir(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// CheckFile says why a file that was named is not a program, or not a script for sbatch, which needs no permission.
+// CheckFile refuses a file that is not a program. A script for sbatch needs no execute permission.
 func CheckFile(a *cli.App, name, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -90,7 +92,7 @@ func CheckFile(a *cli.App, name, path string) error {
 	return nil
 }
 
-// NotInPath says what was probably meant by a program that PATH does not have.
+// NotInPath refuses a program that PATH does not have, and suggests what was probably meant.
 func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	no := func(hint string) error {
 		return cli.Refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
@@ -104,8 +106,8 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	}
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")
-		asShell := "have a shell read it: gpusched submit -- sh -c " + cli.ShellWord(text)
-		// without the quotation marks one's own shell would read it
+		asShell := "let a shell read it: gpusched submit -- sh -c " + cli.ShellWord(text)
+		// unquoted, the user's own shell would interpret it
 		if cli.Joined(words, " ", cli.ShellWord) != strings.Join(words, " ") {
 			return no("it is one word: " + asShell)
 		}
@@ -128,7 +130,7 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 			return no("did you mean ./" + near + "?")
 		}
 	}
-	for _, other := range others[program] {
+	for _, other := range alternatives[program] {
 		if InPath(a, other, env) {
 			return no("did you mean " + strings.Join(append([]string{other}, args...), " ") + "?")
 		}
@@ -136,10 +138,10 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	return no(ForceHint(a))
 }
 
-// others are programs that stand for each other where one is missing.
-var others = map[string][]string{"python": {"python3"}, "python3": {"python"}, "pip": {"pip3"}}
+// alternatives maps a program to programs that can replace it if it is missing.
+var alternatives = map[string][]string{"python": {"python3"}, "python3": {"python"}, "pip": {"pip3"}}
 
-// interpreterFor is what usually runs a file of such a name.
+// interpreterFor returns the usual interpreter of a file, by its name.
 func interpreterFor(name string) string {
 	switch filepath.Ext(name) {
 	case ".py":
@@ -160,12 +162,12 @@ func DidYouMean(a *cli.App, name, path string) string {
 	return ForceHint(a)
 }
 
-// nearFile is a file of the same directory with nearly the same name, "" if there is
-// none among the first that are there.
+// nearFile returns a file in the same directory with nearly the same name, or "" if the first
+// thousand entries have none.
 func nearFile(path string) string {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil || len(filepath.Base(path)) < 3 {
-		return "" // of two letters everything is near
+		return "" // any name is close to one of two letters
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(1000)
@@ -177,10 +179,10 @@ func nearFile(path string) string {
 	return near
 }
 
-// interpreters run the first of their arguments that is no option.
+// interpreters run the file that is their first argument after their options.
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
-// CheckScriptArgument refuses an interpreter whose script is not there.
+// CheckScriptArgument refuses an interpreter whose script does not exist.
 func CheckScriptArgument(a *cli.App, dir string, argv []string) error {
 	arg := ScriptOf(argv)
 	path := InDir(dir, arg)
@@ -193,8 +195,8 @@ func CheckScriptArgument(a *cli.App, dir string, argv []string) error {
 	return nil
 }
 
-// ScriptOf is the script that an interpreter is to run, "" where none is known. Of options it knows only which it can
-// pass over: those of one letter without a value.
+// ScriptOf returns the script that an interpreter will run, or "" if it can't tell. It skips only
+// options of one letter without a value.
 func ScriptOf(argv []string) string {
 	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
 		return ""

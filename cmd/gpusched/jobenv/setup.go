@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// SetupOptions are what is to be done in the job's unit before its command.
+// SetupOptions describe what runs in the job's unit before its command.
 type SetupOptions struct {
 	Conda   *string  `name:"conda" placeholder:"ENV" group:"around"`
 	Venv    *string  `name:"venv" placeholder:"DIR" group:"around"`
@@ -23,16 +23,16 @@ type SetupOptions struct {
 	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
-// Surroundings are where a set-up is looked for: the job's directory and what the
-// user has around them. What is there makes no difference where the user forces it.
+// Surroundings are the places in which a set-up is looked for. With force, missing files are
+// accepted.
 type Surroundings struct {
 	Dir    string
 	Getenv func(string) string
 	force  bool
 }
 
-// SetUp finds what the options name. What is not there is refused with what is.
-// Vars are variables that belong to the conda environment.
+// SetUp resolves what the options name, and refuses what is missing with a list of what exists.
+// vars are the variables of the conda environment.
 func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
@@ -55,14 +55,13 @@ func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Set
 	s.Command = at.withConda(s.Command)
 	for _, path := range []string{s.Conda, s.Venv} {
 		if !utf8.ValidString(path) || strings.Contains(path, ":") {
-			return s, nil, cli.Refuse(api.CodeUsage, "move it, or make a link to it", "%q can't be in PATH: it has a colon in it, or is not text in UTF-8", path)
+			return s, nil, cli.Refuse(api.CodeUsage, "move it, or make a link to it", "%q can't be in PATH: it contains a colon, or is not UTF-8", path)
 		}
 	}
 	return s, vars, nil
 }
 
-// WithVars puts variables that belong to the set-up before those that were set with
-// --set-env, which win.
+// WithVars puts the variables of a set-up before those of --set-env, which win.
 func WithVars(vars, set []string) []string {
 	own := slices.DeleteFunc(slices.Clone(vars), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -71,8 +70,7 @@ func WithVars(vars, set []string) []string {
 	return append(own, set...)
 }
 
-// absolute is a path as it was typed, seen from the job's directory; ~/ is the home
-// directory also where no shell has seen to it.
+// absolute returns a path relative to the job's directory, with ~/ expanded.
 func (at Surroundings) absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.Getenv("HOME") != "" {
 		return filepath.Join(at.Getenv("HOME"), rest)
@@ -83,7 +81,7 @@ func (at Surroundings) absolute(path string) string {
 	return filepath.Join(at.Dir, path)
 }
 
-// NotDir says why there is no directory, in words that follow its name.
+// NotDir returns why a path is not a usable directory, in words that follow its name, or "".
 func NotDir(path string) (fault string) {
 	info, err := os.Stat(path)
 	switch {
@@ -97,7 +95,7 @@ func NotDir(path string) (fault string) {
 	case !info.IsDir():
 		return "is not a directory"
 	}
-	dir, err := os.Open(path) // not ReadDir, which reads a million names where there are as many
+	dir, err := os.Open(path) // ReadDir would read every name in it
 	if err != nil {
 		return "can't be read: permission denied"
 	}
@@ -110,7 +108,7 @@ func IsThere(parts ...string) bool {
 	return err == nil
 }
 
-// venv is the directory of a virtual environment that can be used.
+// venv returns the directory of a usable virtual environment.
 func (at Surroundings) venv(typed string) (string, error) {
 	no := func(format string, args ...any) (string, error) {
 		return "", cli.Refuse(api.CodeUsage, at.otherVenvs(), "the virtual environment %q "+format, append([]any{typed}, args...)...)
@@ -124,29 +122,29 @@ func (at Surroundings) venv(typed string) (string, error) {
 	}
 	if fault := NotDir(dir); fault != "" {
 		if up := filepath.Dir(filepath.Dir(dir)); filepath.Base(filepath.Dir(dir)) == "bin" && IsThere(up, "pyvenv.cfg") {
-			return no("is a file of one: name its directory, %q", up)
+			return no("is a file in an environment: name the environment's directory, %q", up)
 		}
 		return no("%s", fault)
 	}
 	python := filepath.Join(dir, "bin/python")
 	switch {
 	case IsThere(dir, "conda-meta"):
-		return no("is one of conda's: use --conda %s", dir)
+		return no("is a conda environment: use --conda %s", dir)
 	case !IsThere(dir, "pyvenv.cfg") && !IsThere(dir, "bin/activate"):
-		return no("is a directory, but not one that 'python3 -m venv' or the like has made")
+		return no("is a directory, but not one made by 'python3 -m venv' or the like")
 	case Runnable(python):
 		return dir, nil
 	}
 	if target, err := os.Readlink(python); err == nil {
-		return no("has lost its interpreter: bin/python leads to %q; make it again", target)
+		return no("has lost its interpreter: bin/python points to %q; make the environment again", target)
 	}
 	return no("has no interpreter: there is no program bin/python in it")
 }
 
-// maxListed is how many environments a refusal lists.
+// maxListed is the number of environments that a refusal lists.
 const maxListed = 12
 
-// otherVenvs says which virtual environments lie around.
+// otherVenvs lists virtual environments near the job's directory and in the home.
 func (at Surroundings) otherVenvs() string {
 	home := at.Getenv("HOME")
 	var found []string
@@ -167,7 +165,7 @@ func (at Surroundings) otherVenvs() string {
 	return "there is " + FirstOf(found)
 }
 
-// FirstOf names the first of what there is.
+// FirstOf joins the first maxListed names, and counts the rest.
 func FirstOf(list []string) string {
 	more := ""
 	if n := len(list) - maxListed; n > 0 {
@@ -176,8 +174,8 @@ func FirstOf(list []string) string {
 	return strings.Join(list, ", ") + more
 }
 
-// checkModules refuses modules where there are none, and warns of one that is not
-// among the files: which modules there are may depend on those loaded before.
+// checkModules refuses modules if no module system is installed, and warns if the first one is not
+// in MODULEPATH: modules may become available only after others are loaded.
 func (at Surroundings) checkModules(a *cli.App, names []string) error {
 	inits := contract.ModuleInits(at.Getenv("MODULESHOME"), "bash")
 	if !slices.ContainsFunc(inits, func(file string) bool { return IsThere(file) }) {
@@ -193,8 +191,8 @@ func (at Surroundings) checkModules(a *cli.App, names []string) error {
 	return nil
 }
 
-// condaShell finds the first command of conda that works in shells that are set up for it,
-// 'conda activate' and the like, and returns its program; "" is none.
+// condaShell finds the first conda command that needs a prepared shell, such as 'conda activate',
+// and returns its program or "".
 func condaShell(command string) string {
 	begins := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r;&|(", r) }
 	blank := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r", r) }
@@ -221,8 +219,8 @@ func wordRune(r rune) bool {
 	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// withConda puts what makes 'conda activate' work in front of a set-up that has it:
-// the job's shell is none that 'conda init' has prepared.
+// withConda puts the initialization of conda before a set-up that needs it, since 'conda init' has
+// not prepared the job's shell.
 func (at Surroundings) withConda(command string) string {
 	program := condaShell(command)
 	if program == "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// StrangersIn says who but the caller and root may have written a file or may put another
-// one in its place; "" is nobody. What stands in such a file runs as the caller only where
-// the caller means that. Info is that of the open file.
+// StrangersIn returns who besides the caller and root may have written a file or may replace it, in
+// words that follow its name, or "". Such a file must not run as the caller unless the caller says
+// so. info describes the open file.
 func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.Trusts(link) {
 		return "is a link that belongs to " + accountOf(link)
@@ -42,8 +42,8 @@ func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
 	return ""
 }
 
-// OthersWrite reports whether others than its owner and the caller may write a file or
-// directory. Of its group that counts only where there is somebody else in it.
+// OthersWrite reports whether a file or directory can be written by others than its owner and the
+// caller. A group counts only if it has other members.
 func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
@@ -53,7 +53,7 @@ func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 		return false
 	}
 	if n, err := syscall.Getxattr(path, "system.posix_acl_access", nil); err == nil && n > 0 {
-		return true // the mode of the group is the most that any user and group in the list has
+		return true // with an ACL, the group bits are the mask of all its entries
 	}
 	users, _ := os.ReadFile("/etc/passwd")
 	groups, _ := os.ReadFile("/etc/group")
@@ -61,9 +61,9 @@ func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 	return !own(int(st.Uid)) && !own(a.UID)
 }
 
-// ownGroup reports whether nobody but a user and root is in a group: it has the user's name
-// and no other members, and is no other account's first group. Of one that only a directory
-// has that can't be told: many give users and groups the same numbers.
+// ownGroup reports whether a group contains only a user and root: it has the user's name and no
+// other members, and is no other account's primary group. A group that only a directory service
+// knows never counts: many give users and groups the same numbers.
 func ownGroup(users, groups string, uid, gid int) bool {
 	name, id, named := nameIn(users, uid), strconv.Itoa(gid), false
 	for line := range strings.Lines(groups) {
@@ -87,7 +87,7 @@ func ownGroup(users, groups string, uid, gid int) bool {
 	return named
 }
 
-// nameIn is the name of an account in the text of /etc/passwd, "" where it is not there.
+// nameIn returns an account's name from the text of /etc/passwd, or "".
 func nameIn(users string, uid int) string {
 	for line := range strings.Lines(users) {
 		if f := strings.Split(line, ":"); len(f) > 3 && f[2] == strconv.Itoa(uid) {
@@ -97,7 +97,7 @@ func nameIn(users string, uid int) string {
 	return ""
 }
 
-// accountOf names the owner of a file.
+// accountOf returns the name or uid of a file's owner.
 func accountOf(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

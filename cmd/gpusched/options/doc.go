@@ -1,3 +1,3 @@
-// Package options holds what help, the manual and agents say about each option of the command line. The texts are not
-// in the tags of the options, since the parser reads all tags for each command line, and nearly none needs the texts.
+// Package options holds the texts of all options for help, the manual and agents. They are not in the options' tags, since
+// the parser reads all tags for each command line, and hardly any command line needs the texts.
 package options

@@ -15,8 +15,8 @@ type Text struct {
 	Brief string // in a few words, for one line of --help
 }
 
-// Of returns the text of an option, such as "after-ok", of a command, such as "submit" or "gpu pause". The zero Text is
-// that of an option that does not exist.
+// Of returns the text of an option, such as "after-ok", of a command, such as "submit" or "gpu pause". It returns the
+// zero Text if there is no such option.
 func Of(command, option string) Text {
 	if own, ok := texts()[command+" --"+option]; ok {
 		return own
@@ -24,8 +24,8 @@ func Of(command, option string) Text {
 	return texts()["--"+option]
 }
 
-// texts are the paragraphs of the file, under what they begin with: an option's name, behind commands where it is the
-// option of those commands alone.
+// texts returns the paragraphs of the file by the command and option that each begins with; the command is empty in a
+// text for all commands.
 var texts = sync.OnceValue(func() map[string]Text {
 	all := map[string]Text{}
 	for paragraph := range strings.SplitSeq(file, "\n\n") {

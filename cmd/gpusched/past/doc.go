@@ -1,2 +1,3 @@
-// Package past has the commands about what was: history, report and usage.
+// Package past implements the commands about the past: history, report and usage. It changes
+// nothing.
 package past

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HistoryCmd lists jobs that have ended.
+// HistoryCmd lists ended jobs.
 type HistoryCmd struct {
 	cli.PastWindow
 	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
@@ -39,19 +39,19 @@ func (*HistoryCmd) About() cli.About {
 	}
 }
 
-// fewPast is how many jobs a table shows where nothing says which.
-const fewPast = 25
+// defaultLast is the number of jobs in a table if no option chooses them.
+const defaultLast = 25
 
-// historyReply is what history prints as JSON.
+// historyReply is the command's JSON.
 type historyReply struct {
 	Schema string        `json:"schema"`
 	Jobs   []api.PastJob `json:"jobs"`
 }
 
-// historyAnswer is what history shows.
+// historyAnswer is what one machine answers.
 type historyAnswer struct {
 	historyReply
-	More bool `json:"more,omitempty"` // earlier ones were left out
+	More bool `json:"more,omitempty"` // earlier jobs were left out
 }
 
 func (all *historyAnswer) NameAll(host string) {
@@ -79,7 +79,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 	case c.Last != nil:
 		last = *c.Last
 	case table && !c.choosesTime():
-		last = fewPast
+		last = defaultLast
 	}
 	if last == 0 && !table && a.As.Table == nil && a.Host == "" && !a.Documents() {
 		return c.stream(ctx, a, q)
@@ -102,7 +102,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		}
 		return nil
 	}
-	if table { // as list has them; what machines read is a log
+	if table { // newest first, as in list; other forms are logs
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
@@ -118,11 +118,11 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// choosesTime reports whether the command line says which jobs are meant by more than whose
-// they are and how they ended.
+// choosesTime reports whether the command line selects jobs by time or id, not only by user, name
+// and state.
 func (c *HistoryCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
 
-// meansAll reports whether the command line leaves out no job.
+// meansAll reports whether the command line excludes no job.
 func (c *HistoryCmd) meansAll() bool {
 	return c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime()
 }
@@ -148,7 +148,7 @@ func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery,
 	return q, err
 }
 
-// each calls f for all jobs that match, and for the tasks of arrays that were named.
+// each calls f for all matching jobs, and for the tasks of arrays that were named.
 func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
 	err := api.EachPast(ctx, a.Client, q, func(p api.PastJob) error {
@@ -172,7 +172,7 @@ func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f
 	return err
 }
 
-// liveArrays adds the arrays that were named and go on: tasks of them may have ended.
+// liveArrays adds the named arrays that have not ended, since some of their tasks may have.
 func (c *HistoryCmd) liveArrays(
 	ctx context.Context, a *cli.App, q api.HistoryQuery, arrays []job.ID,
 ) ([]job.ID, error) {
@@ -185,8 +185,8 @@ func (c *HistoryCmd) liveArrays(
 	return arrays, err
 }
 
-// collect returns the last so many of the jobs that match, 0: all, the newest last, and
-// whether there are more.
+// collect returns the last matching jobs (all if last is 0), the newest at the end, and whether
+// there are more.
 func (c *HistoryCmd) collect(
 	ctx context.Context, a *cli.App, q api.HistoryQuery, last int,
 ) ([]api.PastJob, bool, error) {
@@ -220,7 +220,7 @@ func (c *HistoryCmd) collect(
 	return rows, more, nil
 }
 
-// stream prints jobs as they come: there may be more than fit into memory.
+// stream prints jobs as they arrive, since there may be more than fit into memory.
 func (c *HistoryCmd) stream(ctx context.Context, a *cli.App, q api.HistoryQuery) error {
 	w := a.Out.W
 	first := true

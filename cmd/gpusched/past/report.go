@@ -17,7 +17,7 @@ import (
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// ReportCmd says what jobs took of the machine.
+// ReportCmd reports how jobs used the machine.
 type ReportCmd struct {
 	cli.PastWindow
 	By   string `name:"by" placeholder:"WHAT" default:"user"`
@@ -35,7 +35,7 @@ func (*ReportCmd) About() cli.About {
 	}
 }
 
-// defaultReport is how many days a report is about that names no time.
+// defaultReport is the number of days that a report covers by default.
 const defaultReport = 30
 
 func (c *ReportCmd) Run(ctx context.Context, a *cli.App) error {
@@ -88,7 +88,7 @@ func (c *ReportCmd) query(a *cli.App) (q api.ReportQuery, err error) {
 	return q, nil
 }
 
-// nameKeys puts the names of groups for their numbers, as far as this machine knows them.
+// nameKeys replaces group numbers by the names that this machine knows.
 func nameKeys(reply *api.ReportReply) {
 	for i, by := range reply.By {
 		if by != "group" {
@@ -104,10 +104,10 @@ func nameKeys(reply *api.ReportReply) {
 	}
 }
 
-// leastHours are not printed as 0.00.
+// leastHours is the smallest number of hours that is not printed as 0.00.
 const leastHours = 0.005
 
-// writeReport prints the rows, and what they come to.
+// writeReport prints the rows and their total.
 func writeReport(a *cli.App, reply api.ReportReply, wide bool) {
 	t := a.Out
 	until := t.Clock(reply.Until)
@@ -133,11 +133,11 @@ func writeReport(a *cli.App, reply api.ReportReply, wide bool) {
 	}), ""))
 	left := reply.Total.GPUHours - reply.Total.EnergyHours
 	if left > reply.Total.GPUHours*0.01 && left >= leastHours && reply.Total.EnergyJoules != nil {
-		t.Printf("ENERGY leaves out %s of the %s GPU-hours, for which it is not known\n", term.Hours(left), term.Hours(reply.Total.GPUHours))
+		t.Printf("ENERGY is not known for %s of the %s GPU-hours, and leaves them out\n", term.Hours(left), term.Hours(reply.Total.GPUHours))
 	}
 }
 
-// writeHTML writes the page into a file that was not there, or is one of ours to replace.
+// writeHTML writes the report as an HTML page.
 func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery) error {
 	main, err := api.Report(ctx, a.Client, q)
 	if err != nil {
@@ -176,7 +176,8 @@ func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery
 	return nil
 }
 
-// periodFor is what a time is divided by, so that the parts can be told apart.
+// periodFor returns the period into which a window is divided: short enough for detail, and long
+// enough for a chart.
 func periodFor(window time.Duration) string {
 	switch days := window.Hours() / 24; {
 	case days <= 62:

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// That energy is not known of something is said where it is something.
-func TestReportLeavesOutNothing(t *testing.T) {
+// GPU-hours without known energy are mentioned if there are enough of them.
+func TestReportMentionsUnknownEnergy(t *testing.T) {
 	for _, c := range []struct {
 		hours, known float64
 		want         string

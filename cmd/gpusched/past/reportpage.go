@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
-// pageStyle is all of the page's style: it asks nobody for anything, and has no script.
+// pageStyle is the page's whole style. The page loads nothing and has no script.
 const pageStyle = `:root{color-scheme:light dark;
 --ink:#1a1c1e;--dim:#5c6370;--paper:#fff;--line:#d8dce2;--bar:#2f6fb0}
 @media(prefers-color-scheme:dark){:root{
@@ -30,18 +30,18 @@ section{overflow-x:auto}table{margin-top:.75rem}svg{min-width:34rem;width:100%;h
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 .bar{fill:var(--bar)}.axis{stroke:var(--line)}`
 
-// mostBars is how many rows a chart shows, and mostLines a table.
+// mostBars is the most rows in a chart, mostLines in a table.
 const (
 	mostBars  = 20
 	mostLines = 500
 )
 
-// page is an HTML document as it grows. What is not written as it is goes through text.
+// page builds an HTML document. Callers escape all text.
 type page struct{ strings.Builder }
 
 func (p *page) write(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
-// reportPage is one page with what the reports say, which needs nothing else.
+// reportPage returns a self-contained page with the reports.
 func reportPage(host string, now time.Time, reports []api.ReportReply) string {
 	p := &page{}
 	main := &reports[0]
@@ -50,7 +50,7 @@ func reportPage(host string, now time.Time, reports []api.ReportReply) string {
 	p.write("<meta name=\"viewport\" content=\"width=device-width\">\n<title>%s</title>\n", chart.Escape(title))
 	p.write("<style>%s</style></head>\n<body><h1>%s</h1>\n", pageStyle, chart.Escape(title))
 	local := func(at time.Time) string { return at.In(now.Location()).Format("2006-01-02 15:04 MST") }
-	p.write("<p class=\"dim\">%s to %s. What still runs counts up to now.</p>\n", local(main.Since), local(main.Until))
+	p.write("<p class=\"dim\">%s to %s. Running jobs count up to now.</p>\n", local(main.Since), local(main.Until))
 	p.summary(&main.Total)
 	for i := range reports {
 		if len(reports[i].By) > 0 {
@@ -75,7 +75,7 @@ func (p *page) summary(total *api.ReportRow) {
 	p.write("</dl>\n")
 }
 
-// section is one report: a chart of its GPU-hours, and all of it as a table.
+// section writes one report: a chart of its GPU-hours, and a table with all of it.
 func (p *page) section(r *api.ReportReply) {
 	by := strings.ReplaceAll(strings.Join(r.By, " and "), "gpu", "GPU")
 	p.write("<section><h2>By %s</h2>\n", chart.Escape(by))
@@ -98,7 +98,7 @@ func rowName(r *api.ReportReply, row *api.ReportRow) string {
 	return strings.Join(parts, ", ")
 }
 
-// bars is a bar for each row, from left to right.
+// bars draws a bar for each row.
 func (p *page) bars(r *api.ReportReply) {
 	rows := r.Rows[:min(len(r.Rows), mostBars)]
 	var bars []chart.Bar
@@ -114,7 +114,7 @@ func (p *page) bars(r *api.ReportReply) {
 	}
 }
 
-// columns is a column for each period, the days without a job among them.
+// columns draws a column for each period, including those without a job.
 func (p *page) columns(r *api.ReportReply) {
 	if len(r.Rows) == 0 {
 		return
@@ -131,7 +131,7 @@ func (p *page) columns(r *api.ReportReply) {
 	p.WriteString(c.SVG())
 }
 
-// table is the report as the terminal shows it.
+// table writes the report's columns as on the terminal.
 func (p *page) table(r *api.ReportReply) {
 	rows := r.Rows[:min(len(r.Rows), mostLines)]
 	cols := slices.DeleteFunc(reportColumns(r.By, false), func(c reportColumn) bool { return c.Title == "" })

@@ -12,8 +12,8 @@ import (
 
 type reportColumn = term.Column[api.ReportRow]
 
-// reportColumns are those of a report. On a narrow terminal what is less asked for is in
-// -o wide only.
+// reportColumns returns the columns of a report. On a narrow terminal the less important ones
+// appear only with -o wide.
 func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	for i, dim := range by {
 		cols = append(cols, reportColumn{
@@ -66,23 +66,23 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	return cols
 }
 
-// legend says what the columns of a report are.
+// legend explains the columns of a report.
 var legend = []struct{ title, text string }{
 	{"GPU%", "how busy the GPUs were while jobs had them"},
-	{"GPU-MAX%", "the busiest that one was"},
-	{"GPU-MEM%", "the most GPU memory that was used, of what was asked for"},
-	{"GPU-MEM", "the same for one GPU, as an amount"},
-	{"MEM%", "the most host memory that was used, of what was asked for"},
-	{"CPU%", "CPU time, of what the CPUs asked for could give"},
-	{"TIME%", "run time, of the time limit"},
-	{"ENERGY", "of the GPUs"},
+	{"GPU-MAX%", "the highest use of any GPU"},
+	{"GPU-MEM%", "peak GPU memory, as a share of what was asked for"},
+	{"GPU-MEM", "peak memory of one GPU"},
+	{"MEM%", "peak host memory, as a share of what was asked for"},
+	{"CPU%", "CPU time, as a share of what the CPUs asked for could give"},
+	{"TIME%", "run time, as a share of the time limit"},
+	{"ENERGY", "used by the GPUs"},
 	{"WAITED", "median wait"},
 	{"WAIT-95%", "19 of 20 jobs waited no longer"},
 	{"RAN", "median run time"},
 	{"MEAN", "mean run time"},
 }
 
-// legendOf is the legend of those columns that are shown.
+// legendOf explains the columns that are shown.
 func legendOf(shown func(title string) bool) string {
 	var parts []string
 	for _, l := range legend {
@@ -119,8 +119,7 @@ func intOf(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// keyCell is a value that a row is about, for people: a GPU by its number and the
-// beginning of its UUID.
+// keyCell writes a row's key for people; a GPU is its number and the start of its UUID.
 func keyCell(dim, key string) string {
 	index, uuid, ok := strings.Cut(key, " ")
 	if dim != "gpu" || !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// pastColumns are the columns of jobs that have ended. What is unknown is a dash for
-// people, and nothing in csv.
+// pastColumns returns the columns of ended jobs. An unknown value is a dash for people, and empty
+// in csv.
 func pastColumns(a *cli.App) []term.Column[api.PastJob] {
 	t := a.Out
 	return []term.Column[api.PastJob]{
@@ -48,7 +48,7 @@ func pastColumns(a *cli.App) []term.Column[api.PastJob] {
 	}
 }
 
-// howCell is how a job ended, without what its state and its exit code say.
+// howCell returns how a job ended, unless its state and exit code say it all.
 func howCell(j api.Job, r words.Reader) string {
 	if text := j.Note(r); text != "exit code "+cli.ExitCodeOf(j) {
 		return text
@@ -70,7 +70,7 @@ func sizeCell(n *int64) string {
 	return job.FormatSize(*n)
 }
 
-// energyCell prints joules as people read them: in watt-hours.
+// energyCell writes joules as watt-hours.
 func energyCell(joules *float64) string {
 	if joules == nil {
 		return "-"
@@ -109,14 +109,14 @@ func rawSizeOf[T any](of func(T) *int64) func(T) string {
 	}
 }
 
-// trimFloat prints three decimals at most.
+// trimFloat writes at most three decimals.
 func trimFloat(v float64) string {
 	return strconv.FormatFloat(float64(int64(v*1000+0.5))/1000, 'f', -1, 64)
 }
 
 func writePast(a *cli.App, rows []api.PastJob, wide, more, attempts bool) {
 	if len(rows) == 0 {
-		a.Out.Printf("no job that has ended matches\n")
+		a.Out.Printf("no ended job matches\n")
 		return
 	}
 	if more {
@@ -135,7 +135,7 @@ func writePast(a *cli.App, rows []api.PastJob, wide, more, attempts bool) {
 	term.WriteTable(a.Out, cols, rows, wide)
 }
 
-// unlessZero is nothing for what is 0 where it is unknown.
+// unlessZero returns "" for a value whose 0 means unknown.
 func unlessZero(s string) string {
 	if s == "0" {
 		return ""

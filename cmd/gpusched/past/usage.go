@@ -13,7 +13,7 @@ import (
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// UsageCmd says where a user stands.
+// UsageCmd shows a user's use, share and quotas.
 type UsageCmd struct {
 	User string `arg:"" optional:"" name:"user" help:"An account. Default: your own."`
 	cli.OutputFlags
@@ -22,11 +22,11 @@ type UsageCmd struct {
 func (*UsageCmd) About() cli.About {
 	return cli.About{
 		Host: cli.RunThere, Hosts: cli.InTurn,
-		Slurm: cli.NotForSlurm("what is used of quotas is for Slurm's accounting to say", "'sshare', and 'sacctmgr show assoc' for the limits"),
+		Slurm: cli.NotForSlurm("Slurm's accounting knows the use of quotas", "'sshare', and 'sacctmgr show assoc' for the limits"),
 	}
 }
 
-// oldestPeriod is longer than the longest of the periods that usage counts.
+// oldestPeriod is longer than every period that usage counts.
 const oldestPeriod = 40 * 24 * time.Hour
 
 func (c *UsageCmd) Run(ctx context.Context, a *cli.App) error {
@@ -65,7 +65,7 @@ func writeUsage(a *cli.App, u api.UsageReply, wide bool) {
 	}
 }
 
-// limitLines say how long jobs may be, with one line for the classes that have the same limit.
+// limitLines describes the longest time limits, one line for all classes that share one.
 func limitLines(list []job.ClassLimit) (lines []string) {
 	of, bounds := map[job.Span][]string{}, []job.Span(nil)
 	for _, l := range list {
@@ -84,7 +84,7 @@ func limitLines(list []job.ClassLimit) (lines []string) {
 	return lines
 }
 
-// shareSentence says in words what counts for the order of the queue.
+// shareSentence explains what a user's recent use means for the queue.
 func shareSentence(u api.UsageReply) string {
 	name := term.Clean(u.User)
 	if u.UsedPercent == nil || u.CountedHours == 0 {
@@ -95,13 +95,13 @@ func shareSentence(u api.UsageReply) string {
 		text += " (halved every " + term.Age(u.HalfLife.Duration()) + ")"
 	}
 	if u.EntitledPercent == nil {
-		return text + fmt.Sprintf(", %.0f%% of that of everybody who has jobs now (groups have shares of their own).", *u.UsedPercent)
+		return text + fmt.Sprintf(", %.0f%% of the use of everybody who has jobs now (groups have shares of their own).", *u.UsedPercent)
 	}
 	used, due := *u.UsedPercent, *u.EntitledPercent
 	if due > 99.5 {
 		return text + ". Nobody else has jobs now."
 	}
-	text += fmt.Sprintf(", %.0f%% of that of everybody who has jobs now; a fair share is %.0f%%.", used, due)
+	text += fmt.Sprintf(", %.0f%% of the use of everybody who has jobs now; a fair share is %.0f%%.", used, due)
 	switch {
 	case used > due*1.1:
 		text += "\nJobs of users below their share start first."
@@ -111,7 +111,7 @@ func shareSentence(u api.UsageReply) string {
 	return text
 }
 
-// quotaNames are the words for quotas.
+// quotaNames are the quotas' names for people.
 var quotaNames = map[job.QuotaKind]string{
 	job.QuotaGPUs: "GPUs at once", job.QuotaRunning: "running jobs", job.QuotaMem: "host memory",
 	job.QuotaCPUs: "CPUs", job.QuotaQueued: "waiting jobs", job.QuotaUsage: "GPU-hours",

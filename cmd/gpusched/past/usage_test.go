@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Classes with the same limit share a line, and no class is named where all have it.
+// Classes with the same limit share a line, which names no class if all share it.
 func TestLimitLines(t *testing.T) {
 	const hour = job.Span(time.Hour)
 	for want, list := range map[string][]job.ClassLimit{

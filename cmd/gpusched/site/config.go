@@ -26,12 +26,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ConfigCmd is about the settings.
+// ConfigCmd checks and prints the settings.
 type ConfigCmd struct {
 	Check  configCheckCmd  `cmd:"" usage:"[FILE...]" help:"Look for mistakes."`
-	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings as the files have them, with all defaults."`
+	Show   configShowCmd   `cmd:"" usage:"[--origin] [FILE...]" help:"Print the settings of the files, with all defaults."`
 	Schema configSchemaCmd `cmd:"" help:"Print a JSON Schema of the file, for editors."`
-	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and what it is for."`
+	Sample configSampleCmd `cmd:"" help:"Print a file with every setting, its default and its purpose."`
 }
 
 func (*ConfigCmd) About() cli.About {
@@ -42,12 +42,12 @@ func (*ConfigCmd) About() cli.About {
 	}
 }
 
-// ConfigFiles are the files a command reads.
+// ConfigFiles are the files that a command reads.
 type ConfigFiles struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Files in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml, of your own scheduler those in ~/.config/gpusched."`
+	Files []string `arg:"" optional:"" name:"file" help:"The files, in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml; for your own scheduler, those in ~/.config/gpusched."`
 }
 
-// Read reads the files named, or those of the machine.
+// Read reads the named files, or else the machine's.
 func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, error) {
 	for _, name := range c.Files {
 		if strings.Contains(name, "/") || filepath.Ext(name) == ".toml" {
@@ -76,7 +76,7 @@ func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, 
 	return cfg, origins, paths, err
 }
 
-// configCheckCmd looks for mistakes.
+// configCheckCmd checks settings for mistakes.
 type configCheckCmd struct {
 	InForce bool `name:"in-force" hidden:""` // for ExecReload=
 	ConfigFiles
@@ -107,15 +107,15 @@ func (c *configCheckCmd) Run(ctx context.Context, a *cli.App) error {
 	return wrong
 }
 
-// inForceTime is how long a reload may take, and silentTime for how long a scheduler gives no answer that has ended to
-// be started again: systemd does that after the reload.
+// A reload may take inForceTime. A scheduler that is silent for silentTime has ended and will be
+// started again: systemd does that after the reload.
 const (
 	inForceTime = 30 * time.Second
 	silentTime  = 3 * time.Second
 )
 
-// awaitSettings returns when the scheduler has taken the settings that are on disk. The signal of a reload tells
-// nobody what became of it; health does. What else may keep it from working is not the reload's.
+// awaitSettings waits until the scheduler uses the settings on disk. The signal for a reload
+// reports no result, so it asks for health, and ignores problems that have another cause.
 func awaitSettings(ctx context.Context, a *cli.App) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()
@@ -137,12 +137,13 @@ func awaitSettings(ctx context.Context, a *cli.App) error {
 			return fmt.Errorf("the scheduler does not say whether it has read the settings: %w", err)
 		}
 		c := reply.Checks[wrong]
-		return cli.Refuse(api.CodeUnavailable, c.Next, "the scheduler does not work with these settings: %s: %s", c.Name, c.Detail)
+		return cli.Refuse(api.CodeUnavailable, c.Next, "the scheduler can't work with these settings: %s: %s", c.Name, c.Detail)
 	}
 }
 
-// checkClient checks the files of whom to ask, those that are named or all that there are, and leaves the others.
-// Where the caller says who is asked they count for nothing: the scheduler's reload is not refused for them.
+// checkClient checks client settings files, the named ones or else all, and leaves the other files
+// in c. With --on or --own it reads none that were not named, since they don't apply: they must not
+// make the scheduler's reload fail.
 func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {
@@ -172,13 +173,13 @@ func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	return checked, nil
 }
 
-// clientFile reads a file of whom to ask. One that nobody named is read as any command reads it: what is not there
-// has no path, and neither has another user's, which is said.
+// clientFile reads a client settings file. A file that was not named is read as any command reads
+// it: a missing file, and another user's file, which is mentioned, give no path.
 func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
 	if !named {
 		s, err := a.SettingsIn(path)
 		if _, there := os.Lstat(path); err == nil && s.Path == "" && there == nil {
-			a.Err.Printf("%s is passed over: it, or a directory on its path, is another user's\n", term.Clean(path))
+			a.Err.Printf("%s is ignored: it, or a directory on its path, belongs to another user\n", term.Clean(path))
 		}
 		return s, err
 	}
@@ -189,11 +190,11 @@ func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
 	return cli.SettingsOf(text, path)
 }
 
-// askTime is how long a check of settings waits for the scheduler.
+// askTime is how long a check waits for the scheduler.
 const askTime = 2 * time.Second
 
-// warnAbsent names GPUs of gpus.only that the scheduler, where it runs, does not
-// see. They are no mistake: they may come later.
+// warnAbsent warns about GPUs in gpus.only that a running scheduler does not see. They may be added
+// later.
 func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	if len(only) == 0 {
 		return
@@ -206,12 +207,12 @@ func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	}
 	for _, index := range only {
 		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
-			a.Note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
+			a.Note("warning: gpus.only names GPU %d, which this machine does not have (see 'gpusched gpus')", index)
 		}
 	}
 }
 
-// warnSlurm warns of GPUs that the Slurm of this machine gives away.
+// warnSlurm warns about GPUs that this machine's Slurm manages.
 func warnSlurm(a *cli.App, cfg *config.Config) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -222,24 +223,23 @@ func warnSlurm(a *cli.App, cfg *config.Config) {
 	case found.Assumed:
 		a.Note("warning: %v; %s", found.Error, found.Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	case found.Error != nil:
-		a.Note("warning: which GPUs slurmd gives away here can't be read: %v", found.Error)
+		a.Note("warning: the GPUs that slurmd manages here can't be read: %v", found.Error)
 	case !found.None():
 		a.Note("warning: %s", found.Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 }
 
-// warnUnknown names the accounts and groups that are not known, and accounts that are called something else. They
-// are no mistake: they may be made later, and a directory may answer later; like the scheduler, it waits for
-// none for long.
+// warnUnknown warns about unknown accounts and groups, and about accounts with another name. They
+// may be created later, or a directory service may answer later; each is given little time.
 func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(cfg.Quotas.Users)) {
 		said := unknown(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 		if said != "" && strings.Trim(name, "0123456789") != "" {
-			a.Note("warning: %s: a quota counts for the name in /etc/passwd or the directory, or else for the number", said)
+			a.Note("warning: %s: a quota needs the account's name in /etc/passwd or the directory, or its number if it has no name", said)
 		}
-		if uid, called := calledElse(ctx, getent.Resolver{Program: getent.Program}, name); called != "" {
+		if uid, called := otherName(ctx, getent.Resolver{Program: getent.Program}, name); called != "" {
 			a.Note("warning: the quota of user %q applies to nobody: uid %d is called %q here, so write that name", name, uid, called)
 		}
 	}
@@ -250,12 +250,13 @@ func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	}
 	if name := cfg.Daemon.AdminGroup; name != "" {
 		if said := unknown(ctx, directory.Query{Kind: directory.GroupByName, Key: name}); said != "" {
-			a.Note("warning: %s (daemon.admin_group): root alone is an administrator until it is known", said)
+			a.Note("warning: %s (daemon.admin_group): only root is an administrator until it is known", said)
 		}
 	}
 }
 
-// unknown says that there is no such account or group, or that nobody knows; "": there is.
+// unknown returns the message for an account or group that does not exist or can't be checked, or
+// "".
 func unknown(ctx context.Context, q directory.Query) string {
 	what, err := "user", error(nil)
 	if q.Kind == directory.UserByName {
@@ -271,15 +272,15 @@ func unknown(ctx context.Context, q directory.Query) string {
 	case answer.Found:
 		return ""
 	case answer.Error != "" && q.Valid():
-		return fmt.Sprintf("%s %q is not in the files of this machine, and whether a directory has it is not known (%s)",
+		return fmt.Sprintf("%s %q is not in the files of this machine, and the directory can't be asked for it (%s)",
 			what, q.Key, answer.Error)
 	}
 	return fmt.Sprintf("there is no %s %q", what, q.Key)
 }
 
-// calledElse returns what an account is called by its number, which is the name that its jobs have, where that is not
-// the name given: a directory may know it by several. "" is none.
-func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
+// otherName returns the account's name by its uid, which its jobs have, if that differs from the
+// given name: a directory may know an account by several.
+func otherName(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
 	a := r.Answer(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 	if !a.Found {
 		return 0, ""
@@ -291,7 +292,7 @@ func calledElse(ctx context.Context, r getent.Resolver, name string) (uid int, c
 	return a.ID, b.Name
 }
 
-// configShowCmd prints settings.
+// configShowCmd prints the settings.
 type configShowCmd struct {
 	Origin bool `name:"origin"`
 	ConfigFiles
@@ -309,7 +310,7 @@ func (c *configShowCmd) Run(a *cli.App) error {
 	return nil
 }
 
-// configSchemaCmd prints the schema.
+// configSchemaCmd prints the JSON Schema.
 type configSchemaCmd struct{}
 
 func (configSchemaCmd) Run(a *cli.App) error {
@@ -317,7 +318,7 @@ func (configSchemaCmd) Run(a *cli.App) error {
 	return err
 }
 
-// configSampleCmd prints the sample.
+// configSampleCmd prints the sample file.
 type configSampleCmd struct{}
 
 func (configSampleCmd) Run(a *cli.App) error {

@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory/getent"
 )
 
-// A quota counts for the name that an account has by its number, whatever else a directory calls it.
-func TestQuotaOfAnotherName(t *testing.T) {
+// A quota applies to the name that belongs to the account's uid, whatever other names a directory
+// has for it.
+func TestOtherName(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "getent")
 	const script = `#!/bin/sh
 case $3 in
@@ -25,7 +26,7 @@ esac
 	for name, want := range map[string]string{
 		"ann": "", "ann@lab.org": "ann", "bob": "ann", "7001": "", "odd": "", "nobody-known": "",
 	} {
-		if _, called := calledElse(t.Context(), getent.Resolver{Program: program}, name); called != want {
+		if _, called := otherName(t.Context(), getent.Resolver{Program: program}, name); called != want {
 			t.Errorf("%s is called %q, want %q", name, called, want)
 		}
 	}

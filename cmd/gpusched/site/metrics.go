@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// MetricsCmd prints what is measured.
+// MetricsCmd prints the metrics.
 type MetricsCmd struct {
 	Format   string `name:"format" enum:",openmetrics,prometheus" default:"" placeholder:"FORMAT"`
 	Textfile string `name:"textfile" placeholder:"FILE"`
@@ -39,14 +39,14 @@ func (c *MetricsCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.Usagef("node_exporter does not read OpenMetrics from files (--textfile)")
 	}
 	page, err := api.Metrics(ctx, a.Client, string(format))
-	if err != nil { // or the figures of before would stay
+	if err != nil { // else the previous figures would remain
 		page = metrics.Down(format)
 	}
 	return cmp.Or(replaceFile(c.Textfile, page), err)
 }
 
-// replaceFile puts a file that everybody may read in the place of whatever has the name
-// now. Nobody sees a part of it, and a link is replaced and not followed.
+// replaceFile replaces a file atomically by one that everybody may read. It replaces a link instead
+// of following it.
 func replaceFile(path string, text []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// TopCmd becomes gpusched-top, which has the whole screen.
+// TopCmd becomes gpusched-top, the full screen.
 type TopCmd struct {
 	Mine bool `name:"mine"`
 }
@@ -41,7 +41,8 @@ func (c *TopCmd) Run(_ context.Context, a *cli.App) error {
 	return becomeOurs(a, "gpusched-top", args)
 }
 
-// oursArgs tells a program of the package which gpusched has started it, and whose scheduler it asks.
+// oursArgs returns the arguments that tell a program of the package which gpusched started it and
+// which scheduler to ask.
 func oursArgs(a *cli.App) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -54,7 +55,7 @@ func oursArgs(a *cli.App) ([]string, error) {
 	return args, nil
 }
 
-// becomeOurs runs a program of the package instead of this one. It asks the same scheduler.
+// becomeOurs replaces this process by a program of the package, which asks the same scheduler.
 func becomeOurs(a *cli.App, name string, args []string) error {
 	environ := a.Environ
 	if a.Daemon().Socket != "" {
@@ -63,20 +64,21 @@ func becomeOurs(a *cli.App, name string, args []string) error {
 	return become(a, name, append([]string{name}, args...), environ)
 }
 
-// BecomeSlurm goes on as the same command line with a Slurm behind it.
+// BecomeSlurm replaces this process by gpusched-slurm with the same command line.
 func BecomeSlurm(a *cli.App) error { return become(a, engines.SlurmProgram, os.Args, a.Environ) }
 
 func become(a *cli.App, name string, argv, environ []string) error {
-	path := Besides(a, name)
+	path := ProgramPath(a, name)
 	if path == "" {
-		return cli.Refuse(api.CodeInternal, "it comes with gpusched, in /usr/libexec/gpusched, and is found beside gpusched, too, where only you or root can write", "%s is not installed", name)
+		return cli.Refuse(api.CodeInternal, "it is part of gpusched, in /usr/libexec/gpusched; beside gpusched it is found too if only you or root can write there", "%s is not installed", name)
 	}
 	return a.Exec(path, argv, environ)
 }
 
-// Besides finds a program of the package by where this one is: in the same directory where a
-// user has installed it or built it, or else in the package's. "" is none.
-func Besides(a *cli.App, name string) string {
+// ProgramPath returns the path of a program of the package, found from this one's: in the same
+// directory, as where a user installed or built it, or in the package's libexec. It returns "" if
+// there is none.
+func ProgramPath(a *cli.App, name string) string {
 	self, err := os.Executable()
 	if err != nil {
 		return ""
@@ -93,8 +95,8 @@ func Besides(a *cli.App, name string) string {
 	return ""
 }
 
-// comesWith reports whether nobody could have put a program where it is, below a directory that both have above
-// them, but root, the caller and the owner of this program, who could have changed it, too.
+// comesWith reports whether only root, the caller and the owner of this program can have put a program
+// at path. It checks path and the directories above it up to below, which contains both programs.
 func comesWith(a *cli.App, self, path, below string) bool {
 	info, err := os.Stat(self)
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// TestBesides: a program that others could have put there is not the package's; one of whoever could have changed
-// gpusched itself is.
-func TestBesides(t *testing.T) {
+// A program that others could have put there is not used; the owner of gpusched itself may have.
+func TestProgramPath(t *testing.T) {
 	me := os.Getuid()
 	for name, c := range map[string]struct {
 		bin, file  os.FileMode
-		owner, uid int // owner counts for root alone: a plain user can give nothing away
+		owner, uid int // tested by root only: a plain user can't give files away
 		self       string
 		want       bool
 	}{

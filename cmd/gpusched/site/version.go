@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// VersionCmd shows versions.
+// VersionCmd prints versions.
 type VersionCmd struct {
 	Client bool `name:"client"`
 	cli.OutputFlags
@@ -20,15 +20,14 @@ func (*VersionCmd) About() cli.About {
 	return cli.About{Host: cli.RunThere, Hosts: cli.InTurn, Slurm: cli.ForSlurm}
 }
 
-// versionsDoc is the document of this command. Daemon is absent where it was
-// not asked or did not answer.
+// versionsDoc is the command's JSON. Daemon is nil if the daemon was not asked or did not answer.
 type versionsDoc struct {
 	Schema string            `json:"schema"`
 	Client api.VersionReply  `json:"client"`
 	Daemon *api.VersionReply `json:"daemon,omitempty"`
 }
 
-// program is one program and its version.
+// A program is a program with its version.
 type program struct {
 	name string
 	api.VersionReply

@@ -366,7 +366,7 @@ func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 		dir = "" // the set-up may change the directory
 	}
 	switch {
-	case slices.Contains(jobenv.OfShells, program):
+	case slices.Contains(jobenv.ShellWords, program):
 		return jobenv.RefuseShellWord(req.Argv)
 	case strings.Contains(program, "/"):
 		if path := jobenv.InDir(dir, program); path != "" {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// name is what a column is chosen by.
+// name returns the name by which a column is chosen.
 func (c Column[T]) name() string { return cmp.Or(c.Name, c.Key) }
 
-// Names are what columns can be chosen by, in their order.
+// Names returns the names by which columns can be chosen, in order.
 func Names[T any](cols []Column[T]) (list []string) {
 	for _, c := range cols {
 		if c.name() != "" {
@@ -21,14 +21,14 @@ func Names[T any](cols []Column[T]) (list []string) {
 	return list
 }
 
-// Choose returns the columns of these names, in this order, whatever they say of when they
-// are shown. A name may be that in csv.
+// Choose returns the columns with these names or csv keys, in this order, and makes them always
+// visible.
 func Choose[T any](cols []Column[T], names []string) ([]Column[T], error) {
 	var list []Column[T]
 	for _, name := range names {
 		i := slices.IndexFunc(cols, func(c Column[T]) bool { return name != "" && (c.name() == name || c.Key == name) })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no column %q: there are %s", name, strings.Join(Names(cols), ", "))
+			return nil, fmt.Errorf("there is no column %q; the columns are %s", name, strings.Join(Names(cols), ", "))
 		}
 		c := cols[i]
 		c.Title = cmp.Or(c.Title, strings.ToUpper(c.name()))
@@ -40,8 +40,8 @@ func Choose[T any](cols []Column[T], names []string) ([]Column[T], error) {
 	return list, nil
 }
 
-// Sort sorts rows by the column of a name, with a minus sign before it the other way round:
-// by number where both are numbers. Rows without a value come last.
+// Sort sorts rows by the named column, in reverse if the name begins with a minus sign. Two numbers
+// compare as numbers. Rows without a value come last.
 func Sort[T any](cols []Column[T], rows []T, name string) error {
 	name, down := strings.CutPrefix(name, "-")
 	chosen, err := Choose(cols, []string{name})
@@ -56,7 +56,7 @@ func Sort[T any](cols []Column[T], rows []T, name string) error {
 		x, y := value(a), value(b)
 		switch {
 		case (x == "") != (y == ""):
-			return cmp.Compare(y, x) // the empty one is the lesser
+			return cmp.Compare(y, x) // the row without a value comes last
 		case down:
 			x, y = y, x
 		}

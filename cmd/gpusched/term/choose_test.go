@@ -53,8 +53,8 @@ func TestRowsAreSorted(t *testing.T) {
 	}
 }
 
-// On a narrow terminal the least important columns go first, and then cells are short.
-func TestColumnsThatDoNotFitGo(t *testing.T) {
+// On a narrow terminal the least important columns are dropped first, then cells are shortened.
+func TestColumnsThatDoNotFitAreDropped(t *testing.T) {
 	for width, want := range map[int]string{
 		0: "ID  NAME       ODD\n#3  long name  odd\n", 15: "ID  NAME    ODD\n#3  short   odd\n", 12: "ID  NAME\n#3  short\n", 5: "ID\n#3\n",
 	} {
@@ -70,7 +70,7 @@ func TestColumnsThatDoNotFitGo(t *testing.T) {
 	}
 }
 
-// Columns that came later are last in csv, so that the others stay where they were.
+// Columns that were added later come last in csv, so that the others keep their places.
 func TestLateColumnsAreLastInCSV(t *testing.T) {
 	cols := lineColumns()
 	cols[0].Late = true

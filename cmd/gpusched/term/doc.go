@@ -1,7 +1,6 @@
-// Package term writes for people and for spreadsheets: what a terminal can show,
-// colours, times, and tables that fit. It knows nothing of jobs but how the daemon
-// writes a time in a sentence.
+// Package term writes for people and for spreadsheets: colours, times, tables that fit a terminal,
+// and csv. Of jobs it knows only the form of times in the daemon's sentences.
 //
-// Nothing another user chose reaches a terminal unsanitised: cells are cleaned
-// here, other text by whoever prints it, with Clean.
+// Nothing that another user chose reaches a terminal unfiltered: this package cleans the cells of
+// tables, and callers clean other text with Clean.
 package term

@@ -9,37 +9,36 @@ import (
 	"strings"
 )
 
-// Modes passes on what programs send a terminal, and knows what they have switched on
-// and not off again, so that one who leaves them in the middle has a usable terminal.
+// Modes passes a program's output on to a terminal and remembers the modes that it changed, so that
+// Reset can restore a usable terminal if the program is left in the middle.
 type Modes struct {
 	W io.Writer
 
 	seq     sequences
-	private map[int]bool // DEC's private modes, as they are where that is not how terminals begin
+	private map[int]bool // DEC private modes that differ from the terminal's initial state
 	keypad  bool
-	region  bool // a part of the screen scrolls
-	style   bool // colours and the like
-	shape   bool // of the cursor
+	region  bool // a scroll region is set
+	style   bool // colours and other attributes
+	shape   bool // cursor shape
 	charset bool
-	keys    int  // how often flags of the keyboard's protocol were pushed
-	other   bool // keys with modifiers are sent in another way
+	keys    int  // how many times keyboard protocol flags were pushed
+	other   bool // modified keys are reported differently
 }
 
-// beginOn are the private modes that are on in a terminal in which nothing has run;
-// the rest are off.
-var beginOn = map[int]bool{7: true, 25: true}
+// onByDefault are the private modes that are on in a new terminal; the others are off.
+var onByDefault = map[int]bool{7: true, 25: true}
 
-// talking are the modes by which a terminal sends what nobody has typed.
-var talking = []int{1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016}
+// reportingModes are the modes in which a terminal sends reports that nobody typed.
+var reportingModes = []int{1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016}
 
-// leftLast are the modes of another screen: the rest is put back on the screen on
-// which it was changed.
-var leftLast = []int{47, 1047, 1049}
+// screenModes are the modes of the alternate screen, which is left last: the other modes were changed
+// on it.
+var screenModes = []int{47, 1047, 1049}
 
-// maxKept bounds what is remembered: there are fewer modes.
+// maxKept bounds the remembered modes; real programs use fewer.
 const maxKept = 64
 
-// Write passes it on.
+// Write passes output on.
 func (m *Modes) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; rest = rest[1:] {
 		if m.seq.state == inText {
@@ -56,7 +55,7 @@ func (m *Modes) Write(p []byte) (int, error) {
 	return m.W.Write(p)
 }
 
-// note looks at a sequence.
+// note updates the modes for one escape sequence.
 func (m *Modes) note(s string) {
 	final, within := s[len(s)-1], ""
 	if s[0] == '[' {
@@ -96,7 +95,7 @@ func (m *Modes) notePrivate(list string, on bool) {
 		n, err := strconv.Atoi(word)
 		switch {
 		case err != nil:
-		case on == beginOn[n]:
+		case on == onByDefault[n]:
 			delete(m.private, n)
 		case len(m.private) < maxKept:
 			if m.private == nil {
@@ -107,16 +106,16 @@ func (m *Modes) notePrivate(list string, on bool) {
 	}
 }
 
-// Talks reports whether the terminal may be about to send what nobody has typed.
+// Talks reports whether the terminal may be sending reports that nobody typed.
 func (m *Modes) Talks() bool {
-	return slices.ContainsFunc(talking, func(n int) bool { return m.private[n] })
+	return slices.ContainsFunc(reportingModes, func(n int) bool { return m.private[n] })
 }
 
-// Reset is what has the terminal as it was: nothing for what nobody has changed.
+// Reset returns the sequences that restore the terminal, for the changed modes only.
 func (m *Modes) Reset() string {
 	var b strings.Builder
 	if m.seq.state != inText {
-		b.WriteByte(cancel) // a sequence that was cut in the middle
+		b.WriteByte(cancel) // ends an unfinished sequence
 	}
 	say := func(changed bool, text string) {
 		if changed {
@@ -131,16 +130,16 @@ func (m *Modes) Reset() string {
 	say(m.style, "\x1b[0m")
 	say(m.charset, "\x1b(B\x0f")
 	say(m.shape, "\x1b[0 q")
-	say(m.region, "\x1b7\x1b[r\x1b8") // which moves the cursor
+	say(m.region, "\x1b7\x1b[r\x1b8") // saves the cursor, which this would move
 	order := slices.Sorted(maps.Keys(m.private))
 	slices.SortStableFunc(order, func(x, y int) int { return last(x) - last(y) })
 	for _, n := range order {
 		b.WriteString("\x1b[?" + strconv.Itoa(n))
-		say(beginOn[n], "h")
-		say(!beginOn[n], "l")
+		say(onByDefault[n], "h")
+		say(!onByDefault[n], "l")
 	}
 	*m = Modes{W: m.W}
 	return b.String()
 }
 
-func last(mode int) int { return slices.Index(leftLast, mode) }
+func last(mode int) int { return slices.Index(screenModes, mode) }

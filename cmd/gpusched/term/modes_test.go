@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What programs have switched on and not off is put back, and nothing else is sent:
-// modes in whatever pieces they come.
+// Reset restores the modes that programs changed and sends nothing else, in whatever pieces the
+// output arrived.
 func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		name, shown, reset string
@@ -45,7 +45,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// No byte that a terminal acts on passes but those that move within a line.
+// Only text and movements within a line pass.
 func TestHarmless(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"a\r\nb\tc\b d\r", "a\r\nb\tc\b d\r"},
@@ -65,8 +65,8 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// FuzzHarmless: whatever is shown, nothing that a terminal acts on passes; and Modes
-// passes on all of it and resets with sequences that leave nothing to reset.
+// Harmless lets no control through, and Modes passes on everything and resets with sequences that
+// leave nothing to reset.
 func FuzzHarmless(f *testing.F) {
 	f.Add([]byte("\x1b[?1049h\x1b]0;x\x07\x9b\u009b\x18\x1b["))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A screen draws over what was there, as much as fits, and leaves the terminal as it was.
+// A screen overwrites what was there, shows as much as fits and restores the terminal.
 func TestScreen(t *testing.T) {
 	var b bytes.Buffer
 	modes := &Modes{W: &b}

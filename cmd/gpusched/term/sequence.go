@@ -1,17 +1,16 @@
 package term
 
-// Bounds of an escape sequence. What is longer is none.
+// Bounds on an escape sequence. Anything longer is not treated as one.
 const (
 	maxControl = 64
 	maxString  = 4096
 )
 
-// sequences finds the escape sequences in what a terminal is sent, also where they
-// come in pieces.
+// sequences finds the escape sequences in terminal output that arrives in any pieces.
 type sequences struct {
 	state  state
-	inside []byte // what the sequence has so far, without ESC
-	length int    // of a string, which is not kept
+	inside []byte // the sequence so far, without ESC
+	length int    // of a string, whose content is not kept
 }
 
 type state int
@@ -30,8 +29,8 @@ const (
 	escape = 0x1b
 )
 
-// next takes a byte, and reports whether that is text. Where it ends a sequence that
-// is returned, without ESC; of a string only how it begins.
+// next consumes a byte and reports whether it is text. If the byte ends a sequence, next returns
+// the sequence without ESC, and only the start of a string.
 func (s *sequences) next(c byte) (text bool, sequence []byte) {
 	switch {
 	case c == escape:
@@ -44,7 +43,7 @@ func (s *sequences) next(c byte) (text bool, sequence []byte) {
 		if s.length++; c == bell || s.length > maxString {
 			return false, s.end()
 		}
-	case c < ' ': // a terminal acts on it in the middle of a sequence
+	case c < ' ': // terminals act on it even within a sequence
 		return true, nil
 	default:
 		return false, s.inSequence(c)
@@ -59,7 +58,7 @@ func (s *sequences) end() []byte {
 	return s.inside
 }
 
-// inSequence takes a byte of one that is no string.
+// inSequence consumes a byte of a sequence that is not a string.
 func (s *sequences) inSequence(c byte) []byte {
 	first := len(s.inside) == 0
 	s.inside = append(s.inside, c)

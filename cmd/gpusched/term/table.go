@@ -10,29 +10,29 @@ import (
 
 // Column is one column of a table over rows of T.
 type Column[T any] struct {
-	Title string         // above the column
-	Key   string         // in the first line of csv; "" keeps it out of csv
-	Name  string         // by which it is chosen; "": as Key
-	Late  bool           // comes after all others in csv, whose places stay as they were
+	Title string         // heading; "": in csv only
+	Key   string         // heading in csv; "": in tables only
+	Name  string         // the name to choose it by; "": Key
+	Late  bool           // added later: comes last in csv, so that the other columns keep their places
 	Extra bool           // only in -o wide and csv
-	Right bool           // numbers
-	Maybe bool           // left out of tables where every cell is empty
-	Least int            // the width it may be cut to; 0: never cut
-	Drop  int            // where a terminal is too narrow for all, those with the highest go first; 0: never
+	Right bool           // right-aligned, for numbers
+	Maybe bool           // left out of tables if all cells are empty
+	Least int            // the least width when cut; 0: never cut
+	Drop  int            // dropped from narrow terminals, the highest first; 0: never
 	Cell  func(T) string // for people
-	Short Shortened[T]   // instead of a cell that would be cut; nil: it is cut
-	Raw   func(T) string // for csv; nil: cell
+	Short Shortened[T]   // replaces a cell that would be cut; nil: it is cut
+	Raw   func(T) string // for csv; nil: Cell
 	Style func(T) Style  // nil: plain
 }
 
-// Shortened is what a cell says in so many columns, or a little more.
+// Shortened returns a shorter cell of about this width.
 type Shortened[T any] func(row T, width int) string
 
-// gap is what stands between two columns.
+// gap separates two columns.
 const gap = "  "
 
-// WriteTable prints rows for people. On a terminal columns that may be cut are
-// cut to fit; elsewhere, and with wide, everything is shown.
+// WriteTable prints rows for people. On a terminal it drops and cuts columns to fit, unless wide is
+// set.
 func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	table := drawn(cols, rows, wide)
 	if t.Width > 0 && !wide {
@@ -59,14 +59,14 @@ func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	}
 }
 
-// drawing is a column with what its cells say, and how wide it is.
+// A drawing is a column with its cells and width.
 type drawing[T any] struct {
 	Column[T]
 	cells []string
 	width int
 }
 
-// drawn asks each column that is shown for its cells, once.
+// drawn computes the cells of each visible column once.
 func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	for _, c := range cols {
 		if c.Title == "" || c.Extra && !wide {
@@ -86,7 +86,7 @@ func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	return table
 }
 
-// fitting leaves out the columns that a line has no room for, however much the others are cut.
+// fitting drops columns that do not fit even if all others are cut.
 func fitting[T any](table []drawing[T], total int) []drawing[T] {
 	need := len(gap) * (len(table) - 1)
 	for _, c := range table {
@@ -108,7 +108,7 @@ func fitting[T any](table []drawing[T], total int) []drawing[T] {
 	return table
 }
 
-// least is the width to which the column may be cut.
+// least returns the width to which the column may be cut.
 func (d *drawing[T]) least() int {
 	if d.Least > 0 {
 		return min(d.width, d.Least)
@@ -127,7 +127,7 @@ func writeLine(t *Terminal, cells []string) {
 	t.Printf("%s\n", strings.TrimRight(strings.Join(cells, gap), " "))
 }
 
-// squeeze takes from the widest columns that may be cut until all fit.
+// squeeze narrows the widest columns that may be cut until all fit.
 func squeeze[T any](table []drawing[T], total int) {
 	over := len(gap)*(len(table)-1) - total
 	for _, c := range table {
@@ -147,7 +147,7 @@ func squeeze[T any](table []drawing[T], total int) {
 	}
 }
 
-// Pad fills a text up to n columns, on its left where it belongs to the right.
+// Pad fills a text up to n columns, on the left if right is set.
 func Pad(s string, n int, right bool) string {
 	fill := strings.Repeat(" ", max(0, n-Columns(s)))
 	if right {
@@ -156,9 +156,9 @@ func Pad(s string, n int, right bool) string {
 	return s + fill
 }
 
-// defused is a cell that no spreadsheet takes for a formula: text that begins
-// like one gets an apostrophe, which they show as text. Negative numbers stay.
-func defused(cell string) string {
+// withoutFormula returns a cell that no spreadsheet takes for a formula: it puts an apostrophe before
+// text that begins like one. Negative numbers stay.
+func withoutFormula(cell string) string {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || negative(cell) {
 		return cell
 	}
@@ -172,14 +172,14 @@ func negative(cell string) bool {
 	return cell[0] == '-' && digits(whole) && (!found || digits(part))
 }
 
-// inCSV are the columns of csv in their order.
+// inCSV returns the columns of csv in order.
 func inCSV[T any](cols []Column[T]) []Column[T] {
 	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool { return c.Key == "" })
 	slices.SortStableFunc(cols, func(a, b Column[T]) int { return cmp.Compare(late(a), late(b)) })
 	return cols
 }
 
-// WriteCSV prints every column that has a key, in the form for machines.
+// WriteCSV prints every column that has a key.
 func WriteCSV[T any](w io.Writer, cols []Column[T], rows []T) error {
 	line := csv.NewWriter(w)
 	var keys []string
@@ -196,7 +196,7 @@ func WriteCSV[T any](w io.Writer, cols []Column[T], rows []T) error {
 	return WriteRows(w, cols, rows)
 }
 
-// WriteRows is WriteCSV without its first line.
+// WriteRows is WriteCSV without the heading.
 func WriteRows[T any](w io.Writer, cols []Column[T], rows []T) error {
 	cols = inCSV(cols)
 	out := csv.NewWriter(w)
@@ -208,7 +208,7 @@ func WriteRows[T any](w io.Writer, cols []Column[T], rows []T) error {
 			} else {
 				line[j] = c.Cell(row)
 			}
-			line[j] = defused(line[j])
+			line[j] = withoutFormula(line[j])
 		}
 		if err := out.Write(line); err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A cell is asked for once, however wide the terminal: it costs more than all else of a table.
-func TestEachCellOnce(t *testing.T) {
+// Each cell is computed once, however wide the terminal: nothing else in a table costs as much.
+func TestEachCellIsComputedOnce(t *testing.T) {
 	for _, width := range []int{0, 20, 200} {
 		asked := 0
 		cell := func(row int) string { asked++; return "some text" }

@@ -11,24 +11,23 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// Terminal is one output and what it can show.
+// A Terminal is an output with its abilities.
 type Terminal struct {
 	W      *bufio.Writer
 	TTY    bool
 	Colour bool
 	Width  int       // columns; 0: not a terminal
-	Height int       // lines; 0: not known
-	Now    time.Time // what relative times are relative to; its location is the reader's
+	Height int       // lines; 0: unknown
+	Now    time.Time // the present for relative times, in the reader's time zone
 
 	file  *os.File
-	fixed int // the width that the environment says, 0: none
+	fixed int // the width set by COLUMNS; 0: none
 }
 
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return xterm.IsTerminal(int(f.Fd())) }
 
-// New describes an output. What is not a terminal has width 0 and no
-// colour.
+// New describes an output. An output that is not a terminal has width 0 and no colour.
 func New(f *os.File, getenv func(string) string, now time.Time) *Terminal {
 	t := &Terminal{W: bufio.NewWriter(f), Now: now}
 	if !IsTerminal(f) {
@@ -45,7 +44,7 @@ func New(f *os.File, getenv func(string) string, now time.Time) *Terminal {
 	return t
 }
 
-// Measure looks how big the terminal is now.
+// Measure updates the terminal's size.
 func (t *Terminal) Measure() {
 	if t.file == nil {
 		return
@@ -61,10 +60,10 @@ func (t *Terminal) Measure() {
 // Printf writes text for people.
 func (t *Terminal) Printf(format string, args ...any) { fmt.Fprintf(t.W, format, args...) }
 
-// Style is how a text stands out.
+// A Style is a text attribute.
 type Style string
 
-// The styles, as the numbers of SGR sequences.
+// The styles, as SGR parameters.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"
@@ -74,7 +73,7 @@ const (
 	Yellow Style = "33"
 )
 
-// Paint styles a text where there is colour.
+// Paint applies a style if the terminal has colour.
 func (t *Terminal) Paint(s Style, text string) string {
 	if !t.Colour || s == Plain || text == "" {
 		return text
@@ -82,13 +81,13 @@ func (t *Terminal) Paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Clean replaces what a terminal or a browser would act on, has no shape, or would turn other
-// text round. The daemon lets in printable text only; this is for the day when it does not.
+// Clean replaces characters that a terminal or a browser would act on, that are invisible, or that
+// reverse the text. The daemon accepts printable text only; this is the second line of defence.
 func Clean(s string) string { return strings.Map(cleanRune, s) }
 
 func cleanRune(r rune) rune {
 	switch {
-	case r >= ' ' && r < 0x7f: // what nearly all text is, and cheap to tell
+	case r >= ' ' && r < 0x7f: // the fast path
 		return r
 	case r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r):
 		return '?'
@@ -98,7 +97,7 @@ func cleanRune(r rune) rune {
 	return r
 }
 
-// Columns counts the terminal columns that a text takes.
+// Columns returns the terminal columns that a text occupies.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -107,14 +106,14 @@ func Columns(s string) int {
 	return n
 }
 
-// wide are the scripts and symbols whose characters take two columns.
+// wide are the scripts and symbols whose characters occupy two columns.
 var wide = [][2]rune{
 	{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF00, 0xFF60},
 	{0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
 }
 
 func runeColumns(r rune) int {
-	if r < 0x300 { // before the first that takes none or two
+	if r < 0x300 { // below the first character of zero or two columns
 		return 1
 	}
 	if unicode.In(r, unicode.Mn, unicode.Me) {
@@ -128,7 +127,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Cut shortens a text to n columns and shows that it did.
+// Cut shortens a text to n columns and marks the cut.
 func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s

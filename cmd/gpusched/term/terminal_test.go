@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A sentence has the reader's own time, as all times that people read, and the date where it may be read another day.
-// What somebody typed stays as it is, also where it looks like a time or a job.
+// Times in sentences are local, with the date in text that may be read another day. What somebody
+// typed is unchanged, even if it looks like a time or a job.
 func TestTimesInSentences(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
 	reserved := job.Reason{Code: job.ReasonGPUReserved, Detail: job.Say("detail/reservation", "x", at(1, 23, 30), at(9, 0, 0))}
@@ -41,12 +41,12 @@ func TestTimesInSentences(t *testing.T) {
 	}
 }
 
-// A cell of CSV is no formula for the program that reads it.
-func TestCellsAreNoFormulas(t *testing.T) {
+// No cell of csv is a formula for a spreadsheet.
+func TestNoCellIsAFormula(t *testing.T) {
 	for cell, want := range map[string]string{
 		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",
 	} {
-		if got := defused(cell); got != want {
+		if got := withoutFormula(cell); got != want {
 			t.Errorf("%q is %q, want %q", cell, got, want)
 		}
 	}
@@ -78,8 +78,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// A moment has the local time, the date where that is not today or the text may be read another day, and on a
-// terminal, in a sentence, how long ago that is.
+// A moment is local, with the date unless it is today on a terminal, and in a terminal's sentence
+// says how long ago it is.
 func TestTheRuleForTimes(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, berlin)

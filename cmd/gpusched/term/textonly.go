@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// textWriter replaces what is not text, also where it comes in pieces.
+// textWriter replaces everything but text, in whatever pieces it arrives.
 type textWriter struct {
 	w    io.Writer
-	keep string // the control characters that pass
-	rest []byte // the beginning of a character
+	keep string // control characters to pass on
+	rest []byte // an incomplete character
 }
 
-// TextOnly passes text on to a terminal without what the terminal would act on.
+// TextOnly passes on text without anything that a terminal would act on.
 func TextOnly(w io.Writer) io.Writer { return &textWriter{w: w, keep: "\n\t"} }
 
-// Harmless passes on to a terminal what another user's program shows in one: the text
-// and the movements within a line, without any escape sequence.
+// Harmless passes on what another user's program shows in a terminal: text and movements within a
+// line, without escape sequences.
 func Harmless(w io.Writer) io.Writer {
 	return &harmless{text: textWriter{w: w, keep: "\n\t\r\b"}}
 }
@@ -27,7 +27,7 @@ type harmless struct {
 	text textWriter
 }
 
-// Write leaves out the escape sequences.
+// Write passes on p without escape sequences.
 func (h *harmless) Write(p []byte) (int, error) {
 	kept := make([]byte, 0, len(p))
 	for _, c := range p {
@@ -39,7 +39,7 @@ func (h *harmless) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Write passes the text on.
+// Write passes on the text in p.
 func (s *textWriter) Write(p []byte) (int, error) {
 	text := append(s.rest, p...)
 	end := len(text)

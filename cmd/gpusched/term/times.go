@@ -7,11 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The one rule for times: what people read has them in the reader's zone, in tables and sentences alike. A
-// terminal, which is read at once, leaves today's date out and adds to a sentence how long ago or ahead that is;
-// text that may be read tomorrow, as in a file, has the date. Machines have RFC 3339 in UTC, by Column.Raw and JSON.
+// The rule for times: people read them in their own zone, in tables and in sentences. On a
+// terminal, which is read at once, today's date is left out, and sentences add how long ago or
+// ahead a moment is; text that may be read later, as in a file, has the date. Machines get RFC 3339
+// in UTC, from Column.Raw and JSON.
 
-// Clock is a moment alone, for tables: "03:44", "2026-11-22 03:44".
+// Clock writes a moment for tables: "03:44", "2026-11-22 03:44".
 func (t *Terminal) Clock(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -23,8 +24,7 @@ func (t *Terminal) Clock(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// Moment is a moment for sentences and lines of facts: "03:44 (3h12m ago)",
-// "22:00 (in 9h)".
+// Moment writes a moment for sentences: "03:44 (3h12m ago)", "22:00 (in 9h)".
 func (t *Terminal) Moment(at time.Time) string {
 	switch {
 	case at.IsZero() || !t.TTY:
@@ -35,8 +35,8 @@ func (t *Terminal) Moment(at time.Time) string {
 	return t.Clock(at) + " (" + Age(t.Now.Sub(at)) + " ago)"
 }
 
-// Run is when something started and how long it ran: "03:44 (3d ago), ran 9h12m"; what has
-// no end still runs.
+// Run writes when something started and how long it ran: "03:44 (3d ago), ran 9h12m". Without an
+// end it is still running.
 func (t *Terminal) Run(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return t.Moment(from)
@@ -44,7 +44,7 @@ func (t *Terminal) Run(from, to time.Time) string {
 	return t.Moment(from) + ", ran " + Age(to.Sub(from))
 }
 
-// About is a moment that was predicted, to be read in a sentence.
+// About writes a predicted moment for a sentence.
 func (t *Terminal) About(at time.Time) string {
 	if t.TTY && at.Sub(t.Now) < time.Minute {
 		return "in a moment"
@@ -52,7 +52,7 @@ func (t *Terminal) About(at time.Time) string {
 	return "about " + t.Moment(at)
 }
 
-// Expected is a moment that was predicted, for a table.
+// Expected writes a predicted moment for a table.
 func (t *Terminal) Expected(at time.Time) string {
 	if t.TTY && !at.IsZero() && at.Before(t.Now) {
 		return "soon"
@@ -60,10 +60,10 @@ func (t *Terminal) Expected(at time.Time) string {
 	return t.Clock(at)
 }
 
-// Reader reads sentences with their times as Clock has them.
+// Reader returns a reader whose sentences have times as Clock writes them.
 func (t *Terminal) Reader() words.Reader { return words.Reader{Moment: t.Clock} }
 
-// Age prints a duration with two units at most: 42s, 12m, 3h12m, 2d4h.
+// Age writes a duration in at most two units: 42s, 12m, 3h12m, 2d4h.
 func Age(d time.Duration) string {
 	d = max(0, d)
 	pair := func(big, small time.Duration, b, s string) string {
@@ -84,7 +84,7 @@ func Age(d time.Duration) string {
 	return pair(24*time.Hour, time.Hour, "d", "h")
 }
 
-// Hours prints a number of hours, with as many digits as say something.
+// Hours writes a number of hours with a useful number of digits.
 func Hours(h float64) string {
 	switch {
 	case h == 0:

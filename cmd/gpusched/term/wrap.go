@@ -2,8 +2,8 @@ package term
 
 import "strings"
 
-// Wrap breaks a text at blanks so that it fits the terminal; each further line begins
-// with indent. Away from a terminal it stays as it is.
+// Wrap breaks a text at blanks to fit the terminal, and indents each further line. If the output is
+// not a terminal it returns the text unchanged.
 func (t *Terminal) Wrap(text, indent string) string {
 	if t.Width <= 0 {
 		return text
@@ -28,7 +28,7 @@ func (t *Terminal) Wrap(text, indent string) string {
 	return b.String()
 }
 
-// blanksBefore is what stands before the word of this number.
+// blanksBefore returns the blanks before the word of this index.
 func blanksBefore(text string, word int) string {
 	rest := text
 	for range word {
