@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 )
@@ -66,12 +67,8 @@ func queueAsked(a *cli.App) string {
 
 // ledgerPath returns the path of the ledger of a file and a queue.
 func ledgerPath(a *cli.App, path string) string {
-	dir := a.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(a.Getenv("HOME"), ".local", "state")
-	}
 	sum := sha256.Sum256([]byte(queueAsked(a) + path))
-	return filepath.Join(dir, "gpusched", "files", hex.EncodeToString(sum[:])[:16]+".jsonl")
+	return filepath.Join(jobenv.StateDir(a), "files", hex.EncodeToString(sum[:])[:16]+".jsonl")
 }
 
 // openLedger opens and locks the ledger of a file with this absolute path. It starts a new one if
