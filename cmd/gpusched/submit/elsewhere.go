@@ -138,7 +138,7 @@ func (n *remoteJob) describe(o *offer) string {
 	}
 	switch wait, unknown := o.wait(); {
 	case unknown:
-		return "would wait, for how long is unknown" + n.a.Because(j)
+		return "would wait for an unknown time" + n.a.Because(j)
 	case !j.ExpectedStart.IsZero():
 		return "starts in about " + roundWait(wait) + n.a.Because(j)
 	case len(j.GPUs) > 0:
