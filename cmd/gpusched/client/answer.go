@@ -33,18 +33,13 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 // gone ends this process because the asking one has ended. Jobs go on.
 func gone() { os.Exit(cli.StatusInterrupted) }
 
-// answerHere implements the hidden command that runs another machine's command line here, with that
-// machine's terminal or input.
-func answerHere(ctx context.Context, a *cli.App, args []string) error {
-	return answerFor(ctx, a, args, false)
+// answerFor returns the hidden command that runs another machine's command line here, with that machine's terminal or
+// input, and if labelled with the job's name before each line.
+func answerFor(labelled bool) func(ctx context.Context, a *cli.App, args []string) error {
+	return func(ctx context.Context, a *cli.App, args []string) error { return answer(ctx, a, args, labelled) }
 }
 
-// answerLabelled is answerHere with the job's name before each line.
-func answerLabelled(ctx context.Context, a *cli.App, args []string) error {
-	return answerFor(ctx, a, args, true)
-}
-
-func answerFor(ctx context.Context, a *cli.App, args []string, labelled bool) error {
+func answer(ctx context.Context, a *cli.App, args []string, labelled bool) error {
 	if len(args) < 2 {
 		return cli.Usagef("%s takes the name of this machine and a command line", remote.HereCommand)
 	}

@@ -82,9 +82,9 @@ func hidden(word string) func(context.Context, *cli.App, []string) error {
 	case remote.DocCommand:
 		return answerDocument
 	case remote.HereCommand:
-		return answerHere
+		return answerFor(false)
 	case remote.LabelledCommand:
-		return answerLabelled
+		return answerFor(true)
 	case afar.AttendCommand:
 		return attach.AttendAgain
 	}

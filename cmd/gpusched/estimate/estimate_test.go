@@ -61,10 +61,10 @@ func TestEstimate(t *testing.T) {
 func TestEstimateRefuses(t *testing.T) {
 	for want, dir := range map[string]string{
 		"config.json":                   modelDir(t, `{`, smallHeader),
-		"how many layers":               modelDir(t, `{}`, smallHeader),
+		"the number of layers":          modelDir(t, `{}`, smallHeader),
 		"its header is damaged":         modelDir(t, smallConfig, `[`),
 		"has an impossible size":        modelDir(t, smallConfig, `{"w": {"dtype": "F16", "shape": [1125899906842624, 1048576]}}`),
-		"can't be":                      modelDir(t, `{"num_hidden_layers": 1e300, "num_attention_heads": 1, "hidden_size": 1e300}`, smallHeader),
+		"impossible values":             modelDir(t, `{"num_hidden_layers": 1e300, "num_attention_heads": 1, "hidden_size": 1e300}`, smallHeader),
 		"there is no safetensors file":  t.TempDir(),
 		"it is not a safetensors file,": modelDir(t, smallConfig, ""),
 	} {

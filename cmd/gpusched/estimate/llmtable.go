@@ -31,9 +31,18 @@ type modelNeed struct {
 	mem   int64
 }
 
-// lookUp implements Apply for a named model.
-func (o *ModelOptions) lookUp(a *cli.App, argv []string, r *job.Request) error {
+// ModelOptions ask for what a named model needs.
+type ModelOptions struct {
+	LLM       string `name:"llm" placeholder:"NAME" group:"needs"`
+	LLMConfig string `name:"llm-config" placeholder:"FILE" group:"needs"`
+}
+
+// Apply fills in what the model needs where the user asks for nothing else.
+func (o *ModelOptions) Apply(a *cli.App, argv []string, r *job.Request) error {
 	name := o.LLM
+	if name == "" {
+		return nil
+	}
 	if name == "auto" {
 		if name = ArgumentOf(argv, "--llm"); name == "" {
 			return cli.Refuse(api.CodeUsage, "name the model: --llm NAME", "the command has no --llm NAME from which to take the model")

@@ -212,8 +212,7 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 
 // complain prints an entry's error.
 func (r *fileReader) complain(e *fileEntry, err error) {
-	text := err.Error()
-	r.a.Complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, text))
+	r.a.Complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, err.Error()))
 }
 
 // A fileQueue queues the entries of a file, one after another.

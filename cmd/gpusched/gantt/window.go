@@ -35,16 +35,13 @@ func Window(p *api.PlanReply, of job.ID) time.Time {
 		}
 	}
 	for _, w := range windows {
-		if until := p.At.Add(w); !until.Before(last) || until.After(p.Until) {
-			return earlier(until, p.Until)
+		until := p.At.Add(w)
+		if until.After(p.Until) {
+			break
+		}
+		if !until.Before(last) {
+			return until
 		}
 	}
 	return p.Until
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -19,7 +19,7 @@ func TestMemoryHint(t *testing.T) {
 		"auto, nothing is":      {api.Job{Request: job.Request{GPUMilli: 500}, GPUMemAuto: true}, "no earlier run"},
 		"auto, shared memory":   {api.Job{Request: job.Request{GPUMilli: 500}, GPUMemAuto: true, GPUMemKnownBytes: gib}, "none of their own"},
 		"auto":                  {api.Job{Request: job.Request{GPUMilli: 500, GPUMemBytes: 12 * gib}, GPUMemAuto: true, GPUMemKnownBytes: 10 * gib}, "up to 10G of a GPU's memory: asked for 12G"},
-		"an offer":              {api.Job{Request: job.Request{GPUMilli: 1000}, GPUMemKnownBytes: 10 * gib}, "--gpu-mem auto asks for that"},
+		"an offer":              {api.Job{Request: job.Request{GPUMilli: 1000}, GPUMemKnownBytes: 10 * gib}, "--gpu-mem auto asks for a little more"},
 		"the user knows better": {api.Job{Request: job.Request{GPUMilli: 1000, GPUMemBytes: gib}, GPUMemKnownBytes: 10 * gib}, ""},
 		"no GPU":                {api.Job{GPUMemKnownBytes: 10 * gib}, ""},
 	} {

@@ -45,7 +45,7 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
 		deleteStale(shelf, now)
-		err = writeWhole(dir, path, text)
+		err = ReplaceFile(path, text, 0o700)
 	}
 	if err != nil {
 		return "", cli.Refuse(api.CodeInternal, "the job's copy of its script is kept there", "%v", err)
@@ -53,15 +53,15 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// writeWhole writes a file completely or not at all.
-func writeWhole(dir, path string, text []byte) error {
-	f, err := os.CreateTemp(dir, ".new")
+// ReplaceFile replaces a file, or a link, atomically.
+func ReplaceFile(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(0o700), f.Close()); err != nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

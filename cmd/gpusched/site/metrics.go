@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
+	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
@@ -42,25 +41,8 @@ func (c *MetricsCmd) Run(ctx context.Context, a *cli.App) error {
 	if err != nil { // else the previous figures would remain
 		page = metrics.Down(format)
 	}
-	return cmp.Or(replaceFile(c.Textfile, page), err)
-}
-
-// replaceFile replaces a file atomically by one that everybody may read. It replaces a link instead
-// of following it.
-func replaceFile(path string, text []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if failed := jobenv.ReplaceFile(c.Textfile, page, 0o644); failed != nil {
+		return fmt.Errorf("write %s: %w", c.Textfile, failed)
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	_, err = f.Write(text)
-	if err = cmp.Or(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return err
 }

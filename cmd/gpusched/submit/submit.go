@@ -259,18 +259,13 @@ func (c *JobOptions) JobCommand() []string { return c.Command }
 // before it starts.
 func hint(a *cli.App, req api.SubmitRequest) {
 	if req.Array != nil {
-		hintParams(a, req)
+		for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
+			a.Note("warning: the command does not use {%s}, so its values make no difference", name)
+		}
 	}
 	dir := string(req.Dir)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		a.Note("warning: there is no directory %q yet", dir)
-	}
-}
-
-// hintParams warns about parameters that the command does not use.
-func hintParams(a *cli.App, req api.SubmitRequest) {
-	for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
-		a.Note("warning: the command does not use {%s}, so its values make no difference", name)
 	}
 }
 

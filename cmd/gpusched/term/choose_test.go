@@ -28,7 +28,7 @@ func TestColumnsAreChosenByName(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, names := range [][]string{{"id", "age"}, {""}} {
-		if _, err := Choose(lineColumns(), names); err == nil || !strings.HasSuffix(err.Error(), "there are id, name, odd") {
+		if _, err := Choose(lineColumns(), names); err == nil || !strings.HasSuffix(err.Error(), "the columns are id, name, odd") {
 			t.Errorf("%q: %v", names, err)
 		}
 	}
