@@ -186,7 +186,7 @@ func (w *watching) said() string {
 func TestALineBecomesAJobOnce(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
-	if got := w.look(x); got != "" || !strings.Contains(w.said(), "jobs is not there") {
+	if got := w.look(x); got != "" || !strings.Contains(w.said(), "jobs does not exist yet") {
 		t.Fatalf("%q, %q", got, w.said())
 	}
 	do := func(what, text, want string) {
@@ -329,13 +329,13 @@ func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
 	for name, make := range map[string]func(){
-		"is not a file of lines":     func() { syscall.Mkfifo(w.path, 0o600) },
+		"is not a regular file":      func() { syscall.Mkfifo(w.path, 0o600) },
 		"has more than 64 MiB":       func() { w.write("", 1); os.Truncate(w.path, 1<<30) },
 		"there is a NUL byte":        func() { w.write("sh -c \x00\n", 1) },
 		"a command may have at most": func() { w.write("sh -c "+strings.Repeat("x", 3<<20)+"\n", 1) },
 		"/is not text":               func() { w.write("0,sh.py,\xff,x,\xff\n", 1) },
-		"is not there":               func() {},
-		"jobs is not a file":         func() { os.Mkdir(w.path, 0o700) },
+		"does not exist yet":         func() {},
+		"jobs is not a regular file": func() { os.Mkdir(w.path, 0o700) },
 	} {
 		make()
 		got := w.look(x)
