@@ -21,10 +21,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A ledger records which entries of a file have become jobs. It is a private file of the user,
-// locked while it is open. An entry is noted after its job is queued; a program that dies in
-// between repeats the request with the same key, for which the daemon queues nothing twice. Slurm
-// has no such keys, so there the jobs are searched for one first (engines.Other).
+// A ledger records which entries of a file have become jobs. It is a private file of the user, locked
+// while it is open. An entry is noted after its job is queued; a program that dies in between repeats
+// the request with the same key, for which the daemon queues nothing twice. Slurm has no such keys, so
+// there the jobs of an earlier run are looked up first (engines.Other).
 type ledger struct {
 	file  *os.File // nil: nothing is written, as for a pipe
 	head  ledgerHead
