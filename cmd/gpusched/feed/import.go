@@ -154,7 +154,7 @@ func sacctmgr(ctx context.Context) (string, error) {
 	defer cancel()
 	var all strings.Builder
 	for _, what := range asked {
-		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // without input, in case it asks something
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // no input, in case it asks
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
@@ -361,7 +361,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 	now := map[job.ID]api.Job{}
 	if len(ids) > 0 {
-		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // without an answer only the numbers are printed
+		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // on failure only numbers are printed
 		for _, j := range reply.Jobs {
 			now[j.ID] = j
 		}

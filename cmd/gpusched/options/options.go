@@ -24,8 +24,8 @@ func Of(command, option string) Text {
 	return texts()["--"+option]
 }
 
-// texts returns the paragraphs of the file by the command and option that each begins with; the command is empty in a
-// text for all commands.
+// texts returns the paragraphs of the file by the command and option that each begins with; the command
+// is empty in a text for all commands.
 var texts = sync.OnceValue(func() map[string]Text {
 	all := map[string]Text{}
 	for paragraph := range strings.SplitSeq(file, "\n\n") {

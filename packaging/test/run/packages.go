@@ -26,8 +26,8 @@ var alone = []string{
 	"FuzzCommandLine",
 	"TestTourCommandsParse", "TestExamplesParse", "TestLinesAreShort", "TestAssignmentsAreShort",
 	"TestBrowser", "TestBrowserScreens",
-	"TestEnginesAnswerAlike", "TestAJobMovesOnlyWithItsDependents", "TestRefusedJobsWait", "TestJobsWaitHereWhileSlurmIsAway", "TestAJobThatSlurmMayHaveIsHeld",
-	"TestTheNextRunSubmitsWhatIsNotInSlurm",
+	"TestEnginesAnswerAlike", "TestAJobMovesOnlyWithItsDependents", "TestRefusedJobsWait", "TestJobsWaitHereWhileSlurmIsAway",
+	"TestAJobThatSlurmMayHaveIsHeld", "TestTheNextRunSubmitsWhatIsNotInSlurm",
 }
 
 // goScripts are the scripts of cmd/gpusched/client that the race detector watches: their commands start goroutines.
