@@ -46,8 +46,8 @@ func TestChoiceOfAPart(t *testing.T) {
 // its estimate would delay a job of whole GPUs. If only the reserved GPU has room, the part goes
 // there if it is expected to end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
-	readPolicy(t).says("A job that asks a part of a GPU gets one that is not kept as a whole, where one has room, " +
-		"even if a fuller one is.")
+	readPolicy(t).says("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
+		"even if a fuller one has room too.")
 	for name, c := range map[string]struct {
 		wide int // milli that the job ahead asks
 		want string

@@ -89,8 +89,8 @@ func TestLargerShare(t *testing.T) {
 // the factors. The first then has 1.54 of its part and the second 0.82 of its own. 2^(1.54 - 0.82)
 // is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
-	readPolicy(t).says("Of two users with shares of 1 and 3 who queue jobs alike at the same time the second gets three times as much; " +
-		"where each queues a new job whenever one starts, it is 1.6 times")
+	readPolicy(t).says("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
+		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
 	for _, c := range []struct {
 		backlog   int
 		days      int

@@ -123,8 +123,8 @@ func (w *sweep) untried(j *loopJob) bool {
 // TestRanBefore has a preemptible job that ran before ask for some of four GPUs, each of which a
 // job holds.
 func TestRanBefore(t *testing.T) {
-	readPolicy(t).says("For a preemptible job that has run before and waits to go on, no other of its class and number " +
-		"is stopped either, but in these two cases.")
+	readPolicy(t).says("A preemptible job that has run before and waits to run again does not stop another job of its class and number either, " +
+		"except in these two cases.")
 	for name, c := range map[string]struct {
 		gpus   int
 		change func(*Waiting)
