@@ -291,7 +291,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 		return part, err
 	}
 	refuse := func(id string, e api.Error) { part.Refused = append(part.Refused, api.RefusedJob{Job: id, Error: e}) }
-	var doomed []string
+	var toCancel []string
 	for _, id := range ids {
 		j, known := before[id]
 		if !known {
@@ -299,18 +299,18 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 		} else if e := cannotCancel(&j, id, 0); e != nil {
 			refuse(id, *e)
 		} else {
-			doomed = append(doomed, id)
+			toCancel = append(toCancel, id)
 		}
 	}
-	if len(doomed) == 0 {
+	if len(toCancel) == 0 {
 		return part, nil
 	}
-	_, failed := e.slurm.Ask(ctx, "scancel", cancelArgs(api.CancelRequest{}, doomed...)...)
-	after, err := e.lookUp(ctx, doomed)
+	_, failed := e.slurm.Ask(ctx, "scancel", cancelArgs(api.CancelRequest{}, toCancel...)...)
+	after, err := e.lookUp(ctx, toCancel)
 	if err != nil {
 		return part, err
 	}
-	for _, id := range doomed {
+	for _, id := range toCancel {
 		j, known := after[id]
 		if failed != nil && known && j.State == before[id].State && isQueued(&j) {
 			refuse(id, api.Error{Code: slurmexec.CodeOf(failed.Error()), Message: "job " + id + ": " + failed.Error()})

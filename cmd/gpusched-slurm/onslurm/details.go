@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/slurmexec"
+	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
@@ -181,7 +182,11 @@ func allocations(record string, number map[gpuOnNode]int) (list []api.Allocation
 		return nil
 	}
 	for _, on := range nodesGres().FindAllStringSubmatch(line, -1) {
-		for _, node := range expandNodes(on[1]) {
+		nodes, err := slurm.Hostnames(on[1])
+		if err != nil {
+			nodes = []string{on[1]}
+		}
+		for _, node := range nodes {
 			for _, i := range usedGPUs(on[2]) {
 				at := gpuOnNode{node, i}
 				index, ok := number[at]
@@ -214,51 +219,6 @@ func parseNumbers(text string) (list []int) {
 
 // maxRange is the most GPUs or nodes that one range stands for.
 const maxRange = 65536
-
-// expandNodes parses a list of nodes, "n1" or "n[1-3,07],m4".
-func expandNodes(text string) (list []string) {
-	for len(text) > 0 {
-		end, depth := len(text), 0
-		for i, c := range text {
-			if c == '[' {
-				depth++
-			} else if c == ']' {
-				depth--
-			} else if c == ',' && depth == 0 {
-				end = i
-				break
-			}
-		}
-		list = append(list, expandNode(text[:end])...)
-		text = strings.TrimPrefix(text[end:], ",")
-	}
-	return list
-}
-
-func expandNode(word string) (list []string) {
-	head, rest, ok := strings.Cut(word, "[")
-	inside, tail, closed := strings.Cut(rest, "]")
-	if !ok || !closed {
-		return []string{word}
-	}
-	for part := range strings.SplitSeq(inside, ",") {
-		lo, hi, isRange := strings.Cut(part, "-")
-		if !isRange {
-			hi = lo
-		}
-		first, err1 := strconv.Atoi(lo)
-		last, err2 := strconv.Atoi(hi)
-		if err1 != nil || err2 != nil {
-			return []string{word}
-		}
-		for i := first; i <= min(last, first+maxRange); i++ {
-			digits := strconv.Itoa(i)
-			digits = strings.Repeat("0", max(0, len(lo)-len(digits))) + digits
-			list = append(list, head+digits+tail)
-		}
-	}
-	return list
-}
 
 // OutputFile returns the path of a job's output, or "" if Slurm does not say it or the caller may
 // not read it. The file need not exist yet, and may be on another machine.

@@ -128,7 +128,7 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 			yield(nil, unsupported(r))
 			return
 		}
-		tell := func(part api.ManyPart) bool {
+		send := func(part api.ManyPart) bool {
 			part.Schema = api.Schema
 			return yield(json.Marshal(part))
 		}
@@ -142,11 +142,11 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 				yield(nil, err)
 				return
 			}
-			if !tell(part) {
+			if !send(part) {
 				return
 			}
 		}
-		tell(api.ManyPart{Done: true})
+		send(api.ManyPart{Done: true})
 	}
 }
 

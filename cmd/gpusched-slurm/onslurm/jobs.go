@@ -86,14 +86,14 @@ func (r *row) setRequest(j *api.Job) {
 		j.Priority = job.Priority{Number: int(-nice)}
 	}
 	for _, part := range []struct {
-		wish  string
+		tres  string
 		times int64
 	}{
 		{r[colTresPerJob], 1},
 		{r[colTresPerNode], max(1, r.number(colNumNodes))},
 		{r[colTresPerTask], max(1, r.number(colNumTasks))},
 	} {
-		amounts, kind := parseTRES(part.wish)
+		amounts, kind := parseTRES(part.tres)
 		if n, err := strconv.ParseInt(amounts["gpu"], 10, 64); err == nil {
 			j.GPUMilli, j.GPUType = int(n*part.times)*job.WholeGPU, kind
 		}

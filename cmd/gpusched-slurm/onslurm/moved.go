@@ -50,9 +50,9 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 			return r.jobOrArray(), true, nil
 		}
 	}
-	kept, err := e.remembersSince(ctx, since)
-	if kept || err != nil {
-		return 0, kept, err
+	remembered, err := e.remembersSince(ctx, since)
+	if remembered || err != nil {
+		return 0, remembered, err
 	}
 	sep := newSeparator()
 	out, err := e.slurm.Ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--delimiter="+sep, user,

@@ -107,13 +107,13 @@ func splitReason(text string) (reason, by string, since time.Time) {
 }
 
 // unavailable reports whether no job starts on the node, and whether an administrator wants that.
-func (n *node) unavailable() (isOut, wished bool) {
+func (n *node) unavailable() (closed, drained bool) {
 	state := strings.ToUpper(n.state)
-	wished = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
+	drained = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
 	for _, word := range []string{"DOWN", "FAIL", "NOT_RESPONDING", "POWERING", "FUTURE", "UNKNOWN", "REBOOT"} {
-		isOut = isOut || strings.Contains(state, word)
+		closed = closed || strings.Contains(state, word)
 	}
-	return isOut || wished || strings.HasSuffix(n.state, "*"), wished
+	return closed || drained || strings.HasSuffix(n.state, "*"), drained
 }
 
 // stateText returns the state for people: "down, not responding" for DOWN+NOT_RESPONDING and DOWN*.
@@ -155,7 +155,7 @@ func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 func gpuList(list []node) []api.GPU {
 	gpus := []api.GPU{}
 	for _, n := range list {
-		isOut, wished := n.unavailable()
+		closed, drained := n.unavailable()
 		for i, of := range n.gpus {
 			g := api.GPU{StateDetail: n.reason, GPU: job.GPU{
 				Index: len(gpus), UUID: gpuOnNode{n.name, i}.String(), Minor: i, Name: cmp.Or(of.kind, "GPU") + " on " + n.name,
@@ -164,15 +164,15 @@ func gpuList(list []node) []api.GPU {
 			if of.used {
 				g.State, g.FreeMilli = job.GPUBusy, 0
 			}
-			if g.Drain, g.Paused = wished, wished; wished {
+			if g.Drain, g.Paused = drained, drained; drained {
 				g.PausedBy, g.PausedAt = n.by, n.since
 			}
 			switch {
-			case wished && of.used:
+			case drained && of.used:
 				g.State, g.PausedReason = job.GPUDraining, n.reason
-			case wished:
+			case drained:
 				g.State, g.PausedReason = job.GPUDrained, n.reason
-			case isOut:
+			case closed:
 				g.State, g.StateDetail = job.GPULost, "node "+n.name+" is "+n.stateText()
 			}
 			gpus = append(gpus, g)

@@ -118,7 +118,7 @@ func TestRecordedJobs(t *testing.T) {
 	}
 }
 
-func TestAnArrayIsItsTasks(t *testing.T) {
+func TestArrayIsItsTasks(t *testing.T) {
 	all := recordedQueue(t, "22.05")
 	found := indexByName(all, []string{"4", "4_2"})
 	array := found["4"]
@@ -280,7 +280,7 @@ func TestTres(t *testing.T) {
 	}
 }
 
-func TestNodeWords(t *testing.T) {
+func TestStateText(t *testing.T) {
 	for state, want := range map[string]string{
 		"IDLE": "idle", "DOWN+NOT_RESPONDING": "down, not responding", "DOWN*": "down, not responding", "MIXED+DRAIN": "mixed, drain",
 		"IDLE~": "idle", "DOWN*+DRAIN": "down, drain, not responding",
@@ -303,17 +303,7 @@ func TestTasks(t *testing.T) {
 		}
 	}
 	if !containsTask("1-9:2", 9) || containsTask("1-9:2", 4) || containsTask("1-9:2", 11) || containsTask("", 0) {
-		t.Error("holds")
-	}
-}
-
-func TestExpandNodes(t *testing.T) {
-	for text, want := range map[string]string{
-		"n1": "n1", "n[1-3]": "n1 n2 n3", "n[08-10,12],m4": "n08 n09 n10 n12 m4", "": "", "n[1": "n[1", "a[1-2]b": "a1b a2b",
-	} {
-		if got := strings.Join(expandNodes(text), " "); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		t.Error("containsTask")
 	}
 }
 

@@ -30,9 +30,9 @@ func TestRecordedRefusals(t *testing.T) {
 				program = "sbatch"
 			}
 			err := slurmexec.Refusal(program, said, errors.New("exit status 1"))
-			var told *api.Error
-			if !errors.As(err, &told) || told.Code != want || strings.Contains(told.Message, "\n") || strings.Contains(told.Message, "error: ") {
-				t.Errorf("%s %s: %+v, not %s", release, name, told, want)
+			var apiErr *api.Error
+			if !errors.As(err, &apiErr) || apiErr.Code != want || strings.Contains(apiErr.Message, "\n") || strings.Contains(apiErr.Message, "error: ") {
+				t.Errorf("%s %s: %+v, not %s", release, name, apiErr, want)
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func laterSite(t *testing.T, release string) {
 		t.Errorf("taken are %s", got)
 	}
 	for i, want := range []bool{false, false, true} {
-		if out, wished := nodes[i].unavailable(); out != want || wished {
+		if out, drained := nodes[i].unavailable(); out != want || drained {
 			t.Errorf("node %s (%s): %v", nodes[i].name, nodes[i].state, out)
 		}
 	}

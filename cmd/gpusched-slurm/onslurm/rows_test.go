@@ -57,7 +57,7 @@ func TestAnswerInPieces(t *testing.T) {
 }
 
 // A list of the first waiting jobs is in order, and counts the others as omitted.
-func TestManyThatWait(t *testing.T) {
+func TestOmittedJobs(t *testing.T) {
 	script := `for i in 1 2 3 4 5 6 7 8 9; do Fields JobID=$i UserID=1000 UserName=alice Name=x$((i % 2)) State=PENDING; done
 		Fields JobID=10 UserID=1000 UserName=alice Name=x0 State=RUNNING`
 	for _, c := range []struct {
@@ -104,7 +104,7 @@ func BenchmarkRows(b *testing.B) {
 }
 
 // An answer without jobs is an error only if a call failed.
-func TestWordsBesideAnEmptyAnswer(t *testing.T) {
+func TestFailedCallWithoutRows(t *testing.T) {
 	for talk, want := range map[string]bool{
 		"": false, "squeue: error: Invalid user: 13346\n\n": false, "ERROR: ld.so: object 'x' cannot be preloaded: ignored.\n": false,
 		"slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n": true, "x\nslurm_load_jobs error: y\n": true,

@@ -138,8 +138,8 @@ func TestLostAnswer(t *testing.T) {
 	} {
 		e, dir := scripted(t, map[string]string{"sbatch": c.sbatch, "squeue": squeue})
 		reply, err := e.Submit(t.Context(), simple())
-		var told *api.Error
-		if errors.As(err, &told); reply.Job.ID != c.id || (err == nil) != (c.id != 0) || told != nil && told.Hint != c.hint {
+		var apiErr *api.Error
+		if errors.As(err, &apiErr); reply.Job.ID != c.id || (err == nil) != (c.id != 0) || apiErr != nil && apiErr.Hint != c.hint {
 			t.Errorf("%s: %d %v", name, reply.Job.ID, err)
 		}
 		if looked := strings.Contains(calls(t, dir), "squeue"); looked == (name == "refused") {
@@ -154,17 +154,17 @@ func TestInterruptedSubmission(t *testing.T) {
 		"sbatch": `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; kill -INT $PPID; exec sleep 60`,
 		"squeue": `Fields JobID=41 ArrayJobID=41 UserID=1000 State=PENDING "Comment=$(cat $D/comment)"`,
 	})
-	var told []string
-	e.note = func(text string) { told = append(told, text) }
+	var notes []string
+	e.note = func(text string) { notes = append(notes, text) }
 	e.Names = "slurm"
 	reply, err := e.Submit(t.Context(), simple())
-	if !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], "job slurm:41 ('gpusched cancel slurm:41'") || reply.Job.ID != 41 {
-		t.Errorf("%d, %v, %q", reply.Job.ID, err, told)
+	if !errors.Is(err, context.Canceled) || len(notes) != 1 || !strings.Contains(notes[0], "job slurm:41 ('gpusched cancel slurm:41'") || reply.Job.ID != 41 {
+		t.Errorf("%d, %v, %q", reply.Job.ID, err, notes)
 	}
 }
 
 // An array whose waiting tasks were cancelled lives as long as one of its tasks runs.
-func TestArrayWithACancelledRest(t *testing.T) {
+func TestArrayWithCancelledTasks(t *testing.T) {
 	running := `Fields JobID=13 ArrayJobID=12 ArrayTaskID=0 UserID=1000 State=RUNNING NodeList=n1 StartTime=1795466354`
 	for rest, want := range map[string]job.State{
 		"Fields JobID=12 ArrayJobID=12 ArrayTaskID=1-9 UserID=1000 State=CANCELLED": job.Spawned,
@@ -189,7 +189,7 @@ func TestArrayWithACancelledRest(t *testing.T) {
 }
 
 // A wait goes on whatever a controller says while it fails over.
-func TestWaitOutlastsAFailover(t *testing.T) {
+func TestWaitOutlastsFailover(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": `n=$(grep -c ^squeue $D/calls)
 		case $n in
 		1) Fields JobID=12 UserID=1000 State=RUNNING;;
@@ -299,7 +299,7 @@ func TestHalfANodeIsRefusedFirst(t *testing.T) {
 	}
 }
 
-func TestBlame(t *testing.T) {
+func TestSplitReason(t *testing.T) {
 	for text, want := range map[string]string{
 		"fan [root@1700000000]": "fan|root|1700000000", "a [b@c] d [eve@1700000000]": "a [b@c] d|eve|1700000000",
 		"": "||0", "fan": "fan||0", "fan [0]": "fan [0]||0", "fan [root@]": "fan [root@]||0",
@@ -338,7 +338,7 @@ func TestRootKeepsNoSite(t *testing.T) {
 }
 
 // An endless answer is an error.
-func TestAnswerWithoutEnd(t *testing.T) {
+func TestEndlessAnswer(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"squeue": "head -c 280000000 /dev/zero"})
 	if _, err := e.queue(t.Context()); !isCode(err, api.CodeUnavailable) || !strings.Contains(err.Error(), "more than 256M") {
 		t.Error(err)
@@ -346,7 +346,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 }
 
 // The directory of a job's log is made, since Slurm makes none, but not on a dry run.
-func TestDirectoryOfALog(t *testing.T) {
+func TestLogDirectory(t *testing.T) {
 	e, dir := scripted(t, nil)
 	r := simple()
 	r.Dir, r.Log.Path = api.Bytes(dir), "logs/deep/%j.txt"
@@ -359,10 +359,10 @@ func TestDirectoryOfALog(t *testing.T) {
 			t.Errorf("on a dry run (%v): %v", dry, err)
 		}
 	}
-	var told []string
-	e.note = func(text string) { told = append(told, text) }
+	var notes []string
+	e.note = func(text string) { notes = append(notes, text) }
 	r.Log.Path = "calls/%j.txt" // a file
-	if _, err := e.Submit(t.Context(), r); err != nil || len(told) != 1 {
-		t.Errorf("%v, %q", err, told)
+	if _, err := e.Submit(t.Context(), r); err != nil || len(notes) != 1 {
+		t.Errorf("%v, %q", err, notes)
 	}
 }

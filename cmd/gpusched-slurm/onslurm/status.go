@@ -102,8 +102,8 @@ func controllerChecks(text string) (checks []job.Check) {
 func nodeChecks(nodes []node) []job.Check {
 	good, reasons := 0, []string{}
 	for _, n := range nodes {
-		isOut, _ := n.unavailable()
-		if !isOut {
+		closed, _ := n.unavailable()
+		if !closed {
 			good++
 			continue
 		}

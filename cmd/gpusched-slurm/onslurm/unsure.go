@@ -54,7 +54,7 @@ func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string
 	interrupted := inTime.Err() != nil
 	stop() // a second signal ends the program
 	id := e.findByMark(context.WithoutCancel(ctx), mark)
-	var told *api.Error
+	var apiErr *api.Error
 	switch {
 	case interrupted && id != 0:
 		name := id.String()
@@ -68,8 +68,8 @@ func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string
 		return nil, context.Canceled
 	case id != 0:
 		return []byte(id.String()), nil
-	case errors.As(err, &told):
-		unknown := *told
+	case errors.As(err, &apiErr):
+		unknown := *apiErr
 		unknown.Hint = mayBeQueued
 		return nil, &unknown
 	}

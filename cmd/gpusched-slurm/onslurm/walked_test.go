@@ -35,7 +35,7 @@ func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 }
 
 // A dependency that can't be met is refused, since Slurm would start the job at once.
-func TestNothingToWaitFor(t *testing.T) {
+func TestImpossibleDependencies(t *testing.T) {
 	for _, tt := range []struct {
 		squeue, sacct string
 		kind          job.DependencyKind
@@ -110,7 +110,7 @@ func TestOthersAreOnTheGPUs(t *testing.T) {
 }
 
 // Slurm's numbers and words are translated for people.
-func TestPlainWords(t *testing.T) {
+func TestTranslatedWords(t *testing.T) {
 	r := row{}
 	for column, value := range map[column]string{colJobID: "7", colState: "FAILED", colExitCode: "0:53", colNodeList: "n1", colStartTime: "1795476994"} {
 		r[column] = value
