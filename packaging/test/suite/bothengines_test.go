@@ -66,7 +66,7 @@ var bothLines = []struct {
 	{"why HELD", 0, 0, "held"},
 	{"why --json HELD", 0, 0, ""},
 	{"why RUNS", 0, 0, "is not waiting"},
-	{"why --plan", 0, 2, "Slurm tells no plan"},
+	{"why --plan", 0, 2, "Slurm shows no plan"},
 	{"logs ENDED", 0, 0, "out\nerr\n"},
 	{"logs HELD", 1, 1, "no output yet"},
 	{"wait ENDED", 3, 3, "failed: exit code 3"},
@@ -133,7 +133,7 @@ func walkBoth(t *testing.T, box slurmBox) {
 		if !strings.Contains(there+said, slurm.named(line.says)) {
 			t.Errorf("gpusched %s: no %q in\n%s%s", line.args, line.says, there, said)
 		}
-		if gap := strings.Contains(said, "is not for Slurm") || strings.Contains(said, "Slurm tells no"); gap != (line.slurm == 2 && line.local != 2 || line.says == "not for Slurm") {
+		if gap := strings.Contains(said, "is not for Slurm") || strings.Contains(said, "Slurm shows no"); gap != (line.slurm == 2 && line.local != 2 || line.says == "not for Slurm") {
 			t.Errorf("gpusched %s: %s", line.args, said)
 		}
 		if strings.Contains(line.args, "--json") {
