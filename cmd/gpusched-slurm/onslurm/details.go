@@ -29,7 +29,8 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 		e.note(unclearGPUs(j))
 		return
 	}
-	if list := allocations(record, e.gpuNumbers(ctx)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
+	nodes, _ := e.nodes(ctx)
+	if list := allocations(record, numberGPUs(nodes)); len(list) > 0 && !j.StartedAt.IsZero() && j.State != job.Queued {
 		j.GPUs = list
 	}
 	if j.UID != e.uid && e.uid != 0 {

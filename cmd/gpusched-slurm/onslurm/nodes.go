@@ -126,12 +126,7 @@ func (n *node) stateText() string {
 	return text
 }
 
-// gpuNumbers numbers the GPUs of the cluster, node after node by name.
-func (e *Engine) gpuNumbers(ctx context.Context) map[gpuOnNode]int {
-	list, _ := e.nodes(ctx)
-	return numberGPUs(list)
-}
-
+// numberGPUs numbers the GPUs of the cluster, node after node.
 func numberGPUs(list []node) map[gpuOnNode]int {
 	numbers := map[gpuOnNode]int{}
 	for _, n := range list {

@@ -238,7 +238,7 @@ func TestRecordedHealth(t *testing.T) {
 	}
 }
 
-func TestTestOnlyIsForetold(t *testing.T) {
+func TestForecast(t *testing.T) {
 	j := api.Job{State: job.Queued}
 	setForecast(&j, fmt.Sprintf("sbatch: Job 23 to start at %d using 1 processors on nodes n1 in partition all\n", time.Now().Add(time.Hour).Unix()))
 	if j.State != job.Queued || j.ExpectedStart.IsZero() {

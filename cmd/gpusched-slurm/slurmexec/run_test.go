@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatShapesAnswersIsLeftOut(t *testing.T) {
+func TestShapingVariablesAreDropped(t *testing.T) {
 	r := New([]string{"PATH=/bin", "SQUEUE_FORMAT=x", "SLURM_TIME_FORMAT=relative", "SLURM_CONF=/c", "LANG=de_DE", "SBATCH_PARTITION=gpu", "SLURM_JOB_ID=7", "A=b"})
 	if got := strings.Join(r.neutral, " "); got != "PATH=/bin SLURM_CONF=/c A=b" {
 		t.Error(got)

@@ -116,7 +116,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 }
 
 // A job is cancelled only if every filter matches it.
-func TestNarrows(t *testing.T) {
+func TestFiltersMustAllMatch(t *testing.T) {
 	j := api.Job{ID: 7, Label: job.Label{Name: "train"}, User: "me", State: job.Queued}
 	for line, want := range map[string]bool{
 		"-n train 7": true, "-n other 7": false, "-n train -u bob": false, "-n a,train -u me": true, "-t PD --me": true, "-t R --me": false,
@@ -166,7 +166,7 @@ func TestVersion(t *testing.T) {
 }
 
 // The calls of submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite are understood.
-func TestCallers(t *testing.T) {
+func TestCallsOfWrappers(t *testing.T) {
 	for _, line := range []string{
 		"squeue --noheader -o %i|%t -t all -u me", "squeue -h -o %i|%t|%T -u me",
 		"squeue -h -j 7 -o %T|%B", "squeue -j 7 -h -o %B", "scancel 7",

@@ -69,7 +69,7 @@ func readSrun(c *Call, t tool, args []string) error {
 	c.add("run", "--compat=slurm")
 	rest, err := readBatch(c, t, args)
 	if err == nil && c.StepTasks > 1 && c.within == "" {
-		err = fmt.Errorf("-n: %d tasks can't be had: a new job here is one task (with --cpus-per-task as many CPUs as it asks)", c.StepTasks)
+		err = fmt.Errorf("-n: %d tasks can't be had: a new job here is one task (--cpus-per-task gives it more CPUs)", c.StepTasks)
 	}
 	if err != nil {
 		return err

@@ -148,24 +148,20 @@ func readSinfo(c *Call, t tool, args []string) error {
 func sinfoLine(format string, text func(sinfoField) string) (string, error) {
 	var b strings.Builder
 	for {
-		before, rest, ok := strings.Cut(format, "%")
-		b.WriteString(before)
-		if !ok {
+		q, letter, rest, err := cutField(format)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(q.before)
+		if letter == "" {
 			return strings.TrimRight(b.String(), " "), nil
 		}
-		rest, right := strings.CutPrefix(rest, ".")
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		if digits > 4 || digits == len(rest) {
-			return "", errors.New("the format ends, or is too wide, after a %")
-		}
-		width, _ := strconv.Atoi("0" + rest[:digits])
-		letter := rest[digits : digits+1]
 		i := slices.IndexFunc(sinfoFields, func(f sinfoField) bool { return f.letter == letter })
 		if i < 0 {
 			return "", fmt.Errorf("there is no %%%s here", letter)
 		}
-		b.WriteString(pad(text(sinfoFields[i]), width, right))
-		format = rest[digits+1:]
+		b.WriteString(pad(text(sinfoFields[i]), q.width, q.right))
+		format = rest
 	}
 }
 

@@ -153,32 +153,38 @@ type formatColumn struct {
 
 // parseColumns parses a squeue format, such as %.18i.
 func parseColumns(format string) (list []formatColumn, err error) {
-	before := ""
-	for format != "" {
-		text, rest, ok := strings.Cut(format, "%")
-		before += text
-		if !ok {
-			break
+	for {
+		q, letter, rest, err := cutField(format)
+		if err != nil {
+			return nil, err
 		}
-		q := formatColumn{before: before}
-		rest, q.right = strings.CutPrefix(rest, ".")
-		digits := 0
-		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
-			digits++
+		if letter == "" {
+			q.field.of = func(api.Job, time.Time) string { return "" }
+			return append(list, q), nil
 		}
-		if digits > 4 || digits == len(rest) {
-			return nil, errors.New("the format ends, or is too wide, after a %")
-		}
-		q.width, _ = strconv.Atoi("0" + rest[:digits])
-		letter := rest[digits : digits+1]
 		i := slices.IndexFunc(fields, func(f field) bool { return f.letter == letter })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no %%%s here: there are %s", letter, letters())
 		}
 		q.field = fields[i]
-		list, before, format = append(list, q), "", rest[digits+1:]
+		list, format = append(list, q), rest
 	}
-	return append(list, formatColumn{before: before, field: field{of: func(api.Job, time.Time) string { return "" }}}), nil
+}
+
+// cutField cuts a format behind its first field, such as %.18i. The letter is "" if there is none.
+func cutField(format string) (q formatColumn, letter, rest string, err error) {
+	before, rest, ok := strings.Cut(format, "%")
+	q.before = before
+	if !ok {
+		return q, "", "", nil
+	}
+	rest, q.right = strings.CutPrefix(rest, ".")
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	if digits > 4 || digits == len(rest) {
+		return q, "", "", errors.New("the format ends after a %, or its width is too large")
+	}
+	q.width, _ = strconv.Atoi("0" + rest[:digits])
+	return q, rest[digits : digits+1], rest[digits+1:], nil
 }
 
 func letters() string {

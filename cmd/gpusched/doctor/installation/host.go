@@ -202,7 +202,7 @@ func (h host) checkDriver() job.Check {
 		lib := libraryVersion().FindStringSubmatch(target)
 		if lib != nil && lib[1] != module {
 			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: "+
-				"it was upgraded and not loaded again, and CUDA programs fail", module, lib[1]),
+				"it was upgraded but not reloaded, so CUDA programs fail", module, lib[1]),
 				"reboot the machine, or unload and load the module while nothing uses it")
 		}
 		return healthy("driver", "kernel module "+module+", its library is "+dir+"/libnvidia-ml.so.1")
