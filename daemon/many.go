@@ -26,7 +26,7 @@ func (d *Daemon) DoMany(
 	}
 	all, few := len(list), len(list) <= pieceLen
 	ahead := 2 // the loop handles a piece while the disk writes the one before
-	if slices.ContainsFunc(list, func(c job.Command) bool { return c.Dear() }) {
+	if slices.ContainsFunc(list, func(c job.Command) bool { return c.IsExpensive() }) {
 		ahead = 1 // a piece that is cut short continues before the next one
 	}
 	var under []piece // handed to the loop, oldest first

@@ -153,7 +153,7 @@ func (c *Core) commands(e Commands, now time.Time) Reply {
 	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
 	before := c.jobs.HasWalked()
 	for i, what := range e.List {
-		if what.Dear() && c.jobs.HasWalked()-before > maxWalked {
+		if what.IsExpensive() && c.jobs.HasWalked()-before > maxWalked {
 			r.Each, r.of = r.Each[:i], r.of[:i]
 			break
 		}

@@ -39,7 +39,7 @@ func (w *world) many(ids []job.ID, c job.Change) []job.Outcome {
 
 // Making a job wait for an array does not search the other jobs: otherwise a few such commands
 // would use up a step.
-func TestWaitingForAnArrayLooksAtNoOtherJob(t *testing.T) {
+func TestWaitingForAnArraySearchesNoOtherJob(t *testing.T) {
 	w, ids, array := queue(t, 2500)
 	after := []job.Dependency{{Kind: job.AfterAny, Job: array}}
 	each := w.many(ids[:500], job.Change{After: &after})
@@ -58,7 +58,7 @@ func TestWaitingForAnArrayLooksAtNoOtherJob(t *testing.T) {
 
 // A step executes only so many commands that each search many jobs; here each job is to wait for
 // the last job of a chain. Commands that only change a name are not cut short.
-func TestDearCommandsAreCutShort(t *testing.T) {
+func TestExpensiveCommandsAreCutShort(t *testing.T) {
 	w, ids, _ := queue(t, 2000)
 	chain := ids[1000:]
 	for i, id := range chain[1:] {

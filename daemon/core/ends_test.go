@@ -15,7 +15,7 @@ import (
 
 // A command that ended while systemd was stopping its unit responded to the stop, whatever its exit
 // status. Any other end is the command's own, even after a stop that may have been sent.
-func TestEndAfterAStopThatFailed(t *testing.T) {
+func TestEndAfterAFailedStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit contract.Exit
 		want job.State
@@ -47,7 +47,7 @@ func TestEndAfterAStopThatFailed(t *testing.T) {
 }
 
 // A completed job says how many processes its command left running, which end with its unit.
-func TestLeftRunning(t *testing.T) {
+func TestProcessesLeftRunningAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, code int
 		stopped    bool
@@ -227,7 +227,7 @@ func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 }
 
 // A new unit of the job's name is not the job's: the job is lost.
-func TestUnitMadeByAnother(t *testing.T) {
+func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	w.units[1].Invocation = "another"
 	w.step(w.listed(), -1)

@@ -139,7 +139,7 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 
 // The unit of an unanswered start is inspected when something happens to it, or when all units are
 // listed: its job has begun, and may have ended. The answer may still arrive.
-func TestStartIsNotAnswered(t *testing.T) {
+func TestUnansweredStartIsInspected(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		w := newWorld(1, t.Logf)
 		w.step(w.listed(), -1)

@@ -9,7 +9,7 @@ import (
 
 // A job whose GPU gets an index that the site does not offer goes on, and other jobs get the GPU
 // with an offered index.
-func TestOfferedByNumber(t *testing.T) {
+func TestGPUsAreOfferedByIndex(t *testing.T) {
 	w := newWorld(2, t.Logf)
 	w.policy.OnlyGPUs = []int{0}
 	w.revive()

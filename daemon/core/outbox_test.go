@@ -118,7 +118,7 @@ func (p *postOffice) done() {
 // One user's messages to the site's webhooks, which others read, are limited in rate, and the next
 // message says how many were left out. Other users' messages go on, and so do the user's own by
 // other ways.
-func TestPaceOfSiteWebhooks(t *testing.T) {
+func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	p := newPostOffice(t)
 	p.policy.WebhookPace = 30 * time.Second
 	p.step(core.Configured{Policy: p.policy}, -1)
@@ -151,7 +151,7 @@ func TestPaceOfSiteWebhooks(t *testing.T) {
 
 // Users with slow deliveries get half of the places, however many they are: any other user's
 // message goes at once. Until deliveries are known to be slow, such users have one try each.
-func TestTarpitsDelayNobodyElse(t *testing.T) {
+func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 12 {
 		p.owe(2000+uid, 20)

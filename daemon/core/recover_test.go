@@ -108,7 +108,7 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 
 // The unit of an ended job may outlive its record while another job runs on its GPU: the GPU is the
 // other job's.
-func TestRecoveredEndHasNoGPUOfAnother(t *testing.T) {
+func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 	w, ran := lostFile(t)
 	ended := ran
 	ended.ID = 7
@@ -233,7 +233,7 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 
 // A job that an older copy of the state file has as placed, and that has no unit, is requeued if
 // jobs run that the copy does not know: they may have been given its CPUs.
-func TestOldPlaceIsNotBelieved(t *testing.T) {
+func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran
 	old.State, old.Attempt = job.Starting, new(*ran.Attempt)
@@ -260,7 +260,7 @@ func TestOldPlaceIsNotBelieved(t *testing.T) {
 }
 
 // Nor is it stopped for using that GPU.
-func TestRobbedJobIsNotStopped(t *testing.T) {
+func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	w, ran := lostFile(t)
 	w.jobs[1], w.payloads[1] = ran, true
 	delete(w.units, 1)

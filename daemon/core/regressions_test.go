@@ -52,7 +52,7 @@ func next[A core.Action](t *testing.T, w *world) A {
 
 // A job leaves its GPU before the first sample after a restart has shown that GPU, and a dead
 // process stays on it.
-func TestGPUIsCleanedThatNoSampleHasShown(t *testing.T) {
+func TestUnsampledGPUIsCleaned(t *testing.T) {
 	for name, leave := range map[string]func(*world){
 		"after the restart":  func(w *world) { w.revive() },
 		"before the restart": func(w *world) { w.step(w.listed(), -1); w.settle(); w.revive() },
@@ -133,7 +133,7 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 
 // A back-off that began while the clock was wrong ends in time when the clock is set back, even if
 // the daemon was restarted in between.
-func TestClockIsSetBackInABackoff(t *testing.T) {
+func TestBackoffEndsInTimeWhenTheClockIsSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ahead := job.Job{
 		ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, Request: job.Request{GPUMilli: job.WholeGPU, Retries: 3, Backoff: job.Span(time.Minute)},
@@ -171,7 +171,7 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 
 // A GPU that is withdrawn and offered again while it is not clean is still not clean, even if only
 // memory without a process is left.
-func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
+func TestWithdrawnGPUStaysUnclean(t *testing.T) {
 	w := running(t, 2, nil)
 	at := w.jobs[1].Attempt.GPUs[0].Index
 	w.linger = true
@@ -202,7 +202,7 @@ func TestGPUIsWithdrawnBeforeItIsClean(t *testing.T) {
 // A dead process of an unknown job is on a GPU when the daemon starts. It does not count against a
 // GPU whose job goes on and has all of it, and no job is made up for it; of a shared GPU nothing
 // more is assigned.
-func TestDeadProcessAtTheStart(t *testing.T) {
+func TestDeadProcessAtTheDaemonsStart(t *testing.T) {
 	t.Run("whole", func(t *testing.T) { deadAtTheStart(t, nil, "busy") })
 	t.Run("shared", func(t *testing.T) {
 		deadAtTheStart(t, func(r *job.Request) { r.GPUMilli, r.GPUMemBytes = 500, 20*gib }, "sick")
@@ -262,7 +262,7 @@ func TestReturnedJobWithSurvivors(t *testing.T) {
 
 // Jobs are charged for the time that passed, however the clock is set meanwhile. A small step, as
 // of a correction, is not worth a record of every job.
-func TestClockThatIsSetChargesNobody(t *testing.T) {
+func TestSettingTheClockChargesNobody(t *testing.T) {
 	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
 		w := running(t, 1, nil)
 		placed := w.now

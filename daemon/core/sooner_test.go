@@ -39,7 +39,7 @@ func (a *asker) reserved(in time.Duration) {
 
 // A suggested limit never lies below a run of the same command, and does not rely on other
 // commands' runs. If the command's run time is unknown, it is the longest limit that starts now.
-func TestSoonerEndsNoRun(t *testing.T) {
+func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 	type past struct {
 		command string
 		times   int
@@ -80,7 +80,7 @@ func TestSoonerEndsNoRun(t *testing.T) {
 }
 
 // The time that a run of the command has lasted until now counts, too.
-func TestSoonerEndsNoRunThatGoesOn(t *testing.T) {
+func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
 	a.later(time.Hour)

@@ -37,7 +37,7 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 }
 
 // A task's record lacks the parts that it shares with its array; a restart restores them.
-func TestTaskGetsItsArrayBack(t *testing.T) {
+func TestRestoredTaskGetsItsArray(t *testing.T) {
 	a := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1, Params: []job.Param{{Name: "p", Values: []string{"a", "b", "c", "d"}}}}
 	owner := job.Owner{UID: 1001, User: "alice"}
 	array := job.Job{ID: 1, Owner: owner, Label: job.Label{Name: "j"}, Request: job.Request{Array: a}, State: job.Queued, Life: job.Life{Tasks: &job.Tasks{Next: 1, Live: 1}}}

@@ -69,7 +69,7 @@ func TestEnergyIsOnRecord(t *testing.T) {
 
 // A job that follows another on a GPU is counted only its own energy, whenever the driver updates
 // its counter.
-func TestEnergyOfAHandOver(t *testing.T) {
+func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	look := func(after time.Duration, counter uint64, milliW int64) {
 		w.now = w.now.Add(after)

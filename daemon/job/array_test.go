@@ -191,7 +191,7 @@ func TestDependencies(t *testing.T) {
 
 // A small command with large parameters, or a large one with small parameters, must not exceed the
 // kernel's limit: the scheduler would have to hold it.
-func TestParametersCannotSwellACommand(t *testing.T) {
+func TestExpandedCommandsAreBounded(t *testing.T) {
 	sweep := func(argv ...string) error {
 		a, err := SweepArray([]Param{{Name: "a", Values: []string{"", strings.Repeat("x", 100_000)}}, {Name: "b", Values: []string{"1"}}}, 0)
 		if err != nil {

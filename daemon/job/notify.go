@@ -12,7 +12,7 @@ type NotifyEvent string
 
 // The events. A requeued job has not ended, and counts as started only once.
 const (
-	NotifyStart NotifyEvent = "start" // its command runs for the first time; of an array: that of its first task
+	NotifyStart NotifyEvent = "start" // its command runs for the first time; of an array: its first task's
 	NotifyEnd   NotifyEvent = "end"   // it has ended, in any way; of an array: all its tasks have
 	NotifyFail  NotifyEvent = "fail"  // it has ended, but neither completed nor was cancelled by its owner
 )

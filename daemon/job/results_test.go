@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestTasksAreWrittenAsTheyAreRead(t *testing.T) {
+func TestTaskListsRoundTrip(t *testing.T) {
 	for want, list := range map[string][]int{
 		"": nil, "7": {7}, "0-1": {0, 1}, "0,2": {0, 2}, "0-4:2": {0, 2, 4}, "0-2,7,10-20:5": {0, 1, 2, 7, 10, 15, 20},
 		"1-3,5-9:2": {1, 2, 3, 5, 7, 9},
@@ -38,7 +38,7 @@ func TestTasksAreWrittenAsTheyAreRead(t *testing.T) {
 	}
 }
 
-func TestNoListOfTasks(t *testing.T) {
+func TestInvalidTaskListsAreRefused(t *testing.T) {
 	for _, bad := range []string{",", "1,", "2-1", "x", "-1", "1-2000000", "1-3:0", "0-99999999999999999999"} {
 		if list, err := ParseTasks(bad); err == nil {
 			t.Errorf("%q is %v", bad, list)
@@ -46,7 +46,7 @@ func TestNoListOfTasks(t *testing.T) {
 	}
 }
 
-func TestResultsAreByKindOfEnd(t *testing.T) {
+func TestResultsAreGroupedByKind(t *testing.T) {
 	var r Results
 	r.Add(0, &Result{Outcome: Completed}, time.Minute)
 	r.Add(1, &Result{Outcome: Failed, ExitCode: 1, By: "first"}, time.Second)

@@ -33,7 +33,7 @@ func manyDependencies(n int) []Dependency { return slices.Repeat([]Dependency{{A
 func spanTo(d time.Duration) *Span { return new(Span(d)) }
 
 // Values at each limit are valid.
-func TestValidateTakes(t *testing.T) {
+func TestValidateAcceptsTheLimits(t *testing.T) {
 	for name, change := range map[string]func(s *Submission){
 		"nothing more":    func(*Submission) {},
 		"longest key":     func(s *Submission) { s.Key = strings.Repeat("k", MaxKeyBytes) },
@@ -107,7 +107,7 @@ func fill(n int) []string {
 }
 
 // A value just beyond a limit causes exactly one problem.
-func TestValidateRefuses(t *testing.T) {
+func TestValidateRefusesBeyondTheLimits(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		change     func(s *Submission)
@@ -265,7 +265,7 @@ func TestValidateSaysEachKindOnce(t *testing.T) {
 }
 
 // A time that JSON can't encode would keep the scheduler from writing anything.
-func TestMomentsThatCannotBeWritten(t *testing.T) {
+func TestUnencodableTimesAreRefused(t *testing.T) {
 	for text, good := range map[string]bool{
 		"2026-11-22T08:00:00Z": true, "1970-01-01T00:00:00Z": true, "2999-12-31T23:59:59Z": true, "2999-12-31T23:59:59-01:00": false,
 		"9999-12-31T23:59:59-12:00": false, "0000-01-01T00:00:00+12:00": false, "1969-12-31T23:59:59Z": false,

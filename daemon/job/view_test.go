@@ -90,7 +90,7 @@ func TestTaskOfAnArray(t *testing.T) {
 }
 
 // The request and the allocation of a GPU share use the same unit.
-func TestSharesOfGPUs(t *testing.T) {
+func TestSharesUseOneUnit(t *testing.T) {
 	for milli, want := range map[int]int{0: 0, 250: 1, 1000: 1, 1500: 2, 3000: 3} {
 		if got := (&Request{GPUMilli: milli}).Devices(); got != want {
 			t.Errorf("%d thousandths are on %d GPUs, want %d", milli, got, want)

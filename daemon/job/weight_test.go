@@ -9,7 +9,7 @@ import (
 
 // Everything that a submission can bring adds to the job's weight, by more than its bytes: the
 // weight stands for the user's share of the state file.
-func TestWeightGrowsWithWhatIsBrought(t *testing.T) {
+func TestWeightCoversTheSubmission(t *testing.T) {
 	none := (&Job{}).Weight()
 	if none < 1000 {
 		t.Errorf("a job without anything weighs %d bytes", none)

@@ -75,7 +75,7 @@ func TestLaneEarnsAndPays(t *testing.T) {
 }
 
 // A guarded job that ends no longer counts in the lane.
-func TestLaneIsGivenBack(t *testing.T) {
+func TestEndedJobLeavesTheLane(t *testing.T) {
 	b := bookWith(site.Policy{}, 0)
 	l := &tracked.Job{Job: &job.Job{Request: job.Request{GPUMilli: 2000}, Life: job.Life{Guarded: true}, Attempt: &job.Attempt{}}, Account: &sched.Account{}}
 	b.Charge(l, sunday)

@@ -80,7 +80,7 @@ func TestWorstOverItsBudget(t *testing.T) {
 }
 
 // A warning suffices if it announced a stop at this time or earlier.
-func TestWarningsSaidEnough(t *testing.T) {
+func TestWarningsSuffice(t *testing.T) {
 	for _, c := range []struct {
 		r       site.Response
 		told, d time.Duration
@@ -200,7 +200,7 @@ func TestForgottenMembers(t *testing.T) {
 }
 
 // Root's processes are the machine's, even if root's job left the GPU last.
-func TestProcessesOfRootAreNoStrays(t *testing.T) {
+func TestRootsProcessesAreNotStrays(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
 		owner := uid
@@ -217,7 +217,7 @@ func TestProcessesOfRootAreNoStrays(t *testing.T) {
 
 // If the clock was set back while no daemon ran, a job that left a GPU seems to have begun later.
 // Its user's processes there then keep the GPU back, and none is killed whose beginning is unknown.
-func TestStraysOfAnUnknownBeginning(t *testing.T) {
+func TestStraysOfUnknownAge(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *tracked.Job {
 		l := &tracked.Job{Job: &job.Job{ID: id, Owner: job.Owner{UID: 1001}, Attempt: &job.Attempt{Number: 1, PlacedAt: began, GPUs: gpuA}}}
@@ -268,7 +268,7 @@ func TestStraysOfAnUnknownBeginning(t *testing.T) {
 }
 
 // The machine's version changes exactly with what decides which GPUs suit a request.
-func TestAnotherMachine(t *testing.T) {
+func TestVersionChangesWithTheGPUs(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {
 		change func(*gpu.Device)
@@ -309,7 +309,7 @@ func TestCleanGPU(t *testing.T) {
 }
 
 // If the driver says that a job uses nothing, the use is known.
-func TestUntoldUse(t *testing.T) {
+func TestUnknownUse(t *testing.T) {
 	for _, c := range []struct {
 		of   job.ID
 		used int64

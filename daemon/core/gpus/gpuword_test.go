@@ -9,7 +9,7 @@ import (
 )
 
 // Each state of placement has a word for people, and every word is used.
-func TestGPUStatesOfPeople(t *testing.T) {
+func TestEveryGPUStateHasAWord(t *testing.T) {
 	said := map[job.GPUState]bool{}
 	for _, state := range []sched.GPUState{
 		sched.OK, sched.Paused, sched.Drained, sched.Unknown, sched.Lost, sched.Sick, sched.Cleaning, sched.Suspect,

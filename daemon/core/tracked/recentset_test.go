@@ -2,7 +2,7 @@ package tracked
 
 import "testing"
 
-func TestARingForgetsTheOldest(t *testing.T) {
+func TestRecentSetForgetsTheOldest(t *testing.T) {
 	r := newRecentSet[int, string](2)
 	for i, step := range []struct {
 		key  int
@@ -21,7 +21,7 @@ func TestARingForgetsTheOldest(t *testing.T) {
 }
 
 // A key that was removed and added again has the age of its second addition.
-func TestARingForgetsWhatWasRemovedOnce(t *testing.T) {
+func TestRecentSetForgetsARemovedKeyOnce(t *testing.T) {
 	r := newRecentSet[int, string](3)
 	r.add(1, "old")
 	r.remove(1)
