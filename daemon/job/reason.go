@@ -10,7 +10,7 @@ const (
 	ReasonGPUPaused   ReasonCode = "gpu-paused"    // an administrator paused it; Detail says why
 	ReasonGPUUnknown  ReasonCode = "gpu-unknown"   // the driver has not answered lately
 	ReasonGPULost     ReasonCode = "gpu-lost"      // the driver says that it is gone or broken
-	ReasonGPUSick     ReasonCode = "gpu-sick"      // out of service since an error; Detail is what it needs
+	ReasonGPUSick     ReasonCode = "gpu-sick"      // out of service since an error; Detail is the error
 	ReasonGPUCleaning ReasonCode = "gpu-cleaning"  // Job left it a moment ago, and it is being checked
 	ReasonGPUSuspect  ReasonCode = "gpu-suspect"   // something of Job is still there, or jobs fail on it (Detail)
 	ReasonGPUExcluded ReasonCode = "gpu-excluded"  // excluded by --gpu-ids, --gpus-from or --exclude-gpus
@@ -31,7 +31,7 @@ const (
 	ReasonGPUDrained  ReasonCode = "gpu-drained"  // an administrator drained it; Detail says why
 	ReasonGPULoad     ReasonCode = "gpu-load"     // Have percent busy, Need allowed
 	ReasonGPUUsed     ReasonCode = "gpu-used"     // Have percent of its memory in use, Need allowed
-	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // Foreign, or unlisted processes with Have bytes, use it; asked for as a whole
+	ReasonGPUForeign  ReasonCode = "gpu-foreign"  // asked as a whole, and used by Foreign or unlisted processes (Have bytes)
 	ReasonGPUKept     ReasonCode = "gpu-kept"     // kept for Job, which goes before this one
 	ReasonGPUReserved ReasonCode = "gpu-reserved" // reserved by an administrator; Detail says for whom and when
 

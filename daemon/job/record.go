@@ -178,7 +178,7 @@ type StopOrder struct {
 	Stop    StopCause `json:"-"`                  // why; "": no stop. A column of the state file
 	StopBy  string    `json:"-"`                  // by whom, for people; a column as well
 	StopFor ID        `json:"stop_for,omitempty"` // the job that preempts it, or that lacks its memory
-	StopWhy Message   `json:"stop_why,omitzero"`  // of an array that ends with its last task
+	StopWhy Message   `json:"stop_why,omitzero"`  // why an array is to end with its last task
 	StopAt  time.Time `json:"stop_at,omitzero"`   // when it is to be stopped, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
 	WarnsAt time.Time `json:"warns_at,omitzero"`  // no warning was sent before this moment; zero: none was sent

@@ -14,7 +14,8 @@ type ShownResult struct {
 	Said     Message `json:"said,omitzero"` // in another scheduler's words
 }
 
-// Result is how one attempt ended.
+// Result is how one attempt ended. Its Cause is empty for a cancel, and for a job stopped at its time
+// limit; StopTime means that the command exited after the warning of its limit.
 type Result struct {
 	Outcome    State         `json:"outcome"` // a terminal state
 	ExitCode   int           `json:"exit_code"`
@@ -23,7 +24,7 @@ type Result struct {
 	Errno      int           `json:"errno,omitempty"`
 	Detail     Message       `json:"detail,omitzero"`         // printable, nothing private
 	By         string        `json:"by,omitempty"`            // who cancelled it
-	Cause      StopCause     `json:"cause,omitempty"`         // of a stop other than by cancel or limit; or of a warning
+	Cause      StopCause     `json:"cause,omitempty"`         // why it was stopped
 	For        ID            `json:"for,omitempty"`           // the job that preempted it, or whose memory it used
 	ForName    string        `json:"for_name,omitempty"`      // the name of For for people, unless it is the id
 	Limit      Span          `json:"limit_seconds,omitempty"` // the time limit it met
@@ -32,7 +33,7 @@ type Result struct {
 	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // an error of one of its GPUs meanwhile
 	Left       Message       `json:"left,omitzero"`           // what it left behind, for people
 	Breach     *Breach       `json:"breach,omitempty"`        // of its use of a GPU, for which it was stopped
-	Tries      int           `json:"tries,omitempty"`         // failed starts in a row, after which it was given up
+	Tries      int           `json:"tries,omitempty"`         // starts in a row that failed for a passing cause
 	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, as the site allows
 }
 
