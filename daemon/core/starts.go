@@ -155,8 +155,8 @@ func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	}
 }
 
-// NoStarts reports whether several jobs could not be started, nobody's has been since, and some
-// wait for that.
+// NoStarts reports whether several jobs could not be started, no job has been started since, and
+// some of them still wait.
 func (c *state) NoStarts(now time.Time) bool { return c.troubles.NoStarts(now) }
 
 // StartTroubles returns the present troubles with starts.

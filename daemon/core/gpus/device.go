@@ -143,7 +143,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		p := &g.Processes[i]
 		id, ok := e.Jobs[p.PID]
 		if ok {
-			b.join(p, id)
+			b.note(p, membership{job: id})
 			if l := b.jobs.Active(id); l != nil && !p.Dead {
 				l.Lifetime().SawProcess(e.taken(now))
 			}

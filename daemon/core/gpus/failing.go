@@ -24,7 +24,7 @@ import (
 const (
 	failsAtOnce = 30 * time.Second // a job that runs no longer fails at once
 	didWell     = 10 * time.Minute // a job that ran longer did well, however it ended; between the two nothing is known
-	doesWell    = 3 * time.Second  // a job elsewhere that has run longer does well, if it is timesLonger than those
+	doesWell    = 3 * time.Second  // a job elsewhere does well after this, and timesLonger than the failed ones ran
 	timesLonger = 4
 	didOften    = 3           // as many jobs that did well elsewhere, however short, count as one long job
 	lately      = time.Minute // before the first failure, and since

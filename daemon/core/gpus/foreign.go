@@ -117,7 +117,7 @@ func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// occupants returns the users of a GPU on which its job has not begun yet.
+// occupants returns the foreign users of a GPU on which its job has not begun yet.
 func (b *inventory) occupants(d *device) job.Reason {
 	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupies)}
 	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {

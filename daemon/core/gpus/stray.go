@@ -35,9 +35,7 @@ type membership struct {
 	byTime bool // it began while the job is known to have run, and was never seen in its unit
 }
 
-// join notes the job of a process in a job's unit.
-func (b *Book) join(p *gpu.Process, id job.ID) { b.note(p, membership{job: id}) }
-
+// note remembers the job of a process.
 func (b *Book) note(p *gpu.Process, of membership) {
 	switch key := (process{p.PID, p.Start}); {
 	case p.Start == 0:
@@ -73,8 +71,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Spa
 	return id, id != 0
 }
 
-// doubt makes the membership of processes uncertain that were counted as a job's only because they
-// began while it ran: it may have ended earlier than was known.
+// doubt marks processes as unsure that count as a job's only because they began while it ran: it may
+// have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {

@@ -361,8 +361,8 @@ type Trouble struct {
 	Next   time.Time   // when one job is tried; zero: no job is held back
 }
 
-// NoStarts reports whether several jobs could not be started, nobody's has been since, and some
-// wait for that. If all are one user's, this counts only after a while: other users' jobs would
+// NoStarts reports whether several jobs could not be started, no job has been started since, and
+// some of them still wait. If all are one user's, this counts only after a while: other users' jobs would
 // start meanwhile.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
