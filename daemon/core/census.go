@@ -11,10 +11,10 @@ import (
 // Census counts the jobs that have not ended, and names that many users with what they have; the
 // others are added up. With 0 it counts no users.
 func (c *state) Census(users int) job.Census {
-	n := job.Census{Jobs: map[job.Standing]int{}}
+	n := job.Census{Jobs: map[job.CensusKey]int{}}
 	of := map[string]job.UserCensus{}
 	for id, l := range c.jobs.All() {
-		n.Jobs[job.Standing{State: l.State, Class: l.Request.Priority.Class}]++
+		n.Jobs[job.CensusKey{State: l.State, Class: l.Request.Priority.Class}]++
 		switch {
 		case l.State != job.Queued:
 		case c.queue.Has(id):

@@ -29,7 +29,7 @@ func TestCensus(t *testing.T) {
 	got := w.core.Census(1)
 	state := w.core.View(job.Query{IDs: []job.ID{1}}, w.now).Jobs[0].State
 	want := job.Census{
-		Jobs: map[job.Standing]int{
+		Jobs: map[job.CensusKey]int{
 			{State: state}: 1, {State: job.Queued, Class: job.Low}: 1, {State: job.Queued}: 2,
 		},
 		Held: 1, Oldest: since,

@@ -94,7 +94,7 @@ func (c *state) Names(q job.Query, now time.Time) []job.Name {
 func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	v := job.JobView{Job: *l.Seen(), EndsAt: c.endsAt(l, now), ResumesAt: c.queue.resumesAt(l), Uses: l.UsesNow()}
 	if t := l.Tasks; t != nil && t.Live > 0 {
-		v.LiveTasks = c.jobs.Standing(l.ID)
+		v.LiveTasks = c.jobs.TaskStates(l.ID)
 	}
 	return v
 }

@@ -5,14 +5,14 @@ import "time"
 // Census counts the jobs that have not ended. An array counts as one job until its tasks start;
 // each task counts from its start.
 type Census struct {
-	Jobs   map[Standing]int
+	Jobs   map[CensusKey]int
 	Held   int          // queued jobs that may not start even if GPUs are free
 	Oldest time.Time    // when the longest waiting of the other jobs began to wait; zero: none waits
 	Users  []UserCensus // if asked for: the users with the most GPUs, then all others as one
 }
 
-// Standing is the state and class by which a census counts jobs.
-type Standing struct {
+// CensusKey is the state and class by which a census counts jobs.
+type CensusKey struct {
 	State State
 	Class Class
 }

@@ -42,7 +42,7 @@ func full() *Page {
 	tally.Sample(time.Second, false)
 	p.AddView(&v)
 	p.AddCensus(&job.Census{
-		Jobs: map[job.Standing]int{{State: job.Queued, Class: job.High}: 3}, Held: 1, Oldest: noon,
+		Jobs: map[job.CensusKey]int{{State: job.Queued, Class: job.High}: 3}, Held: 1, Oldest: noon,
 		Users: []job.UserCensus{{Name: "alice", Queued: 1, Active: 2, Milli: 1750}, {Name: job.OtherUsers}},
 	})
 	tally.AddTo(p, &v)

@@ -76,7 +76,7 @@ func (p *Page) AddCensus(c *job.Census) {
 			continue
 		}
 		for _, class := range job.Classes() {
-			p.Add("gpusched_jobs", float64(c.Jobs[job.Standing{State: s, Class: class}]), string(s), class.String())
+			p.Add("gpusched_jobs", float64(c.Jobs[job.CensusKey{State: s, Class: class}]), string(s), class.String())
 		}
 	}
 	p.Add("gpusched_jobs_held", float64(c.Held))

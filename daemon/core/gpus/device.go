@@ -38,13 +38,13 @@ type cleanup struct {
 	sampleSeq     uint64 // a sample with this number or a higher one counts
 	looks         int    // samples that showed it not clean
 	next          time.Time
-	baselineBytes int64        // of a GPU that is not among the devices at present; -1 unknown
-	uid           int          // of the job's person
-	began         time.Time    // when the job's attempt began
-	ended         tracked.Span // when it ended
-	earlier       *cleanup     // the job that left it before, since it was last clean; nil: none
-	unsure        bool         // began is wrong: the clock was set back while no daemon ran
-	noted         []int        // processes outside their unit that were reported
+	baselineBytes int64            // of a GPU that is not among the devices at present; -1 unknown
+	uid           int              // of the job's person
+	began         time.Time        // when the job's attempt began
+	ended         tracked.Interval // when it ended
+	earlier       *cleanup         // the job that left it before, since it was last clean; nil: none
+	unsure        bool             // began is wrong: the clock was set back while no daemon ran
+	noted         []int            // processes outside their unit that were reported
 }
 
 // The times between samples of a GPU that is not clean.

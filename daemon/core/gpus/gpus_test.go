@@ -207,7 +207,7 @@ func TestRootsProcessesAreNotStrays(t *testing.T) {
 		if uid == 1002 {
 			owner = 1001
 		}
-		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: midday.Add(-time.Hour), since: midday, ended: tracked.Span{From: midday, To: midday}}}
+		d := &device{cleanup: &cleanup{job: 7, attempt: 1, uid: owner, began: midday.Add(-time.Hour), since: midday, ended: tracked.Interval{From: midday, To: midday}}}
 		p := &gpu.Process{PID: 5, UID: uid, Age: time.Minute}
 		if got := b.jobOfStray(d, p, (&Sample{}).began(p, midday), 0).job; got != want {
 			t.Errorf("a process of %d is of job %d, want %d", uid, got, want)

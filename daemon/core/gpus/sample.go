@@ -44,8 +44,8 @@ const quickLook = 100 * time.Millisecond
 
 // began returns the span in which a process of the sample began: a sample can take seconds, and it
 // is not known when within them the age was read.
-func (e *Sample) began(p *gpu.Process, now time.Time) tracked.Span {
-	return tracked.Span{From: e.taken(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
+func (e *Sample) began(p *gpu.Process, now time.Time) tracked.Interval {
+	return tracked.Interval{From: e.taken(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
 }
 
 // taken returns when the sample began, by the core's clock.

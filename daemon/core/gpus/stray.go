@@ -48,7 +48,7 @@ func (b *Book) note(p *gpu.Process, of membership) {
 
 // stray returns the job of a process that is in no job's unit. A dead process belongs to the job
 // that it belonged to when it was last seen on the GPU.
-func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Span) (job.ID, bool) {
+func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Interval) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
 	case p.Dead:
@@ -106,7 +106,7 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 // whose process it is. Programs that only draw are a user's desktop, and root's processes are the
 // machine's. A process that counted as a job's before stays the job's if it surely began before the
 // job ended, but unsurely if another job of the user ran then.
-func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Span, before job.ID) membership {
+func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
 	}
@@ -246,7 +246,7 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 
 // strayOf returns the membership of a process as a stray of the job that left the GPU; job 0: it is
 // not one. It is unsure if the process may have begun before the job or after its end.
-func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
+func (dep *cleanup) strayOf(uid int, began tracked.Interval) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.From.After(dep.ended.To):
 		return membership{}
@@ -259,7 +259,7 @@ func (dep *cleanup) strayOf(uid int, began tracked.Span) membership {
 
 // holderOf returns the job of a user that has the GPU and during which a process began, and whether
 // the job is known to have run then; nil: none. A job has no process before its unit was asked for.
-func (b *inventory) holderOf(uuid string, uid int, began tracked.Span) (last *tracked.Job, sure bool) {
+func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last *tracked.Job, sure bool) {
 	for l := range b.jobs.Live() {
 		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(l.ID, uuid) || began.From.Before(l.Beginning()) {
 			continue

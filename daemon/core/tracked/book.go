@@ -286,8 +286,8 @@ func (b *Book) RemoveBytes(l *Job) {
 	}
 }
 
-// Standing returns the states of an array's tasks that are jobs and have not ended.
-func (b *Book) Standing(array job.ID) (s job.LiveTasks) {
+// TaskStates returns the states of an array's tasks that are jobs and have not ended.
+func (b *Book) TaskStates(array job.ID) (s job.LiveTasks) {
 	for _, t := range b.Tasks(array) {
 		switch index := t.Task.Index; {
 		case t.Shown() != job.Queued:

@@ -228,11 +228,11 @@ func (t *Lifetime) Known() time.Time {
 }
 
 // End returns the span in which the last process of an ended attempt ended.
-func (t *Lifetime) End(now time.Time) Span {
+func (t *Lifetime) End(now time.Time) Interval {
 	if t.Spent {
-		return Span{t.Ended, t.Ended}
+		return Interval{t.Ended, t.Ended}
 	}
-	return Span{t.Known(), now}
+	return Interval{t.Known(), now}
 }
 
 // Shift moves its times with a clock that was set.
@@ -240,5 +240,5 @@ func (t *Lifetime) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
 }
 
-// Span is a span of time in which something happened, by the core's clock.
-type Span struct{ From, To time.Time }
+// Interval is a span of time in which something happened, by the core's clock.
+type Interval struct{ From, To time.Time }
