@@ -50,10 +50,10 @@ func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 		}
 	}
 	if !r.has(t.Context(), logs.Entry{Placed: "86400007000"}) || asked != 4 {
-		t.Error("what is younger than the job is not the job's, or is asked about")
+		t.Error("an entry younger than the job does not count as the job's, or is asked about")
 	}
 	if down = true; r.has(t.Context(), logs.Entry{Placed: "1"}) {
-		t.Error("what is older and can't be asked about is the job's")
+		t.Error("an older entry that can't be asked about counts as the job's")
 	}
 	if down, r.job.Manager = false, api.UserManager; !r.has(t.Context(), logs.Entry{Invocation: "of user@7.service"}) {
 		t.Error("a line of the user's own systemd is not the job's")

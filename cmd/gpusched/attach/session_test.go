@@ -49,6 +49,6 @@ func TestInputAfterDetachingIsDropped(t *testing.T) {
 		t.Error("the session goes on")
 	}
 	if s.keys.held {
-		t.Error("a key is held back for a session that has ended")
+		t.Error("a key is held back after the session has ended")
 	}
 }

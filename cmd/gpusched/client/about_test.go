@@ -43,7 +43,7 @@ func lacks(n *kong.Node) string {
 func TestEveryCommandDeclaresItself(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		if what := lacks(n); what != "" {
-			t.Errorf("'%s' is to say %s: in the method About beside its struct %v, see cli/about.go and \"A command\" in contrib/CONTRIBUTING.md",
+			t.Errorf("'%s' must declare %s in the method About of %v, see cli/about.go and \"A command\" in contrib/CONTRIBUTING.md",
 				manual.CommandPath(n), what, n.Target.Type())
 		}
 	}
@@ -55,7 +55,7 @@ func TestEveryCommandDeclaresItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	if lacks(k.Model.Children[0]) == "" {
-		t.Error("a command passes that says nothing")
+		t.Error("a command without a declaration passes")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestCommandsShownHereHaveADocument(t *testing.T) {
 		}
 		_, told := n.Target.Addr().Interface().(interface{ IsTable() bool })
 		if inTurn := about.Hosts == cli.InTurn || about.Jobs == cli.InTurn; inTurn && !told && parse.FlagNamed(n, "--json") != nil {
-			t.Errorf("'%s' has --json, and nothing tells whether its output is for people: embed outputFlags", manual.CommandPath(n))
+			t.Errorf("'%s' has --json without cli.OutputFlags, which say whether its output is for people", manual.CommandPath(n))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestWordsForOptionsAreWhole(t *testing.T) {
 		for _, f := range slices.Concat(n.Flags, m.Flags) {
 			text := manual.OfOption(n, f).Brief
 			if wide := utf8.RuneCountInString(text); wide > briefWords {
-				t.Errorf("%s --%s: %q has %d columns, over %d: say it in few behind the name in options.txt", path, f.Name, text, wide, briefWords)
+				t.Errorf("%s --%s: %q has %d columns, over %d: put a short text after its name in options.txt", path, f.Name, text, wide, briefWords)
 			}
 			if !isWhole(text) && !strings.HasSuffix(text, ", …") {
 				t.Errorf("%s --%s: %q is not whole", path, f.Name, text)

@@ -47,7 +47,7 @@ func TestEveryTextBelongsToACommand(t *testing.T) {
 	}
 	for _, file := range files {
 		if name := strings.TrimSuffix(filepath.Base(file), ".txt"); !slices.Contains(known, name) {
-			t.Errorf("%s is of no command", file)
+			t.Errorf("%s belongs to no command", file)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -65,14 +65,14 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		path := manual.CommandPath(n)
 		if !strings.HasSuffix(n.Help, ".") {
-			t.Errorf("%s: its help is no sentence: %q", path, n.Help)
+			t.Errorf("%s: its help is not a sentence: %q", path, n.Help)
 		}
 		if len(n.Positional) > 0 && n.Tag.Get("usage") == "" {
 			t.Errorf("%s has no usage line", path)
 		}
 		for _, f := range n.Flags {
 			if f.Name != "help" && !strings.HasSuffix(f.Help, ".") {
-				t.Errorf("%s --%s: its help is no sentence, in options.txt: %q", path, f.Name, f.Help)
+				t.Errorf("%s --%s: its text in options.txt is not a sentence: %q", path, f.Name, f.Help)
 			}
 			if !f.IsBool() && f.PlaceHolder == "" {
 				t.Errorf("%s --%s does not say what its value is", path, f.Name)
@@ -105,7 +105,7 @@ func TestAPartOfTheGrammarParsesTheSame(t *testing.T) {
 		}
 	}
 	if _, whole := grammarFor([]string{"nosuch"}).(*grammar); !whole {
-		t.Error("an unknown command is not looked for in the whole grammar")
+		t.Error("an unknown command is not searched for in the whole grammar")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestHabitsLeadToCommands(t *testing.T) {
 					t.Errorf("%v leads to %s, which has no %s", habit.Words, habit.Ours, part)
 				}
 			} else if node = parse.ChildNamed(node, part); node == nil {
-				t.Errorf("%v leads to %s, which is no command", habit.Words, habit.Ours)
+				t.Errorf("%v leads to %s, which is not a command", habit.Words, habit.Ours)
 				break
 			}
 		}
@@ -220,7 +220,7 @@ func TestHabitsOfHistoryAndReport(t *testing.T) {
 		}
 		for part := range strings.FieldsSeq(habit.Ours) {
 			if strings.HasPrefix(part, "-") && (parse.FlagNamed(history, part) == nil || parse.FlagNamed(report, part) == nil) {
-				t.Errorf("%v leads to %s, which is no option of both", habit.Words, part)
+				t.Errorf("%v leads to %s, which is not an option of both", habit.Words, part)
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func leadToOptions(t *testing.T, command *kong.Node, of *manual.Habits) {
 	for _, habit := range of.List {
 		for _, word := range habit.Words {
 			if parse.FlagNamed(command, word) != nil || seen[word] {
-				t.Errorf("%s is an option of %s, or is there twice", word, command.Name)
+				t.Errorf("%s is an option of %s, or is listed twice", word, command.Name)
 			}
 			seen[word] = true
 		}
@@ -300,10 +300,10 @@ func TestEveryOptionTextBelongsToAnOption(t *testing.T) {
 		commands, option, _ := strings.Cut(name, "--")
 		for command := range strings.SplitSeq(strings.TrimSpace(commands), ", ") {
 			if !known[strings.TrimSpace(command+" --"+option)] {
-				t.Errorf("options.txt explains --%s of %q, which is no option", option, command)
+				t.Errorf("options.txt explains --%s of %q, which is not an option", option, command)
 			}
 			if command != "" && options.Of(command, option) == options.Of("", option) {
-				t.Errorf("options.txt says of --%s of %s what it says of it anyway", option, command)
+				t.Errorf("the text of --%s for %s in options.txt repeats the common one", option, command)
 			}
 		}
 	}

@@ -97,6 +97,6 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(file); err != nil || string(want) != svg {
-		t.Errorf("%s is not what list prints any more (%v): make it anew by 'make pictures', and look at it\n%s", file, err, out.String())
+		t.Errorf("%s is not what list prints any more (%v): run 'make pictures' and look at the result\n%s", file, err, out.String())
 	}
 }

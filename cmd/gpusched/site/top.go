@@ -70,7 +70,7 @@ func BecomeSlurm(a *cli.App) error { return become(a, engines.SlurmProgram, os.A
 func become(a *cli.App, name string, argv, environ []string) error {
 	path := ProgramPath(a, name)
 	if path == "" {
-		return cli.Refuse(api.CodeInternal, "it is part of gpusched, in /usr/libexec/gpusched; beside gpusched it is found too if only you or root can write there", "%s is not installed", name)
+		return cli.Refuse(api.CodeInternal, "install it with gpusched in /usr/libexec/gpusched, or beside gpusched where only you or root can write", "%s is not installed", name)
 	}
 	return a.Exec(path, argv, environ)
 }

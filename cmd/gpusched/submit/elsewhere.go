@@ -73,7 +73,7 @@ func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*remoteJob, error) {
 	return n, err
 }
 
-// ask asks a machine to queue the job, or with dryRun what it would do with it.
+// ask asks a machine to queue the job, or with dryRun only for its answer.
 func (n *remoteJob) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
 	dir, err := jobenv.WorkDir(n.a, "")
 	if err != nil {

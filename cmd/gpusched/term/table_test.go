@@ -17,7 +17,7 @@ func TestEachCellIsComputedOnce(t *testing.T) {
 		}
 		WriteTable(&Terminal{W: bufio.NewWriter(io.Discard), Width: width}, cols, make([]int, 100), false)
 		if asked != 3*100 {
-			t.Errorf("width %d: 300 cells were asked for %d times", width, asked)
+			t.Errorf("width %d: 300 cells were computed %d times", width, asked)
 		}
 	}
 }
