@@ -103,7 +103,7 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 		return
 	}
 	begun := ended != nil && ended.Attempt > 0
-	if begun && !at.pipe.Some && ended.Engine == "" {
+	if begun && !at.pipe.Wrote && ended.Engine == "" {
 		if text := logs.Unseen(at.a, logs.WithLog(ctx, at.a, *ended)); text != "" {
 			at.line.note("%s", text)
 			return

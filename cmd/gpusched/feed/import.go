@@ -225,7 +225,7 @@ type fileQueue struct {
 	began  time.Time
 	wrong  int
 	retry  bool // a later try may succeed
-	told   func(e *fileEntry, err error) bool
+	isNews func(e *fileEntry, err error) bool
 }
 
 // run queues the new entries. It goes on after an entry that is wrong, but stops if the daemon
@@ -276,7 +276,7 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 			break
 		}
 	}
-	if more := q.wrong - submit.MaxWrong; more > 0 && q.told == nil {
+	if more := q.wrong - submit.MaxWrong; more > 0 && q.isNews == nil {
 		q.a.Note("%s: %s more are refused", q.name, cli.Count(more, "line"))
 	}
 	return failed
@@ -295,7 +295,7 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil
-	if q.told == nil && q.wrong <= submit.MaxWrong || q.told != nil && q.told(e, err) {
+	if q.isNews == nil && q.wrong <= submit.MaxWrong || q.isNews != nil && q.isNews(e, err) {
 		q.complain(e, err)
 	}
 }

@@ -177,7 +177,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 
 // queue queues new entries. An unreachable scheduler is asked again later.
 func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
-	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, told: w.tell}
+	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, isNews: w.isNews}
 	err := q.run(ctx)
 	for _, j := range q.jobs {
 		w.a.Out.Printf("job %s queued: %s\n", cli.NumberOfJob(j), term.Clean(j.Comment))
@@ -210,8 +210,8 @@ func (w *watcher) away(err error) error {
 	return nil
 }
 
-// tell reports whether an entry's error is new.
-func (w *watcher) tell(e *fileEntry, err error) bool {
+// isNews reports whether an entry's error is new.
+func (w *watcher) isNews(e *fileEntry, err error) bool {
 	key := e.key
 	if key == "" { // it can't be parsed
 		key = e.Err.Error()

@@ -35,8 +35,8 @@ func ReadKept(from io.Reader) ([]byte, error) {
 func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), text...))
 	id := hex.EncodeToString(sum[:16])
-	shelf := filepath.Join(StateDir(a), "scripts", id[:2])
-	dir := filepath.Join(shelf, id[2:])
+	bucket := filepath.Join(StateDir(a), "scripts", id[:2])
+	dir := filepath.Join(bucket, id[2:])
 	path := filepath.Join(dir, name)
 	now := a.Out.Now
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
@@ -44,7 +44,7 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		deleteStale(shelf, now)
+		deleteStale(bucket, now)
 		err = ReplaceFile(path, text, 0o700)
 	}
 	if err != nil {
@@ -68,12 +68,12 @@ func ReplaceFile(path string, text []byte, mode fs.FileMode) error {
 }
 
 // deleteStale deletes the scripts in a directory that were not submitted for keptFor.
-func deleteStale(shelf string, now time.Time) {
-	entries, _ := os.ReadDir(shelf)
+func deleteStale(bucket string, now time.Time) {
+	entries, _ := os.ReadDir(bucket)
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && info.Mode().Type() == fs.ModeDir && now.Sub(info.ModTime()) > keptFor {
-			os.RemoveAll(filepath.Join(shelf, e.Name()))
+			os.RemoveAll(filepath.Join(bucket, e.Name()))
 		}
 	}
 }

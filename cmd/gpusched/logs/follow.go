@@ -29,11 +29,11 @@ type following struct {
 	named []api.Job
 	slots chan struct{} // one for each reader of the journal
 
-	jobsMu  sync.Mutex // guards the fields below
-	jobs    map[string]api.Job
-	changed chan struct{} // closed and replaced when jobs changes
-	late    bool          // the user was told that jobs wait for a slot
-	failed  error         // the first error
+	jobsMu   sync.Mutex // guards the fields below
+	jobs     map[string]api.Job
+	changed  chan struct{} // closed and replaced when jobs changes
+	saidLate bool          // the user was told that jobs wait for a slot
+	failed   error         // the first error
 }
 
 // FollowJobs prints the output of the jobs until all have ended.
@@ -322,8 +322,8 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 // sayLate says once that not all jobs are followed at the same time.
 func (f *following) sayLate() {
 	f.jobsMu.Lock()
-	said := f.late
-	f.late = true
+	said := f.saidLate
+	f.saidLate = true
 	f.jobsMu.Unlock()
 	if !said {
 		f.Say("%d jobs are followed at a time; the output of the others follows as these end", followedAtOnce)

@@ -324,17 +324,17 @@ func Pause(ctx context.Context, d time.Duration) {
 
 // A WatchedWriter passes text on and remembers whether and when any came.
 type WatchedWriter struct {
-	mu   sync.Mutex // guards everything
-	W    io.Writer
-	Last time.Time
-	Some bool
+	mu    sync.Mutex // guards everything
+	W     io.Writer
+	Last  time.Time
+	Wrote bool
 }
 
 // Write passes the text on.
 func (q *WatchedWriter) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.Last, q.Some = time.Now(), true
+	q.Last, q.Wrote = time.Now(), true
 	return q.W.Write(p)
 }
 

@@ -174,7 +174,7 @@ func (p *Printer) copyFile(j api.Job) error {
 	if err := p.toLastLines(f); err != nil {
 		return err
 	}
-	if _, err = io.Copy(out, f); err == nil && !out.Some {
+	if _, err = io.Copy(out, f); err == nil && !out.Wrote {
 		p.Say("job %s %s", cli.NameOfJob(j), nothingInFile(j.EndedAt))
 	}
 	return err
@@ -219,7 +219,7 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 		return err
 	}
 	some := ""
-	if !out.Some {
+	if !out.Wrote {
 		some = ", and printed nothing"
 	}
 	p.Say("job %s %s%s", name, p.ResultOf(ended), some)

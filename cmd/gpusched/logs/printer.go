@@ -113,7 +113,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 			}
 		}
 		since := time.Since(at.EndedAt)
-		if out.Some || whole || asked && (since < 0 || since > LateMax) {
+		if out.Wrote || whole || asked && (since < 0 || since > LateMax) {
 			break
 		}
 		if !asked {
@@ -124,7 +124,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 			return ctx.Err()
 		}
 	}
-	if p.endLine(lines); out.Some {
+	if p.endLine(lines); out.Wrote {
 		if asked && !whole && j.Manager == "" {
 			p.Say("%s", MaybeMore(j))
 		}
@@ -193,11 +193,11 @@ func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, 
 	if p.Lines > 0 && HasJournal(p.App) {
 		var err error
 		if tail.cursor, err = p.readJournal(ctx, j, at, lines); err != nil {
-			return out.Some, cmp.Or(ctx.Err(), err)
+			return out.Wrote, cmp.Or(ctx.Err(), err)
 		}
 	}
 	err := TailJournal(ctx, p.App, tail, over)
-	return out.Some, err
+	return out.Wrote, err
 }
 
 // labelled puts a label before each line. It passes on whole lines, and longer ones in pieces of

@@ -19,11 +19,11 @@ import (
 // OfHosts prints the output of jobs of several machines, each line with its job: one machine after
 // another, or with --follow all at once.
 func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) error {
-	var turn sync.Mutex
+	var mu sync.Mutex
 	errs := make([]error, len(hosts))
 	ask := func(i int) {
 		its := cli.FromAfar{Called: hosts[i], Plain: hosts[i] == afar.PlainHost(a)}
-		errs[i] = outputOf(ctx, a, hosts[i], c.line(its.OwnWords(words)), &turn)
+		errs[i] = outputOf(ctx, a, hosts[i], c.line(its.OwnWords(words)), &mu)
 	}
 	var all sync.WaitGroup
 	for i := range hosts {
@@ -47,7 +47,7 @@ func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) err
 }
 
 // outputOf makes a machine's gpusched print the output of jobs with labelled lines.
-func outputOf(ctx context.Context, a *cli.App, host string, line []string, turn *sync.Mutex) error {
+func outputOf(ctx context.Context, a *cli.App, host string, line []string, mu *sync.Mutex) error {
 	if host != remote.Here {
 		if err := afar.AnswersAt(ctx, a, host); err != nil {
 			return err
@@ -62,7 +62,7 @@ func outputOf(ctx context.Context, a *cli.App, host string, line []string, turn 
 		return err
 	}
 	defer leash.Close()
-	out, said := &lineWriter{turn: turn, to: a.Out}, &lineWriter{turn: turn, to: a.Err}
+	out, said := &lineWriter{mu: mu, to: a.Out}, &lineWriter{mu: mu, to: a.Err}
 	cmd.Stdout, cmd.Stderr = out, said
 	err = remote.Run(ctx, cmd)
 	out.end()
@@ -82,7 +82,7 @@ func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 // A lineWriter writes whole lines, so that lines of several machines do not mix. On a terminal it
 // removes everything but text, since jobs may belong to other users.
 type lineWriter struct {
-	turn *sync.Mutex // guards the terminals
+	mu   *sync.Mutex // guards the terminals
 	to   *term.Terminal
 	rest []byte // an unfinished line
 }
@@ -100,8 +100,8 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	whole := l.rest[:n]
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var w io.Writer = l.to.W
 	if l.to.TTY {
 		w = term.TextOnly(w)

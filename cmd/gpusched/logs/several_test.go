@@ -39,9 +39,9 @@ func TestOtherMachinesGetTheSameOptions(t *testing.T) {
 
 func TestLinesOfSeveralMachinesDoNotMix(t *testing.T) {
 	var text bytes.Buffer
-	var turn sync.Mutex
+	var mu sync.Mutex
 	to := &term.Terminal{W: bufio.NewWriter(&text)}
-	x, y := &lineWriter{turn: &turn, to: to}, &lineWriter{turn: &turn, to: to}
+	x, y := &lineWriter{mu: &mu, to: to}, &lineWriter{mu: &mu, to: to}
 	for _, step := range []struct {
 		w    *lineWriter
 		text string

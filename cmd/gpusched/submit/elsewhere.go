@@ -23,11 +23,11 @@ const BestHost = "best"
 
 // A fleet is what one command remembers about the other machines that it queues on.
 type fleet struct {
-	given map[string]int   // jobs queued by this command, by machine
-	lost  map[string]error // why a machine is not asked again
+	queued  map[string]int   // jobs queued by this command, by machine
+	dropped map[string]error // why a machine is not asked again
 }
 
-func newFleet() *fleet { return &fleet{given: map[string]int{}, lost: map[string]error{}} }
+func newFleet() *fleet { return &fleet{queued: map[string]int{}, dropped: map[string]error{}} }
 
 // A remoteJob is a job to be queued on another machine.
 type remoteJob struct {
@@ -94,7 +94,7 @@ func (n *remoteJob) ask(ctx context.Context, host string, dryRun bool, key strin
 
 // askOffer asks a machine for its offer by a dry run.
 func (n *remoteJob) askOffer(ctx context.Context, host string) (o offer) {
-	o.host, o.given, o.err = host, n.fleet.given[host], cmp.Or(n.lacks[host], n.fleet.lost[host])
+	o.host, o.queued, o.err = host, n.fleet.queued[host], cmp.Or(n.lacks[host], n.fleet.dropped[host])
 	if o.err != nil {
 		return o
 	}
@@ -110,11 +110,11 @@ func (n *remoteJob) askOffer(ctx context.Context, host string) (o offer) {
 
 // An offer is a machine's answer to a dry run of the job.
 type offer struct {
-	host  string
-	reply api.SubmitReply
-	said  string // what its gpusched printed besides
-	given int    // jobs that this command has queued there
-	err   error
+	host   string
+	reply  api.SubmitReply
+	said   string // what its gpusched printed besides
+	queued int    // jobs that this command has queued there
+	err    error
 }
 
 // wait returns how long the job would wait there, by that machine's clock, or unknown if nothing
@@ -186,7 +186,7 @@ func sooner(x, y *offer) bool {
 	case unknownX != unknownY:
 		return unknownY
 	case unknownX || waitX == waitY:
-		return x.given < y.given
+		return x.queued < y.queued
 	}
 	return waitX < waitY
 }
@@ -194,7 +194,7 @@ func sooner(x, y *offer) bool {
 // submit queues the job on the named machine or on the best one, and returns that machine's name
 // once it was asked to queue: no other machine may be asked after that.
 func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
-	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.lost[n.hosts[0]])}}
+	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.dropped[n.hosts[0]])}}
 	switch {
 	case n.c.Host == BestHost:
 		list = n.offers(ctx)
@@ -222,13 +222,13 @@ func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitRep
 	key := api.NewKey()
 	whole, cancel := context.WithTimeout(ctx, afar.ActTime+afar.LostTime)
 	defer cancel()
-	told := false
+	noted := false
 	ans, cut, err := afar.UntilAnswered(whole, func() (remote.Answer, error) {
 		limited, cancel := context.WithTimeout(whole, afar.ActTime)
 		defer cancel()
 		ans, err := n.ask(limited, host, false, key)
-		if errors.As(err, new(*remote.CutError)) && !told {
-			told = true
+		if errors.As(err, new(*remote.CutError)) && !noted {
+			noted = true
 			n.a.Note("%s: %s; asking again, which can't queue a second job", host, cli.OneLine(err))
 		}
 		return ans, err
@@ -237,7 +237,7 @@ func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitRep
 		err = afar.ReadDocument(host, ans, &reply)
 	}
 	if err == nil {
-		n.fleet.given[host]++
+		n.fleet.queued[host]++
 		afar.PassOn(n.a, host, ans.Said)
 		return reply, nil
 	}
@@ -264,8 +264,8 @@ func (n *remoteJob) tell(list []offer) {
 
 // drop excludes a machine from further requests, and says so the first time.
 func drop(a *cli.App, f *fleet, host string, err error) {
-	if f.lost[host] == nil {
-		f.lost[host] = err
+	if f.dropped[host] == nil {
+		f.dropped[host] = err
 		a.Note("%s: %s; it is not asked again", host, cli.OneLine(err))
 	}
 }

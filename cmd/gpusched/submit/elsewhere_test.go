@@ -205,7 +205,7 @@ func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
 		}
 	}
 	reply, host, err := n.submit(t.Context())
-	if err != nil || host != "b" || reply.Job.Host != "b" || n.fleet.given["b"] != 4 {
+	if err != nil || host != "b" || reply.Job.Host != "b" || n.fleet.queued["b"] != 4 {
 		t.Errorf("%+v, %q, %v", reply.Job, host, err)
 	}
 	keys := map[string]bool{}

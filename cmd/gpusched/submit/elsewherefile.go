@@ -49,12 +49,12 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	}
 	var all sync.WaitGroup
 	lacks := make(map[string]func(need string) error, len(byHost))
-	var turn sync.Mutex // guards lacks
+	var mu sync.Mutex // guards lacks
 	for host, needs := range byHost {
 		all.Go(func() {
 			its := lackedBy(ctx, host, needs)
-			turn.Lock()
-			defer turn.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
 			lacks[host] = its
 		})
 	}

@@ -12,20 +12,20 @@ import (
 
 // notifyOptions say when and where a user is notified about a job.
 type notifyOptions struct {
-	Tell   []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life"`
-	TellTo []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life"`
+	NotifyWhen []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life"`
+	NotifyTo   []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life"`
 }
 
 // notifications combines each --notify with the --notify-to that match it.
 func (o *notifyOptions) notifications() ([]job.Notify, error) {
-	if len(o.Tell) == 0 && len(o.TellTo) > 0 {
+	if len(o.NotifyWhen) == 0 && len(o.NotifyTo) > 0 {
 		return nil, cli.Usagef("--notify-to says where, and no --notify says when: add --notify end, start or fail")
 	}
-	if len(o.Tell) == 1 && o.Tell[0] == "none" && len(o.TellTo) == 0 {
+	if len(o.NotifyWhen) == 1 && o.NotifyWhen[0] == "none" && len(o.NotifyTo) == 0 {
 		return nil, nil
 	}
 	var places []job.Notify
-	for _, to := range o.TellTo {
+	for _, to := range o.NotifyTo {
 		n, err := placeOf(to)
 		if err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	}
 	used := make([]bool, len(places))
 	var list []job.Notify
-	for _, text := range o.Tell {
+	for _, text := range o.NotifyWhen {
 		way, on, err := parseNotify(text)
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (o *notifyOptions) notifications() ([]job.Notify, error) {
 		}
 	}
 	if i := slices.Index(used, false); i >= 0 {
-		return nil, cli.Usagef("--notify-to %s is for %[2]s, and no --notify asks for %[2]s", o.TellTo[i], places[i].Way)
+		return nil, cli.Usagef("--notify-to %s is for %[2]s, and no --notify asks for %[2]s", o.NotifyTo[i], places[i].Way)
 	}
 	return list, nil
 }

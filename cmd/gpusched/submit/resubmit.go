@@ -41,7 +41,7 @@ func (*ResubmitCmd) About() cli.About {
 type Resubmission struct {
 	Of      api.Job
 	Results *api.Results // of an array
-	some    bool         // the user named tasks
+	named   bool         // the user named tasks
 	Tasks   []int        // of an array
 	Runs    []string     // the same tasks as ranges, such as 3-7
 }
@@ -106,11 +106,11 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission,
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, &Resubmission{Of: reply.Job, Results: reply.Results, some: isTask})
+		list = append(list, &Resubmission{Of: reply.Job, Results: reply.Results, named: isTask})
 	}
 	var chosen []*Resubmission
 	for _, r := range list {
-		if r.some {
+		if r.named {
 			r.Tasks = named[r.Of.ID.String()]
 		}
 		wanted, err := c.choose(a, r)
@@ -132,9 +132,9 @@ func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	case !a.Owns(&j):
 		return false, cli.Refuse(api.CodeForbidden, "a job runs as the user who submits it: ask them to resubmit it",
 			"job %s belongs to %s", cli.NameOfJob(j), j.User)
-	case j.Array == nil && r.some:
+	case j.Array == nil && r.named:
 		return false, cli.NotFoundf("job %s is not an array, so it has no task %d", cli.NameOfJob(j), r.Tasks[0])
-	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.some):
+	case !j.State.Terminal() && (j.Array == nil || !c.Failed && !r.named):
 		return false, notEnded("job "+cli.NameOfJob(j), j.State)
 	case j.Array == nil:
 		return !c.Failed || isFailed(j.State), nil
@@ -159,7 +159,7 @@ func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 			cli.Count(r.Results.Forgotten, "task"), r.Of.ID)
 	}
 	chosen := r.Tasks
-	if !r.some {
+	if !r.named {
 		chosen = slices.Sorted(maps.Keys(states))
 	}
 	r.Tasks = nil
@@ -170,7 +170,7 @@ func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 			return false, cli.NotFoundf("there is no task %v: array %d is %s", name, r.Of.ID, r.Of.Array.Spec)
 		case state == "" && !c.Failed, state.Terminal() && (!c.Failed || isFailed(state)):
 			r.Tasks = append(r.Tasks, index)
-		case r.some && state != "" && !state.Terminal():
+		case r.named && state != "" && !state.Terminal():
 			return false, notEnded("task "+name.String(), state)
 		}
 	}
@@ -257,7 +257,7 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 
 // notify sets the notifications that the options ask for, or else those of the original job.
 func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
-	if len(c.Tell)+len(c.TellTo) > 0 {
+	if len(c.NotifyWhen)+len(c.NotifyTo) > 0 {
 		r.Notify, err = c.notifications()
 		return err
 	}

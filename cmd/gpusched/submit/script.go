@@ -53,7 +53,7 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 		return nil, a, err
 	}
 	if a.As.Keeps && c.Host == "" && a.Other() == nil {
-		if err := keep(a, s); err != nil {
+		if err := useCopy(a, s); err != nil {
 			return nil, a, err
 		}
 	}
@@ -72,7 +72,7 @@ func (c *JobOptions) override(typed *JobOptions) {
 	if typed.Host != "" { // --hosts sets it outside the parsed words
 		c.Host = typed.Host
 	}
-	if len(typed.Tell) > 0 {
+	if len(typed.NotifyWhen) > 0 {
 		c.notifyOptions = typed.notifyOptions
 	}
 	switch mine, its := &c.Request, &typed.Request; {

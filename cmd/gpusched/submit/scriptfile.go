@@ -165,9 +165,9 @@ func (s *scriptFile) command(args []string, elsewhere bool) []string {
 	return slices.Concat(s.interpreter, argv)
 }
 
-// keep makes the job run a copy of its script, as sbatch does: people may edit the script for the
+// useCopy makes the job run a copy of its script, as sbatch does: people may edit the script for the
 // next job, and programs may delete it, before this job starts.
-func keep(a *cli.App, s *scriptFile) error {
+func useCopy(a *cli.App, s *scriptFile) error {
 	f, _ := jobenv.OpenRegular(s.path)
 	if f == nil {
 		return cli.Usagef("%q can't be read", s.name)
