@@ -33,7 +33,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	j := reply.Job
-	if done, err := enterElsewhere(a, j, nil); done {
+	if done, err := enterByEngine(a, j, nil); done {
 		return err
 	}
 	if p := j.Private; p != nil && !p.TTY && !j.Screen && !j.State.Terminal() {

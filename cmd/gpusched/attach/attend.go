@@ -117,7 +117,7 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 // readOutput prints the output of all attempts: from the job's log until the job has ended,
 // otherwise until ctx is done, or until over is closed and everything was printed.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
-	if done, err := logs.OutputElsewhere(ctx, at.a, at.job, at.pipe); done {
+	if done, err := logs.OutputByEngine(ctx, at.a, at.job, at.pipe); done {
 		return err
 	}
 	path, err := exec.LookPath("journalctl")

@@ -38,7 +38,7 @@ func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if done, err := enterElsewhere(a, reply.Job, argv); done {
+	if done, err := enterByEngine(a, reply.Job, argv); done {
 		return err
 	}
 	s, err := reach(ctx, a, reply.Job, sessionOptions{argv: argv, raw: c.Raw})

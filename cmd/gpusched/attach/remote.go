@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// enterElsewhere runs a command in a job of another engine, or the user's shell if there is none.
+// enterByEngine runs a command in a job of another engine, or the user's shell if there is none.
 // done is false if the job belongs to gpusched itself.
-func enterElsewhere(a *cli.App, j api.Job, argv []string) (done bool, err error) {
+func enterByEngine(a *cli.App, j api.Job, argv []string) (done bool, err error) {
 	e := a.Other()
 	if e == nil {
 		return false, nil

@@ -27,7 +27,7 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	if t.Job != nil {
 		submit.Surround(&here, t.Job)
 	}
-	return carryOut(ctx, &here, t.Words)
+	return runWords(ctx, &here, t.Words)
 }
 
 // gone ends this process because the asking one has ended. Jobs go on.
@@ -46,7 +46,7 @@ func answer(ctx context.Context, a *cli.App, args []string, labelled bool) error
 	if err := remote.Check(args[0]); err != nil {
 		return cli.Usagef("%v", err)
 	}
-	if leashed(args[1], term.IsTerminal(os.Stdin)) {
+	if endsWithInput(args[1], term.IsTerminal(os.Stdin)) {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			gone()
@@ -54,16 +54,16 @@ func answer(ctx context.Context, a *cli.App, args []string, labelled bool) error
 	}
 	here := *a
 	here.Asked = &cli.FromAfar{Called: args[0], Plain: true, Labelled: labelled}
-	return carryOut(ctx, &here, args[1:])
+	return runWords(ctx, &here, args[1:])
 }
 
-// leashed reports whether a command of another machine must end when its input does: without a
+// endsWithInput reports whether a command of another machine must end when its input does: without a
 // terminal, only that tells it that nobody reads its output any more.
-func leashed(command string, onTerminal bool) bool {
+func endsWithInput(command string, onTerminal bool) bool {
 	return !onTerminal && !aboutWord(command).OwnInput
 }
 
-func carryOut(ctx context.Context, a *cli.App, words []string) error {
+func runWords(ctx context.Context, a *cli.App, words []string) error {
 	if code := run(ctx, a, words); code != 0 {
 		return cli.ExitStatus(code)
 	}

@@ -59,7 +59,7 @@ func chooseEngine(a *cli.App, k *kong.Context) error {
 func engineOf(words []string) (name string, err error) {
 	var slurms, others []string
 	for _, word := range words {
-		its, rest := dividedBySlurm(word)
+		its, rest := splitSlurm(word)
 		slurms, others = append(slurms, its...), append(others, rest...)
 	}
 	switch {
@@ -76,9 +76,9 @@ func engineOf(words []string) (name string, err error) {
 		cli.SlurmPrefix, others[0]), "%s is a Slurm job, and %s is a job of this machine", slurms[0], others[0])
 }
 
-// dividedBySlurm splits a list of jobs into Slurm's and others. A part without a name belongs with
+// splitSlurm splits a list of jobs into Slurm's and others. A part without a name belongs with
 // the part before it, as in slurm:12,14 and a:12,14; a job's name may contain commas.
-func dividedBySlurm(word string) (slurms, others []string) {
+func splitSlurm(word string) (slurms, others []string) {
 	its := false
 	for part := range strings.SplitSeq(word, ",") {
 		_, id, named := cli.HostOf(part)

@@ -41,7 +41,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 		a.As.Strict = call.Strict && !a.Err.TTY
 	}
 	if err == nil && len(call.Step) > 0 {
-		tellNotes(a, name, call)
+		printNotes(a, name, call)
 		a.Err.W.Flush()
 		err = submit.Step(ctx, a, call)
 	}
@@ -60,7 +60,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 			Caps:   tools.CapsPriority(name),
 			Strict: a.As.Strict, Only: call.Only, States: call.States, All: call.AllUsers, Keeps: call.Keeps,
 		}
-		tellNotes(a, name, call)
+		printNotes(a, name, call)
 		if call.Lane != nil && call.Lane.Take == 0 {
 			err = tools.LaneSlots(ctx, a, call.Lane.Slots)
 		} else if call.Lane != nil {
@@ -68,7 +68,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 		}
 	}
 	if err == nil && call.Site != nil {
-		err = tellSite(ctx, a, call.Site)
+		err = printSite(ctx, a, call.Site)
 	}
 	if err == nil && call.Account != nil {
 		a.Out.Printf("%s\n", term.Clean(call.Account(a.CallerName())))
@@ -83,8 +83,8 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	return code
 }
 
-// tellSite prints sinfo's lines about the machine.
-func tellSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []string) error {
+// printSite prints sinfo's lines about the machine.
+func printSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []string) error {
 	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func tellSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []strin
 	return nil
 }
 
-// tellNotes prints the notes on a translated command line.
-func tellNotes(a *cli.App, name string, call *alias.Call) {
+// printNotes prints the notes on a translated command line.
+func printNotes(a *cli.App, name string, call *alias.Call) {
 	lost := ""
 	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // Slurm sends mail itself
 		call.Words, lost = submit.WithoutMail(call.Words)

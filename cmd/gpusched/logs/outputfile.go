@@ -259,9 +259,9 @@ func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over 
 	}
 }
 
-// OutputElsewhere prints the output of another engine's job until ctx is done. done is false for a
+// OutputByEngine prints the output of another engine's job until ctx is done. done is false for a
 // job of gpusched itself.
-func OutputElsewhere(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
+func OutputByEngine(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
 	if a.Other() == nil {
 		return false, nil
 	}

@@ -28,7 +28,7 @@ type lineJob struct {
 	cmd    Cmd
 	req    api.SubmitRequest
 	engine api.Engine // carries the options of its script
-	away   *remoteJob // nil: a job of this machine
+	remote *remoteJob // nil: a job of this machine
 }
 
 // A fileOfJobs is what the lines of a file share.
@@ -245,7 +245,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	}
 	l := &lineJob{cmd: *whole, engine: mine.Client}
 	if l.cmd.Host != "" {
-		return l, in.elsewhere(&this, l)
+		return l, in.prepareRemote(&this, l)
 	}
 	if l.req, err = l.cmd.MakeRequest(ctx, mine); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) err
 			a.NoteOnce("what the job prints may go to the system's journal, which you can't read (" + logs.InFile + ")")
 		}
 	}
-	if c.staysWith(reply) && !a.Documents() {
+	if c.staysWithJob(reply) && !a.Documents() {
 		return nil
 	}
 	said := c.planned(a.Out, reply)
@@ -52,9 +52,9 @@ func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) err
 	}).Show(a, c.OutputFlags)
 }
 
-// staysWith reports whether the command stays with the job until it ends, and so prints its outcome
+// staysWithJob reports whether the command stays with the job until it ends, and so prints its outcome
 // on standard error.
-func (c *Cmd) staysWith(reply api.SubmitReply) bool {
+func (c *Cmd) staysWithJob(reply api.SubmitReply) bool {
 	return c.Wait && !c.DryRun && c.Form() == "table" && reply.Job.Array == nil && !reply.Known
 }
 

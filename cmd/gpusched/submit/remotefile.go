@@ -14,14 +14,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// elsewhere prepares a line whose job goes to another machine.
-func (in *fileOfJobs) elsewhere(a *cli.App, l *lineJob) (err error) {
-	if l.away, err = l.cmd.elsewhere(a, in.fleet); err != nil {
+// prepareRemote prepares a line whose job goes to another machine.
+func (in *fileOfJobs) prepareRemote(a *cli.App, l *lineJob) (err error) {
+	if l.remote, err = l.cmd.newRemoteJob(a, in.fleet); err != nil {
 		return err
 	}
-	l.away.ofFile = true
+	l.remote.ofFile = true
 	if l.cmd.Request.Batch == in.batch { // the default, which is not among the typed words
-		l.away.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
+		l.remote.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
 	}
 	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
 	return nil
@@ -38,7 +38,7 @@ const (
 func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string, err error) {
 	byHost := map[string]map[string]*remoteJob{} // by machine and need
 	for i := range list {
-		if n := list[i].away; n != nil {
+		if n := list[i].remote; n != nil {
 			for _, host := range n.hosts {
 				if byHost[host] == nil {
 					byHost[host] = map[string]*remoteJob{}
@@ -60,7 +60,7 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	}
 	all.Wait()
 	for i := range list {
-		if n := list[i].away; n != nil {
+		if n := list[i].remote; n != nil {
 			for _, host := range n.hosts {
 				if err := lacks[host](n.needs()); err != nil {
 					n.lacks[host] = err
@@ -115,23 +115,23 @@ func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 	left := map[string]*outLines{}
 	for i := range list {
 		l := &list[i]
-		if l.away == nil || len(l.away.lacks) == 0 {
+		if l.remote == nil || len(l.remote.lacks) == 0 {
 			continue
 		}
-		if len(l.away.lacks) == len(l.away.hosts) {
+		if len(l.remote.lacks) == len(l.remote.hosts) {
 			var offers []offer
-			for _, host := range l.away.hosts {
-				offers = append(offers, offer{host: host, err: l.away.lacks[host]})
+			for _, host := range l.remote.hosts {
+				offers = append(offers, offer{host: host, err: l.remote.lacks[host]})
 			}
-			e := afar.WireError(l.away.refusedByAll(offers))
+			e := afar.WireError(l.remote.refusedByAll(offers))
 			if e.Code == api.CodeUnreachable {
 				return nil, cli.Refuse(e.Code, "no job is queued", "line %d: %s", l.number, e.Message)
 			}
 			wrong = append(wrong, fmt.Sprintf("line %d: %s", l.number, e))
 			continue
 		}
-		for _, host := range l.away.hosts {
-			switch err := l.away.lacks[host]; {
+		for _, host := range l.remote.hosts {
+			switch err := l.remote.lacks[host]; {
 			case err == nil:
 			case left[host] == nil:
 				left[host] = &outLines{first: l.number, err: err}
@@ -167,11 +167,11 @@ func (o *outLines) tell(in *fileOfJobs, host string) {
 // submit queues the job of a line. asked names the machine that was asked to queue it ("" for this
 // one), or is nil if none was.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
-	if l.away == nil {
+	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
 		return reply, new(string), err
 	}
-	reply, host, err := l.away.submit(ctx)
+	reply, host, err := l.remote.submit(ctx)
 	if host != "" {
 		asked = &host
 	}

@@ -42,10 +42,10 @@ type remoteJob struct {
 	ofFile  bool // a line of a file of jobs
 }
 
-// elsewhere returns the job of a command line with --host. It passes the words on as they were
+// newRemoteJob returns the job of a command line with --host. It passes the words on as they were
 // typed: the other machine's gpusched interprets them, and reads a script that they name, as if
 // they had been typed there.
-func (c *JobOptions) elsewhere(a *cli.App, f *fleet) (*remoteJob, error) {
+func (c *JobOptions) newRemoteJob(a *cli.App, f *fleet) (*remoteJob, error) {
 	if a.Other() != nil {
 		return nil, cli.Refuse(api.CodeUsage,
 			fmt.Sprintf("leave it out, or type 'gpusched %s %s %s --host %s …'", cli.OnFlag, cli.EngineLocal, a.Words[0], c.Host),
@@ -282,9 +282,9 @@ func (n *remoteJob) refusedByAll(list []offer) error {
 	return all
 }
 
-// submitElsewhere queues the job on another machine.
-func (c *Cmd) submitElsewhere(ctx context.Context, a *cli.App) error {
-	n, err := c.elsewhere(a, newFleet())
+// submitRemote queues the job on another machine.
+func (c *Cmd) submitRemote(ctx context.Context, a *cli.App) error {
+	n, err := c.newRemoteJob(a, newFleet())
 	if err != nil {
 		return err
 	}
@@ -310,9 +310,9 @@ func (c *Cmd) submitElsewhere(ctx context.Context, a *cli.App) error {
 	return stayWith(ctx, &there, reply.Job, false, false)
 }
 
-// runElsewhere queues the job on another machine and stays with it until it ends.
-func (c *RunCmd) runElsewhere(ctx context.Context, a *cli.App) error {
-	n, err := c.elsewhere(a, newFleet())
+// runRemote queues the job on another machine and stays with it until it ends.
+func (c *RunCmd) runRemote(ctx context.Context, a *cli.App) error {
+	n, err := c.newRemoteJob(a, newFleet())
 	if err != nil {
 		return err
 	}

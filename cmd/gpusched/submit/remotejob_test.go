@@ -110,7 +110,7 @@ func TestADryRunSendsNoValues(t *testing.T) {
 		}
 		o := k.Selected().Target.Addr().Interface().(NewJob).Options()
 		o.Host = "b"
-		n, err := o.elsewhere(a, newFleet())
+		n, err := o.newRemoteJob(a, newFleet())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "most=5\n"+cutOffSSH)
 	a.Words = []string{"submit", "--", "true"}
 	c := &JobOptions{Host: "b"}
-	n, err := c.elsewhere(a, newFleet())
+	n, err := c.newRemoteJob(a, newFleet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func short(t *testing.T, act, lost time.Duration) {
 func submitTo(t *testing.T, a *cli.App) (text string) {
 	t.Helper()
 	a.Words = []string{"submit", "--", "true"}
-	n, err := (&JobOptions{Host: "b"}).elsewhere(a, newFleet())
+	n, err := (&JobOptions{Host: "b"}).newRemoteJob(a, newFleet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestAFileOfJobsStopsAtACut(t *testing.T) {
 		cmd.Host = BestHost
 		l := lineJob{number: i + 1, cmd: cmd}
 		var err error
-		if l.away, err = cmd.elsewhere(a, newFleet()); err != nil {
+		if l.remote, err = cmd.newRemoteJob(a, newFleet()); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, l)

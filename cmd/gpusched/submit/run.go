@@ -44,7 +44,7 @@ func (c *RunCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.ErrNoTerminal()
 	}
 	if c.Host != "" && a.Asked == nil {
-		return c.runElsewhere(ctx, typed)
+		return c.runRemote(ctx, typed)
 	}
 	if done, err := c.byEngine(ctx, a); done {
 		return err

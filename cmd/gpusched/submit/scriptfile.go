@@ -148,15 +148,15 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script: directly where possible, else by its
-// interpreter. elsewhere says that the job runs in another directory than the one in which the
+// interpreter. moved says that the job runs in another directory than the one in which the
 // script was found.
-func (s *scriptFile) command(args []string, elsewhere bool) []string {
+func (s *scriptFile) command(args []string, moved bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {
 		argv[0] = s.kept
 		return slices.Concat(s.interpreter, argv)
 	}
-	if elsewhere || !strings.Contains(s.name, "/") {
+	if moved || !strings.Contains(s.name, "/") {
 		argv[0] = s.path
 	}
 	if s.direct() {

@@ -32,10 +32,10 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 		return nil, a, err
 	}
 	moves := func(w string) bool { return strings.HasPrefix(w, "--chdir") || strings.HasPrefix(w, "-C") }
-	elsewhere := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
+	moved := c.Chdir == "" && slices.ContainsFunc(o.words, moves)
 	this := *a
 	typed := a.Words[1 : len(a.Words)-len(c.Command)]
-	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], elsewhere))
+	this.Words = slices.Concat(a.Words[:1], o.words, typed, []string{"--"}, s.command(argv[1:], moved))
 	k, err := p.Parse(this.Words)
 	if err != nil {
 		return nil, a, s.wrong("", parse.Misused(err))

@@ -89,7 +89,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	if c.Host != "" && a.Asked == nil {
-		return c.submitElsewhere(ctx, typed)
+		return c.submitRemote(ctx, typed)
 	}
 	req, err := c.MakeRequest(ctx, a)
 	if err != nil {
