@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// actorPrefix marks the argument by which the units of these tests are told how
-// to behave: their launcher is this very binary.
+// actorPrefix marks the argument that tells the units of these tests how to behave: their launcher
+// is this test binary.
 const actorPrefix = "/unit:"
 
 // stubbornWord is the behaviour of stubborn.
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// act is the main process of a unit. Signals mean to a shell what they should;
-// the Go runtime would swallow some.
+// act is the main process of a unit. It becomes a shell, since the Go runtime would swallow some
+// signals.
 func act(b unittest.Behaviour) int {
 	if b.Launch != "" {
 		if ok, err := daemon.SdNotify(false, fmt.Sprintf("STATUS=%s%s\nERRNO=%d", contract.StatusPrefix, b.Launch, b.Errno)); !ok || err != nil {
@@ -70,7 +70,7 @@ func act(b unittest.Behaviour) int {
 	return 98
 }
 
-// insist runs until it is killed, and puts off the end that systemd has for it.
+// insist runs until it is killed, and keeps extending the time that systemd gives it.
 func insist(stopping bool) int {
 	signal.Ignore(syscall.SIGTERM)
 	say := "EXTEND_TIMEOUT_USEC=3600000000"
@@ -81,7 +81,7 @@ func insist(stopping bool) int {
 		if _, err := daemon.SdNotify(false, say); err != nil {
 			return 97
 		}
-		if err := os.WriteFile("/proc/self/comm", []byte("sleep"), 0); err != nil { // as settled wants it
+		if err := os.WriteFile("/proc/self/comm", []byte("sleep"), 0); err != nil { // settled waits for this name
 			return 96
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -7,8 +7,8 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// A user's own systemd is reached without a bus, also where it looks at the first call
-// only when more comes, and what it signals counts whatever it is called.
+// A user's own systemd is reached without a bus, even if it reads the first call only when more
+// arrives, and its signals count whatever its name.
 func TestUsersOwnSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {

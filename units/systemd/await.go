@@ -11,21 +11,19 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// lookAgain is how long a caller relies on a signal that should come. Signals
-// are not lost on a living connection, except while systemd executes itself
-// anew.
+// lookAgain is how long a caller relies on a signal. A living connection loses no signal, except
+// while systemd re-executes itself.
 const lookAgain = time.Second
 
-// await waits until job has ended and returns its result, or jobUnknown if it
-// has ended unheard.
+// await waits for the end of a systemd job and returns its result, or jobUnknown if the result was
+// missed.
 func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) (string, error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
 }
 
-// awaitStart is await for the job that starts the unit name. A main process that
-// says STOPPING=1 before systemd has taken notice of its start takes the unit from
-// starting to deactivating, and then that job ends only with the unit. The start
-// is over all the same.
+// awaitStart is await for the job that starts the unit name. A main process that sends STOPPING=1
+// before systemd notices its start takes the unit from starting to deactivating, and the job then
+// ends only with the unit. The start has ended all the same.
 func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string,
 	error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
@@ -34,8 +32,8 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 	})
 }
 
-// awaitUnless waits for the end of job, or until over is true, which it asks each
-// time that it looks.
+// awaitUnless waits for the end of job, or until over returns true; it calls over each time that it
+// checks.
 func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
 	error) {
 	timer := time.NewTimer(lookAgain)
@@ -60,7 +58,7 @@ func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, o
 			return "", err
 		}
 		if !there {
-			if r, ok := w.result(job); ok { // its signal came before this answer, if at all
+			if r, ok := w.result(job); ok { // its signal, if any, came before this answer
 				return r, nil
 			}
 			return jobUnknown, nil

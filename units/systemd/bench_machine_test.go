@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// BenchmarkMachineCycle takes units with every property of a job through
-// start, end, reading the result and stop: what one job costs at least. The
-// latency is that of Start: from the call to the unit's first status.
+// BenchmarkMachineCycle takes units with every property of a job through start, end, status and
+// stop: the minimum cost of a job. The latency is that of Start: from the call to the unit's first
+// status.
 func BenchmarkMachineCycle(b *testing.B) {
 	for _, inFlight := range []int{1, 4, 8} {
 		b.Run(fmt.Sprintf("in-flight=%d", inFlight), func(b *testing.B) { benchCycle(b, inFlight) })
@@ -54,8 +54,8 @@ func benchCycle(b *testing.B, inFlight int) {
 	b.ReportMetric(float64(starts[b.N*99/100].Microseconds())/1000, "start-p99-ms")
 }
 
-// listenAll returns a function that gives a unit's channel of wake-ups. Its
-// goroutine ends with the manager.
+// listenAll returns a function that returns a unit's channel of wake-ups. Its goroutine ends with
+// the manager.
 func listenAll(m *Manager) func(name string) chan struct{} {
 	var all sync.Map
 	of := func(name string) chan struct{} {

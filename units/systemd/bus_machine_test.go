@@ -33,8 +33,8 @@ func resynced(t *testing.T, m *Manager) {
 	}
 }
 
-// Whatever happens to the bus and to systemd itself, units keep their lives and
-// results, we are told to look again, and changes go on arriving.
+// Whatever happens to the bus and to systemd itself, units survive with their results, a Resync
+// arrives, and changes keep arriving.
 func TestMachineUpheavals(t *testing.T) {
 	for _, what := range [][]string{{"daemon-reload"}, {"daemon-reexec"}, {"restart", "dbus.service"}} {
 		t.Run(what[0], func(t *testing.T) {
@@ -93,13 +93,13 @@ func TestMachineUpheavals(t *testing.T) {
 	}
 }
 
-// While systemd reloads and executes itself anew all the time, no start is lost
-// or doubled: after units.ErrBus the state reports what happened.
+// While systemd keeps reloading and re-executing itself, no start is lost or doubled: after
+// units.ErrBus the status shows what happened.
 func TestMachineStartsInUpheaval(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// Newer versions of systemd hardly answer while this goes on.
+	// Newer versions of systemd hardly answer meanwhile.
 	const count, atOnce, upheavals = 20, 4, 15
 	var stop atomic.Bool
 	var trouble sync.WaitGroup
@@ -127,8 +127,7 @@ func TestMachineStartsInUpheaval(t *testing.T) {
 	t.Logf("%d answers lost", lost.Load())
 }
 
-// startOnce takes one unit through its life as a daemon would, and returns how
-// many answers were lost on the way.
+// startOnce takes one unit through its life like a daemon, and returns the number of lost answers.
 func startOnce(ctx context.Context, t *testing.T, m *Manager, id int64) (lost int64) {
 	name := units.Name(id)
 	file := shared(t) + "/runs"
@@ -182,7 +181,7 @@ func startOnce(ctx context.Context, t *testing.T, m *Manager, id int64) (lost in
 	return lost
 }
 
-// Connect waits for a bus that is not there yet, as long as it is told to.
+// Connect waits for a bus that does not exist yet, until its context ends.
 func TestMachineNoBus(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -192,7 +191,7 @@ func TestMachineNoBus(t *testing.T) {
 	}
 }
 
-// A second manager reaches the bus when the first one's connection is gone, and not before.
+// A second manager connects only once the first one's connection is gone.
 func TestMachineConnectionsFollow(t *testing.T) {
 	last := filepath.Join(t.TempDir(), "connection")
 	first, err := Connect(t.Context(), Options{Last: last})

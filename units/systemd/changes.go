@@ -7,9 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// changes is the set of units that the reader has yet to be told about. A name is
-// taken out before it is handed over, so that what happens after that counts
-// anew; a pending resync stands for every name.
+// changes is the set of units that the reader has not been told about. A name is removed before it
+// is handed over, so that later changes count anew. A pending resync stands for every name.
 type changes struct {
 	out  chan units.Change
 	wake chan struct{} // holds at most one token

@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A reader, however slow, is told about every unit after its last change
-// (invariant 5), and the set never grows beyond the units.
+// A reader, however slow, hears of every unit after its last change (invariant 5), and the set
+// never outgrows the units.
 func TestChangesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChanges()
-		stale := map[string]bool{} // changed since the reader last looked
+		stale := map[string]bool{} // changed since the reader last checked
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:
@@ -48,8 +48,7 @@ func TestChangesLoseNothing(t *testing.T) {
 	})
 }
 
-// Close ends the manager's goroutines and its channel; synctest sees to the
-// first.
+// Close ends the manager's goroutines, which synctest checks, and its channel.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -81,7 +80,7 @@ func FuzzUnitOfPath(f *testing.F) {
 	})
 }
 
-// A property that is missing or of another type reads as unknown.
+// A property that is missing or has another type reads as unknown.
 func TestStatusOfOddProperties(t *testing.T) {
 	odd := properties{
 		"LoadState": dbus.MakeVariant(int32(1)), "Job": dbus.MakeVariant("x"), "InvocationID": dbus.MakeVariant("x"), "ExecMainCode": dbus.MakeVariant(uint64(1)),

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// optional are the properties that a unit can do without on a systemd that does
-// not know them. None of them fences a job off, bounds it or keeps its result.
+// optional reports whether a unit can do without a property that an older systemd does not know. No
+// optional property isolates a job, limits it or keeps its result.
 func optional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
@@ -23,7 +23,7 @@ func optional(name string) bool {
 	return false
 }
 
-// compat remembers which properties this systemd does not know.
+// compat remembers the properties that this systemd does not know.
 type compat struct {
 	mu      sync.Mutex
 	dropped []string // sorted
@@ -35,7 +35,7 @@ func (c *compat) degraded() []string {
 	return slices.Clone(c.dropped)
 }
 
-// encode makes bus properties of those that this systemd knows.
+// encode returns the bus properties for those that this systemd knows.
 func (c *compat) encode(props []units.Property) []sddbus.Property {
 	dropped := c.degraded()
 	out := make([]sddbus.Property, 0, len(props))
@@ -47,10 +47,10 @@ func (c *compat) encode(props []units.Property) []sddbus.Property {
 	return out
 }
 
-// drop reads systemd's complaint ("Cannot set property X, or unknown property.")
-// and reports whether it is worth trying again without X. Every try drops one
-// more property of a closed list, so it ends; where another start has dropped it
-// meanwhile, trying again is right too, but only with a property that was sent.
+// drop parses systemd's error ("Cannot set property X, or unknown property.") and reports whether
+// to try again without X. Every try drops one more property of a closed list, so this ends. If
+// another start has dropped the property meanwhile, trying again is right too, but only with a
+// property that was sent.
 func (c *compat) drop(message string, props []units.Property) bool {
 	_, rest, ok := strings.Cut(message, "Cannot set property ")
 	if !ok {

@@ -1,7 +1,7 @@
 //go:build machine
 
-// These tests run as root on a machine whose PID 1 is a systemd of its own, in
-// a test binary that every account may execute.
+// These tests run as root on a machine whose PID 1 is systemd, from a test binary that every
+// account may execute.
 
 package systemd
 
@@ -34,7 +34,7 @@ func TestMachineConformance(t *testing.T) {
 	})
 }
 
-// connect returns a manager. It finds no unit of a job and leaves none behind.
+// connect returns a manager. There is no unit of a job before and after the test.
 func connect(t *testing.T) *Manager {
 	t.Helper()
 	dialing, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -58,7 +58,7 @@ func connect(t *testing.T) *Manager {
 	return m
 }
 
-// clearAway stops every unit of a job. A bus that is away comes back.
+// clearAway stops every unit of a job. It waits for a bus that is away.
 func clearAway(m *Manager) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -94,14 +94,14 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 		s.UID = nobody
 	}
 	p := units.Properties(s)
-	if b.TimesOut { // as a site's drop-in may have it
+	if b.TimesOut { // as a drop-in of the site might set it
 		p = append(p, units.Property{Name: "RuntimeMaxUSec", Value: uint64(100_000)})
 	}
 	return p
 }
 
-// settled waits until the actor has become a sleep: before that a signal meets
-// the Go runtime, or a shell that has not set its traps.
+// settled waits until the actor has become a sleep. Before that, a signal reaches the Go runtime,
+// or a shell without its traps.
 func settled(t *testing.T, s units.Status) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -120,7 +120,7 @@ func settled(t *testing.T, s units.Status) {
 	}
 }
 
-// processes counts what lives in the control group.
+// processes counts the processes in the control group.
 func processes(t *testing.T, s units.Status) int { return strings.Count(members(t, s), "\n") }
 
 func members(t *testing.T, s units.Status) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The errors of systemd that mean something to us.
+// The errors of systemd that matter here.
 const (
 	errNoSuchUnit   = "org.freedesktop.systemd1.NoSuchUnit"
 	errNoProcess    = "org.freedesktop.systemd1.NoSuchProcess"
@@ -20,13 +20,13 @@ const (
 	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
 	errNoProperty   = "org.freedesktop.DBus.Error.UnknownProperty"
 
-	// A job that is queued is in the way of another, mostly that of a shutdown.
+	// A queued job conflicts with another, mostly with that of a shutdown.
 	errDestructive = "org.freedesktop.systemd1.TransactionIsDestructive"
 	errConflicting = "org.freedesktop.systemd1.TransactionJobsConflicting"
 )
 
-// code returns the D-Bus name of err, or "" if it is none: then the connection
-// failed or the context ended.
+// code returns the D-Bus name of err, or "" if it has none because the connection failed or the
+// context ended.
 func code(err error) string {
 	var d dbus.Error
 	if errors.As(err, &d) {
@@ -39,8 +39,8 @@ func code(err error) string {
 	return ""
 }
 
-// temporary lists the answers that come from the bus because systemd is not
-// there for the moment, or from a systemd that cannot right now.
+// temporary reports whether the bus answered because systemd is not there at the moment, or systemd
+// can't do it right now.
 func temporary(name string) bool {
 	switch name {
 	case "org.freedesktop.DBus.Error.NoReply",
@@ -58,8 +58,8 @@ func temporary(name string) bool {
 	return strings.HasPrefix(name, "org.freedesktop.DBus.Error.Spawn.")
 }
 
-// wrap says what was tried and, where the answer does not come from systemd's
-// judgement, that the outcome is unknown.
+// wrap adds what was tried. If the error is not systemd's verdict, it adds that the outcome is
+// unknown.
 func wrap(what, name string, err error) error {
 	if c := code(err); c == "" || temporary(c) {
 		return fmt.Errorf("%s %q: %w: %w", what, name, units.ErrBus, err)

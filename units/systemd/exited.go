@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Nearly every unit that is read has just ended well: it is active and exited. Its signals
-// say so, and in which invocation. Few properties are missing then, and to ask for all of
-// some 400 takes systemd ten times as long as for one.
+// Nearly every unit that is read has just ended well: it is active and exited. Its signals say so,
+// and in which invocation. Few properties are missing then, and asking for all of some 400 takes
+// systemd ten times as long as for one.
 
-// lastWord notes what a signal says of a unit, where that is that it has ended well.
-func (m *Manager) lastWord(name string, t told) {
+// noteExited records a signal that says that a unit has ended well.
+func (m *Manager) noteExited(name string, t unitChange) {
 	if t.active == units.ActiveActive && t.sub == units.SubExited && t.invocation != "" && t.entered != 0 {
 		m.exited.Store(name, t)
 	} else {
@@ -27,11 +27,11 @@ func (m *Manager) lastWord(name string, t told) {
 	}
 }
 
-// groupOf is where systemd puts the unit that is made of these; "" where it is not known, or
-// its stop runs a command.
+// groupOf returns the control group of a unit with these properties; "" if it is not known, or if
+// the unit's stop runs a command.
 func (m *Manager) groupOf(name string, props []units.Property) string {
 	if m.user {
-		return "" // below that of a systemd that is not asked for it
+		return "" // it is below the group of that systemd, which is not asked here
 	}
 	if slices.ContainsFunc(props, func(p units.Property) bool { return strings.HasPrefix(p.Name, "ExecStop") }) {
 		return ""
@@ -46,22 +46,23 @@ func (m *Manager) groupOf(name string, props []units.Property) string {
 	return ""
 }
 
-// statusExited is the status of a unit that has ended well by its last signal; false
-// where that is not so, or any of it can't be had, and the unit is to be read whole.
+// statusExited returns the status of a unit that has ended well according to its last signal. It
+// returns false if there is no such signal or something could not be read; the unit must then be
+// read completely.
 func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units.Status, bool) {
 	last, _ := m.exited.Load(name)
 	made, _ := m.groups.Load(name)
 	if last == nil || made == nil || made == "" {
 		return units.Status{}, false
 	}
-	t, group := last.(told), made.(string)
+	t, group := last.(unitChange), made.(string)
 	names := []string{"ExecStart", "DropInPaths", "StatusText", "CPUUsageNSec", "MemoryPeak"}
 	if m.peakless.Load() {
 		names = names[:len(names)-1]
 	}
 	p, err := l.together(ctx, objectPath(name), names)
 	if code(err) == errNoProperty {
-		m.peakless.Store(true) // the others are there on any
+		m.peakless.Store(true) // every systemd has the others
 	}
 	if err != nil {
 		return units.Status{}, false
@@ -72,7 +73,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 		StatusText: get[string](p, "StatusText"), CPUNSec: p.amount("CPUUsageNSec"), MemoryPeak: p.amount("MemoryPeak"),
 	}
 	if _, err := os.Stat(filepath.Join(cgroup.Root, group)); err == nil {
-		s.ControlGroup = group // else it went with its last process
+		s.ControlGroup = group // otherwise it vanished with its last process
 	}
 	if !execStatus(p, &s) {
 		return s, false
@@ -81,11 +82,12 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	return s, err == nil
 }
 
-// ourDropIn is the one drop-in that the package has for the units of jobs.
+// ourDropIn is the only drop-in of the package for the units of jobs.
 const ourDropIn = "/gpujob-.service.d/10-gpusched.conf"
 
-// spent is properties.spent for a unit of which little was asked. What it was made of says
-// where its processes are, and that its stop runs nothing: but for a drop-in of the site's.
+// spent is properties.spent for a unit of which few properties were read. The unit's original
+// properties say where its processes are and that its stop runs nothing, unless the site has a
+// drop-in.
 func (l *link) spent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
 	theirs := func(path string) bool {
 		return path != "/usr/lib/systemd/system"+ourDropIn && path != "/lib/systemd/system"+ourDropIn
@@ -102,9 +104,9 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 	return more.spent(s), nil
 }
 
-// execStatus reads how the one command of a unit ended out of its ExecStart, an array of
-// (path, arguments, whether its failure matters, when it began and ended by either clock,
-// pid, code, status). It is false where it has not.
+// execStatus reads from ExecStart how the only command of a unit ended. ExecStart is an array of
+// (path, arguments, whether to ignore a failure, begin and end by both clocks, pid, code, status).
+// It returns false if the command has not ended.
 func execStatus(p properties, s *units.Status) bool {
 	const began, ended, endedMonotonic, code, status, fields = 3, 5, 6, 8, 9, 10
 	commands := get[[][]any](p, "ExecStart")
@@ -121,10 +123,10 @@ func execStatus(p properties, s *units.Status) bool {
 	return s.MainCode != 0
 }
 
-// ofAnyUnit are the properties that units have which are no services.
+// ofAnyUnit are the properties of the interface that all units have.
 var ofAnyUnit = map[string]bool{"DropInPaths": true}
 
-// together asks for some properties of a service at once.
+// together reads some properties of a service concurrently.
 func (l *link) together(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
 	select {
 	case l.looks <- struct{}{}:
@@ -143,7 +145,7 @@ func (l *link) together(ctx context.Context, path dbus.ObjectPath, names []strin
 	}
 	p := properties{}
 	for range names {
-		call := <-answers // at the latest when ctx ends, or the connection
+		call := <-answers // ends with ctx or the connection at the latest
 		var v dbus.Variant
 		if err := call.Store(&v); err != nil {
 			return nil, err

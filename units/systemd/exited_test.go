@@ -32,7 +32,7 @@ func (b *fakeBus) exitedWell(sender string) {
 	}, []string{})
 }
 
-// started starts job1 of user 1001 and lets its signals say that it has ended well.
+// started starts job 1 of user 1001 and emits signals that say that it has ended well.
 func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *Manager {
 	m := b.manager()
 	begun := make(chan error, 1)
@@ -50,7 +50,7 @@ func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *
 	return m
 }
 
-// hasEnded answers what is asked of one property of a unit that has ended.
+// hasEnded answers a question for one property of an ended unit.
 func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	switch args[1] {
 	case "ExecStart":
@@ -67,13 +67,13 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	return starter("Get", args)
 }
 
-// Of a unit that is active and exited, by systemd's own word, only how its command ended is
-// fetched. Where any of it can't be had that way, and of any other unit, all is.
+// Of a unit that systemd's signals call active and exited, only the end of its command is read. If
+// that fails, and for any other unit, everything is read.
 func TestStatusOfWhatEndedWell(t *testing.T) {
-	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // is there on this host; else nothing is known of processes
+	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // whether this host has the hierarchy; otherwise processes are unknown
 	well := command{A: 1, C: 2, Code: units.CLDExited, PID: 7}
 	again := well
-	again.Code = 0 // somebody began it anew since
+	again.Code = 0 // somebody has started it again since
 	for _, c := range []struct {
 		name     string
 		sender   string
@@ -126,8 +126,8 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 	}
 }
 
-// Where the site has a drop-in, systemd is asked what it may have changed: commands of a stop, and
-// where processes are. A unit whose stop runs a command of ours is read whole.
+// If the site has a drop-in, systemd is asked for what it may have changed: commands of a stop, and
+// the control group. A unit whose stop runs a command of ours is read completely.
 func TestSpentWithADropIn(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -135,7 +135,7 @@ func TestSpentWithADropIn(t *testing.T) {
 		props []units.Property
 		stop  []command
 		group string
-		asks  int64 // for single properties
+		asks  int64 // questions for single properties
 		spent bool
 	}{
 		{"without", "/usr/lib/systemd/system" + ourDropIn, nil, nil, "", 5, cgroup.Empty(cgroup.Root, "/gpujobs.slice/none")},
@@ -145,7 +145,7 @@ func TestSpentWithADropIn(t *testing.T) {
 		{"a command of ours", "/usr/lib/systemd/system" + ourDropIn, []units.Property{{Name: "ExecStopPost", Value: []units.ExecCommand{{Path: "/bin/true"}}}}, nil, "", 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var asks atomic.Int64 // which the bus answers at once
+			var asks atomic.Int64 // the bus answers these at once
 			b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {
 				if method != "Get" {
 					return starter(method, args)
@@ -175,9 +175,8 @@ func TestSpentWithADropIn(t *testing.T) {
 	}
 }
 
-// What may still come into a unit is not spent: a reload may be queued that brings a note,
-// which nobody waits for any more, and where the site delegates it, its user may move a
-// process into it.
+// A unit is not spent if something may still enter it: a queued reload, which nobody waits for any
+// more, may bring a note, and if the site delegates the unit, its user may move a process into it.
 func TestMoreMayComeIn(t *testing.T) {
 	ended := func(method string, args []any) ([]any, *dbus.Error) {
 		switch {
@@ -246,8 +245,8 @@ func TestMoreMayComeIn(t *testing.T) {
 	})
 }
 
-// systemd drops by itself a unit that has ended well and is stopped, which it says. Where that
-// was said before its stop had ended, or of all units as it reloads, or is not said, it is looked for.
+// systemd by itself drops a unit that has ended well and is stopped, and says so. If it said so
+// before the stop ended, or for all units while reloading, or not at all, the unit is looked up.
 func TestStopOfWhatEndedWell(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -298,7 +297,8 @@ func TestStopOfWhatEndedWell(t *testing.T) {
 	}
 }
 
-// What ended well by its last signal and was frozen then is let go on where it does not stop.
+// A unit that ended well according to its last signal, and is frozen, is thawed if it does not
+// stop.
 func TestStopOfWhatEndedWellAndIsFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *fakeBus

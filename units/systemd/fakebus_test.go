@@ -21,26 +21,25 @@ const (
 	strangeName = ":1.66"
 )
 
-// fakeBus is a bus with a systemd on it whose answers the test gives. It speaks
-// the real protocol over pipes, so synctest can drive it.
+// fakeBus is a bus with a systemd on it, whose answers the test gives. It speaks the real protocol
+// over pipes, so synctest can drive it.
 type fakeBus struct {
 	t      *testing.T
 	answer func(method string, args []any) ([]any, *dbus.Error)
-	last   string        // the file of Options
-	nudged chan struct{} // nil: it is a bus; else a systemd that answers after a Ping, see setUpAlone
+	last   string        // Options.Last
+	nudged chan struct{} // nil: it is a bus; otherwise a systemd that answers after a Ping, see setUpAlone
 
 	mu      sync.Mutex
-	lingers int  // how often it says that an earlier connection is still there
-	owed    int  // answers
+	lingers int  // how often it says that an earlier connection still exists
+	owed    int  // number of answers
 	down    bool // new connections are refused
 	conns   []net.Conn
 	calls   []string
 }
 
-// newFakeBus starts a bus; answer is asked for every call of systemd's methods
-// and, as "GetAll", of properties. A nil error and nil values are an empty reply;
-// errNoReply leaves the call without one. As dbus-daemon does, it refuses all while it owes
-// mostOwed answers.
+// newFakeBus starts a bus. answer is called for every call of systemd's methods and, as "GetAll",
+// of properties. A nil error with nil values is an empty reply; errNoReply leaves the call without
+// one. Like dbus-daemon, the bus refuses all calls while it owes mostOwed answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)
@@ -49,9 +48,9 @@ func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *db
 
 var errNoReply = &dbus.Error{Name: "none"}
 
-const mostOwed = 128 // answers to one connection, by dbus-daemon's settings
+const mostOwed = 128 // maximum of answers owed to one connection, by dbus-daemon's settings
 
-// owe notes that so many answers more are owed, and reports whether they may be.
+// owe adds to the answers owed, and reports whether that is allowed.
 func (b *fakeBus) owe(more int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +82,7 @@ func (b *fakeBus) dial(_ string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	}
 	client, server := net.Pipe()
 	b.conns = append(b.conns, server)
-	go b.serve(server) // ends when the connection does
+	go b.serve(server) // ends with the connection
 	return dbus.NewConn(client, opts...)
 }
 
@@ -115,7 +114,7 @@ func (b *fakeBus) serve(c net.Conn) {
 			return
 		}
 		if msg.Flags&dbus.FlagNoReplyExpected != 0 {
-			b.reply(c, msg) // before what comes after it
+			b.reply(c, msg) // before what follows
 		} else {
 			go b.reply(c, msg) // ends with its answer, which may be slow
 		}
@@ -245,7 +244,7 @@ func (b *fakeBus) called(method string) int {
 	return n
 }
 
-// loaded is what GetAll answers for a unit in this state.
+// loaded returns the answer of GetAll for a unit in this state.
 func loaded(active, sub string, more map[string]any) []any {
 	props := map[string]dbus.Variant{
 		"LoadState": dbus.MakeVariant(units.LoadLoaded), "ActiveState": dbus.MakeVariant(active), "SubState": dbus.MakeVariant(sub),

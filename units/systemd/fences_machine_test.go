@@ -43,7 +43,7 @@ func run(t *testing.T, m *Manager, id int64, script string, change func(*units.S
 	return status
 }
 
-// shared is a directory that every account may enter.
+// shared returns a directory that every account may enter.
 func shared(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "units")
@@ -77,13 +77,12 @@ func ended(t *testing.T, m *Manager, id int64) contract.Exit {
 	}
 }
 
-// A job runs as its user, with the user's groups and home, and as the group that
-// was asked for.
+// A job runs as its user, with the user's groups and home, and with the requested group.
 func TestMachineIdentity(t *testing.T) {
 	m := connect(t)
 	const script = `set -e; test "$USER" = alice; test "$HOME" = /home/alice; test "$(id -u)" = 1001; id -Gn | grep -qw lab; `
 	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
-		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box may not raise its own
+		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box can't raise its own
 	})
 	if e := ended(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v", e)
@@ -94,9 +93,9 @@ func TestMachineIdentity(t *testing.T) {
 	}
 }
 
-// A job opens its GPU and the control node, and neither another GPU nor the
-// probe, also after systemd reloaded (invariant 4 of package units). Nodes
-// without a driver answer ENXIO where the filter lets a process through.
+// A job can open its GPU and the control node, but no other GPU and not the probe, even after
+// systemd has reloaded (invariant 4 of package units). Nodes without a driver answer ENXIO if the
+// filter allows them.
 func TestMachineDeviceFilter(t *testing.T) {
 	m := connect(t)
 	dir := shared(t)
@@ -136,8 +135,8 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 	}
 }
 
-// A job runs on the CPUs that it was given and no others; of those that the
-// machine does not have nothing is asked, and of none at all is no fence.
+// A job runs only on the CPUs that it was given. CPUs that the machine does not have are not
+// requested, and without any the job is not confined.
 func TestMachineCPUAffinity(t *testing.T) {
 	m := connect(t)
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/gpujobs.slice", cgroup.OnlineCPUs)
@@ -166,8 +165,8 @@ func systemctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// Every property that we ask for is what systemd has, before and after it has
-// read its own transient unit file again.
+// systemd has every property that we set, before and after it has read its transient unit file
+// again.
 func TestMachinePropertiesStay(t *testing.T) {
 	m := connect(t)
 	s := spec(1, "infinity")
@@ -180,7 +179,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 	if _, err := m.Start(t.Context(), units.Name(1), props); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := dbus.ConnectSystemBus() // a Manager's own connection has only what that reads
+	whole, err := dbus.ConnectSystemBus() // a Manager's own connection can't read everything
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +191,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 		}
 		for _, p := range props {
 			if _, shown := have[p.Name]; !shown && p.Name == "CPUAccounting" {
-				continue // systemd 259 still takes it and no longer has it: every unit is counted
+				continue // systemd 259 still accepts it and no longer reports it: every unit is accounted
 			}
 			if got, want := plain(p.Name, have[p.Name]), plain(p.Name, dbus.MakeVariant(p.Value)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%s the reload: %s is %v, want %v", when, p.Name, got, want)
@@ -202,9 +201,8 @@ func TestMachinePropertiesStay(t *testing.T) {
 	}
 }
 
-// plain makes what was sent and what is read comparable: systemd shows a command
-// with the times of its runs, devices without an order, and CPUs with zeros
-// behind.
+// plain makes sent and read values comparable: systemd shows commands with the times of their runs,
+// devices in no order, and CPUs with trailing zeros.
 func plain(name string, v dbus.Variant) any {
 	text := v.String()
 	if name == "ExecStart" {

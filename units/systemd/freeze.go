@@ -9,18 +9,19 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// How often systemd is asked for what it does not begin: it refuses while the freeze or the
-// thaw before is under way, which takes milliseconds unless a process holds it up.
+// The number of requests for a freeze or thaw that systemd does not begin. It refuses while the one
+// before is under way, which takes milliseconds unless a process delays it.
 const (
 	freezeTries = 10
-	freezePause = time.Millisecond // after the first, and twice as long after each further one
+	freezePause = time.Millisecond // after the first, doubled after each further one
 )
 
-// Freeze asks systemd to halt every process of the named unit, or to let them continue, and returns once systemd
-// has begun. The error is units.ErrAbsent if there is no such unit. Halting a halted unit changes nothing.
+// Freeze asks systemd to freeze every process of the named unit, or to thaw them, and returns once
+// systemd has begun. The error is units.ErrAbsent if there is no such unit. Freezing a frozen unit
+// changes nothing.
 //
-// systemd's answer would come when all of them stand still, which a process that waits for its
-// user's own file server never does. So none is asked for, and the unit's state tells instead.
+// systemd would answer when all of them are frozen, which a process that waits for its user's own
+// file server never is. So Freeze requests no answer, and reads the unit's state instead.
 func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 	method := "ThawUnit"
 	if on {
@@ -34,14 +35,14 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 		if err := l.order(ctx, method, name); err != nil {
 			return wrap("freeze unit", name, err)
 		}
-		s, err := m.Status(ctx, name) // which systemd answers after it has taken the order
+		s, err := m.Status(ctx, name) // systemd answers this after it has handled the request
 		phase, _ := units.Decode(s)
 		switch {
 		case err != nil:
 			return err
 		case s.Load == units.LoadNotFound:
 			return fmt.Errorf("freeze unit %q: %w", name, units.ErrAbsent)
-		case s.Frozen == on || on && phase != units.PhaseRunning: // it has ended, or ends
+		case s.Frozen == on || on && phase != units.PhaseRunning: // it has ended, or is ending
 			return nil
 		case try == freezeTries:
 			return fmt.Errorf("%s %q: systemd does not do it: either its last freeze or thaw of the unit is not over yet "+

@@ -14,9 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Whoever's processes never stand still, however many units they are in, keeps nobody else's
-// unit from its start, read and end: neither while the freezes are under way nor after that
-// (invariant 9).
+// Processes that never freeze, in however many units, do not delay the start, status or end of
+// anybody else's unit, neither while the freezes are under way nor afterwards (invariant 9).
 func TestFreezeThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200
@@ -58,12 +57,12 @@ func TestFreezeThatNeverEnds(t *testing.T) {
 	})
 }
 
-// What systemd does not do for the moment it is asked for again, and what it never does is told.
+// What systemd refuses for the moment is requested again; if it refuses for good, that is an error.
 func TestFreezeThatIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		on     bool
-		states []string // FreezerState after each order, of which the last stays
+		states []string // FreezerState after each request; the last one stays
 		sub    string
 		orders int
 		ok     bool
@@ -103,7 +102,7 @@ func TestFreezeThatIsRefused(t *testing.T) {
 	}
 }
 
-// A unit that is gone, and a connection that is, are told as such.
+// Freezing a missing unit, or on a broken connection, fails with the matching error.
 func TestFreezeOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, func(string, []any) ([]any, *dbus.Error) { return nil, noSuchUnit() })

@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The manager hears of everything on the bus's reader; what is not a job's unit
-// ends here, and what a Start or Stop under way is waiting for: its caller reads
-// the state after that anyhow. It implements listener.
+// The manager gets every signal in the goroutine that reads the bus. It drops those of units that
+// are not jobs', and those that a Start or Stop under way waits for: that caller reads the state
+// afterwards anyway. It implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
@@ -19,22 +19,22 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	}
 }
 
-// unitChanged tells nobody that a unit is on its way up or runs: systemd sends what
-// is true at that moment and sends again after every change, so that says nothing
-// to somebody who waits for an end. Of a unit that is being started its caller is told.
-func (m *Manager) unitChanged(unit string, t told) {
+// unitChanged does not report that a unit is starting or running: systemd sends the present state,
+// and sends again after every change, so that means nothing to somebody who waits for an end. The
+// caller that starts the unit gets it.
+func (m *Manager) unitChanged(unit string, t unitChange) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
 	}
 	m.seen.Store(unit, true)
-	m.lastWord(unit, t)
+	m.noteExited(unit, t)
 	if !m.waiters.tellStarters(unit, t) && t.sub != units.SubRunning && t.sub != units.SubStart {
 		m.changes.add(unit)
 	}
 }
 
-// unitRemoved also comes for units that run on, when systemd reloads. Who waits for the
-// end of one looks again after that.
+// unitRemoved is also called for running units when systemd reloads. Callers that wait for an end
+// check again then.
 func (m *Manager) unitRemoved(unit string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Kill sends signal to every process of the unit name, or to its main process alone;
-// units.ErrAbsent where there is none of that name. A unit without processes is not an
-// error, nor is one whose main process has ended.
+// Kill sends a signal to every process of the unit name, or only to its main process. The error is
+// units.ErrAbsent if there is no such unit. A unit without processes is not an error, nor is a main
+// process that has ended.
 func (m *Manager) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	l, err := m.linkFor("kill", name)
 	if err != nil {
@@ -17,7 +17,7 @@ func (m *Manager) Kill(ctx context.Context, name string, signal int, whom units.
 	}
 	err = l.manager(ctx, "KillUnit", name, string(whom), int32(signal)).Err
 	switch {
-	case code(err) == errNoProcess: // the main one
+	case code(err) == errNoProcess: // there is no main process
 		return nil
 	case code(err) == errNoSuchUnit:
 		return fmt.Errorf("kill unit %q: %w", name, units.ErrAbsent)

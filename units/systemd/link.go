@@ -26,39 +26,38 @@ const (
 	busIface      = "org.freedesktop.DBus"
 )
 
-// listener is told what arrives on a link, in the order in which systemd sent
-// it and in the goroutine that reads the connection: it must not block.
+// listener gets what arrives on a link, in systemd's order and in the goroutine that reads the
+// connection: it must not block.
 type listener interface {
 	jobRemoved(unit string, job dbus.ObjectPath, result string)
 	unitRemoved(unit string)
-	unitChanged(unit string, t told)
-	reloads() // until it has reloaded
+	unitChanged(unit string, t unitChange)
+	reloads() // systemd has begun to reload
 	reloaded()
 }
 
 // link is one connection to systemd.
 type link struct {
 	conn  *dbus.Conn
-	owner atomic.Value // string: the unique name of systemd on the bus
-	alone bool         // there is no bus, but systemd at the other end
+	owner atomic.Value // string: systemd's unique name on the bus
+	alone bool         // systemd itself is at the other end, and no bus
 	to    listener
-	calls chan struct{} // holds one for each that is under way
-	looks chan struct{} // the same of those that ask for some properties at once
+	calls chan struct{} // holds a value for each call under way
+	looks chan struct{} // the same for each call of together
 }
 
-// callsAtOnce bounds our calls under way. A bus refuses more answers owed to one
-// connection than 128 (max_replies_per_connection), and a thousand jobs may be stopped
-// at once.
+// callsAtOnce limits our calls under way. A bus owes one connection at most 128 answers
+// (max_replies_per_connection), and a thousand jobs may be stopped at once.
 const (
 	callsAtOnce = 64
-	looksAtOnce = 12 // each of at most five calls
+	looksAtOnce = 12 // of at most five calls each
 )
 
-// dialer opens the connection itself; tests have their own.
+// dialer opens the connection; tests replace it.
 type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
-// dialSocket is dbus.Dial without descriptors: anybody on a bus may send some with a signal, which nobody would
-// close.
+// dialSocket is dbus.Dial without file descriptors: anybody on a bus may send some with a signal,
+// and nobody would close them.
 func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	path, is := strings.CutPrefix(address, "unix:path=")
 	if !is || strings.ContainsAny(path, ",;%") {
@@ -71,13 +70,13 @@ func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	return dbus.NewConn(buffered{bufio.NewReaderSize(c, 32<<10), c}, opts...)
 }
 
-// buffered is a connection that reads more than one message at a time.
+// buffered is a connection that reads several messages at a time.
 type buffered struct {
 	io.Reader
 	io.WriteCloser
 }
 
-// dialLink connects, watches systemd's signals and asks systemd to send them.
+// dialLink connects, watches systemd's signals and subscribes to them.
 func dialLink(ctx context.Context, dial dialer, address, last string, alone bool, to listener) (*link, error) {
 	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), looks: make(chan struct{}, looksAtOnce)}
 	l.owner.Store("")
@@ -86,7 +85,7 @@ func dialLink(ctx context.Context, dial dialer, address, last string, alone bool
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	l.conn = conn
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake knows no context
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake takes no context
 	err = l.setUp(ctx, last)
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -120,19 +119,19 @@ func (l *link) setUp(ctx context.Context, last string) error {
 	if err := l.conn.BusObject().CallWithContext(ctx, busIface+".GetNameOwner", 0, destination).Store(&owner); err != nil {
 		return fmt.Errorf("systemd on the bus: %w", err)
 	}
-	l.owner.CompareAndSwap("", owner) // a newer one may have been announced meanwhile
+	l.owner.CompareAndSwap("", owner) // a newer owner may have been announced meanwhile
 	if err := l.manager(ctx, "Subscribe").Err; err != nil {
 		return fmt.Errorf("subscription: %w", err)
 	}
 	return nil
 }
 
-// nudgeEvery is how often a systemd without a bus is written to until it answers.
+// nudgeEvery is the time between messages to a systemd without a bus until it answers.
 const nudgeEvery = 20 * time.Millisecond
 
-// setUpAlone is setUp where systemd itself is at the other end, which sends what we
-// subscribed to and nothing else. It does not look at a first call that arrives together
-// with the end of the authentication before more arrives, so more is sent until it does.
+// setUpAlone is setUp with systemd itself at the other end, which sends what we subscribed to and
+// nothing else. It does not read a first call that arrives together with the end of the
+// authentication until more arrives, so setUpAlone sends more.
 func (l *link) setUpAlone(ctx context.Context) error {
 	subscribed := make(chan *dbus.Call, 1)
 	systemd := l.conn.Object(destination, managerPath)
@@ -154,8 +153,8 @@ func (l *link) setUpAlone(ctx context.Context) error {
 	}
 }
 
-// matches are the signals we hear. Of a unit's two interfaces one is enough:
-// systemd announces both at once.
+// matches returns the signals that we receive. One of a unit's two interfaces suffices: systemd
+// announces both at once.
 func matches() [][]dbus.MatchOption {
 	fromManager := func(member string) []dbus.MatchOption {
 		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface),
@@ -171,13 +170,12 @@ func matches() [][]dbus.MatchOption {
 	}
 }
 
-// manager calls a method of systemd's manager.
+// manager calls a method of systemd's manager object.
 func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Call {
 	return l.call(ctx, managerPath, managerIface+"."+method, args...)
 }
 
-// call calls a method of an object of systemd's, as soon as few enough others are under
-// way.
+// call calls a method of an object of systemd, once fewer than callsAtOnce others are under way.
 func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, args ...any) *dbus.Call {
 	select {
 	case l.calls <- struct{}{}:
@@ -188,13 +186,14 @@ func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, ar
 	return l.conn.Object(destination, path).CallWithContext(ctx, method, 0, args...)
 }
 
-// order has systemd do something that it is not to answer: a bus counts the answers that it owes us.
+// order calls a method without requesting an answer, since a bus counts the answers that it owes
+// us.
 func (l *link) order(ctx context.Context, method string, args ...any) error {
 	systemd := l.conn.Object(destination, managerPath)
 	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err
 }
 
-// properties asks for some properties of an object, one by one.
+// properties reads some properties of an object, one by one.
 func (l *link) properties(ctx context.Context, path dbus.ObjectPath, iface string, names ...string) (properties,
 	error) {
 	p := properties{}

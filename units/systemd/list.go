@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// listAtOnce bounds the status reads in flight of one List.
+// listAtOnce limits the concurrent status reads of one List.
 const listAtOnce = 4
 
-// List reads the state of every job's unit that systemd has, sorted by name. A
-// unit that goes away meanwhile is left out.
+// List reads the state of every job's unit that systemd has, sorted by name. It leaves out a unit
+// that vanishes meanwhile.
 func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	l, err := m.current()
 	if err != nil {
@@ -28,7 +28,7 @@ func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	return m.readAll(ctx, l, names)
 }
 
-// loadedNames are the jobs' units that systemd has, sorted.
+// loadedNames returns the jobs' units that systemd has, sorted.
 func loadedNames(ctx context.Context, l *link) ([]string, error) {
 	var found []sddbus.UnitStatus
 	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern}).Store(&found); err != nil {

@@ -12,25 +12,24 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// DefaultAddress is the system bus. PID 1's private socket is not used: the
-// first call on it may hang, and it closes when systemd is executed anew.
+// DefaultAddress is the system bus. PID 1's private socket is not used: the first call on it may
+// hang, and it closes when systemd is re-executed.
 const DefaultAddress = "unix:path=/run/dbus/system_bus_socket"
 
-// Options say where systemd is.
+// Options say how to reach systemd.
 type Options struct {
-	Address string // of the bus; "" is DefaultAddress
-	// User is that the address is the private socket of a user's own systemd, which is
-	// there with it, while a bus of the user's need not be.
+	Address string // of the bus; "": DefaultAddress
+	// User means that the address is the private socket of a user's own systemd. That socket exists
+	// with it, whereas the user may have no bus.
 	User bool
-	// Last is the file that names the connection which was used last; "": none does. The calls of that one, also
-	// where the daemon that made them has died, come before all that are made here.
+	// Last is the file that names the connection used last; "": none. The calls of that connection
+	// come before all calls made here, even if the daemon that made them has died.
 	Last string
 
-	dial dialer // nil is dialSocket
+	dial dialer // nil: dialSocket
 }
 
-// Manager talks to systemd. Its methods may be called by any number of
-// goroutines at once.
+// Manager talks to systemd. Any number of goroutines may call its methods at once.
 type Manager struct {
 	address string
 	user    bool
@@ -41,30 +40,29 @@ type Manager struct {
 	compat  *compat
 	tidy    *tidy
 
-	// seen are the units that systemd was last known to have. It only saves work: a
-	// unit in it is asked about directly, any other one is looked up first, because
-	// asking systemd about a unit that it does not have makes it load and drop an
-	// empty one, and that sends the same signals as a real change.
+	// seen are the units that systemd was last known to have. It only saves work: a unit in it is
+	// read directly, any other is looked up first. Reading a unit that does not exist makes systemd
+	// load and drop an empty one, which sends the same signals as a real change.
 	seen sync.Map
 
-	// These only save work, too: the last signals of units that ended well, and the
-	// control groups of those that were started here.
+	// These only save work, too: the last signals of units that ended well, and the control groups
+	// of units started here.
 	exited, groups sync.Map
 
 	peakless  atomic.Bool // this systemd has no MemoryPeak
-	reloading atomic.Bool // it has said that it reloads, and not yet that it has
+	reloading atomic.Bool // systemd has begun to reload and has not finished
 
-	stop context.CancelFunc // ends the goroutines of the manager
+	stop context.CancelFunc // ends the manager's goroutines
 	done sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	link    *link      // nil while the bus is away
-	since   time.Time  // of the present state of link
-	lastErr error      // why the bus went away or cannot be reached
+	since   time.Time  // start of the present state of link
+	lastErr error      // why the bus went away or can't be reached
 }
 
-// Connect reaches systemd, trying until ctx ends, and returns a manager that
-// keeps itself connected from then on.
+// Connect connects to systemd, trying until ctx ends, and returns a manager that stays connected
+// from then on.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), user: o.User, last: o.Last, dialBus: o.dial,
@@ -75,7 +73,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		m.dialBus = dialSocket
 	}
 	if o.User {
-		m.tidy.dir = "" // it leaves none of these files behind
+		m.tidy.dir = "" // it leaves no such files behind
 	}
 	running, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -92,23 +90,21 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 	}
 }
 
-// Close ends the connection and closes the channel of Changes. Calls under way
-// return units.ErrBus.
+// Close ends the connection and closes the channel of Changes. Calls under way return units.ErrBus.
 func (m *Manager) Close() {
 	m.stop()
 	m.done.Wait()
 }
 
-// Connected reports whether the bus is there, since when it is or is not, and
-// the last reason for which it was not.
+// Connected reports whether the bus is connected, since when that is so, and the last error.
 func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.link != nil, m.since, m.lastErr
 }
 
-// Version asks systemd for its version, so it also reports whether that answers: a
-// bus that hangs is connected all the same.
+// Version asks systemd for its version. That also shows whether systemd answers: a bus may hang and
+// still be connected.
 func (m *Manager) Version(ctx context.Context) (string, error) {
 	l, err := m.current()
 	if err != nil {
@@ -121,15 +117,15 @@ func (m *Manager) Version(ctx context.Context) (string, error) {
 	return get[string](p, "Version"), nil
 }
 
-// Changes returns the channel of hints that a unit may have changed. There is
-// one channel, for one reader; Close closes it.
+// Changes returns the channel of hints that a unit may have changed. There is one channel, for one
+// reader; Close closes it.
 func (m *Manager) Changes() <-chan units.Change { return m.changes.out }
 
-// Degraded names the properties that this systemd does not know and that units
-// are therefore started without.
+// Degraded returns the properties that this systemd does not know, so that units are started
+// without them.
 func (m *Manager) Degraded() []string { return m.compat.degraded() }
 
-// current returns the connection, or units.ErrBus and why there is none.
+// current returns the connection, or units.ErrBus and the reason why there is none.
 func (m *Manager) current() (*link, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,8 +156,8 @@ func (m *Manager) setLink(l *link, err error) {
 	}
 }
 
-// linkFor returns the connection for a call about the unit name, which must be a
-// job's (invariant 1).
+// linkFor returns the connection for a call about the unit name, which must be a job's (invariant
+// 1).
 func (m *Manager) linkFor(what, name string) (*link, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -173,7 +169,7 @@ func (m *Manager) linkFor(what, name string) (*link, error) {
 	return l, nil
 }
 
-// checkName refuses what is not a job's unit.
+// checkName refuses a name that is not a job's unit.
 func checkName(name string) error {
 	if _, ok := units.ParseName(name); !ok {
 		return fmt.Errorf("%q is not the unit of a job", name)

@@ -24,7 +24,7 @@ func props(names ...string) []units.Property {
 	return list
 }
 
-// starter answers a start, and says nothing of the job's end.
+// starter answers a start, and never reports the end of its job.
 func starter(method string, _ []any) ([]any, *dbus.Error) {
 	switch method {
 	case "StartTransientUnit":
@@ -41,8 +41,7 @@ func starter(method string, _ []any) ([]any, *dbus.Error) {
 	return nil, noSuchUnit()
 }
 
-// Signals count only when systemd sent them; anybody may send us what looks
-// like one (invariant 2).
+// Signals count only if systemd sent them; anybody may send us similar ones (invariant 2).
 func TestForgedSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -73,7 +72,7 @@ func TestForgedSignals(t *testing.T) {
 	})
 }
 
-// What is not a job's unit, and a job's that only comes up, is not told.
+// Signals about units that are not jobs', or about a job that is starting, cause no change.
 func TestSignalsOfNoInterest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -89,7 +88,7 @@ func TestSignalsOfNoInterest(t *testing.T) {
 	})
 }
 
-// The end of a systemd job whose signal was lost is found all the same.
+// The end of a systemd job is found even if its signal was lost.
 func TestLostJobSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gone atomic.Bool
@@ -112,9 +111,8 @@ func TestLostJobSignal(t *testing.T) {
 	})
 }
 
-// A main process that says STOPPING=1 before systemd has seen it begin leaves the
-// start job behind for as long as it runs: the start is over all the same, and the
-// unit runs.
+// A main process that sends STOPPING=1 before systemd has seen its start keeps the start job until
+// its end. The start has succeeded all the same, and the unit runs.
 func TestStartOfAUnitThatStops(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -147,8 +145,8 @@ func TestStartOfAUnitThatStops(t *testing.T) {
 	}
 }
 
-// Without the bus a call answers at once; it comes back by itself, and then
-// everything is to be looked at (invariants 3 and 4).
+// Without the bus a call fails at once. The bus comes back by itself, with a Resync (invariants 3
+// and 4).
 func TestBusLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -188,7 +186,7 @@ func TestBusLoss(t *testing.T) {
 	})
 }
 
-// A bus that never answers holds nobody longer than the context.
+// A bus that never answers delays nobody longer than the context.
 func TestSilentBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, func(string, []any) ([]any, *dbus.Error) { return nil, errNoReply })
@@ -210,7 +208,7 @@ func TestSilentBus(t *testing.T) {
 	})
 }
 
-// systemd executed anew has another name on the bus and no subscribers.
+// A re-executed systemd has another name on the bus and no subscribers.
 func TestNewOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -232,8 +230,8 @@ func TestNewOwner(t *testing.T) {
 	})
 }
 
-// A property that an older systemd does not know is left out once and for all,
-// if the unit can do without; else the start is refused (invariant 7).
+// A property that an older systemd does not know is left out from then on, if the unit can do
+// without it; otherwise the start is refused (invariant 7).
 func TestUnknownProperties(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unknown := []string{"OOMPolicy", "LogExtraFields", "CPUAccounting"}
@@ -271,7 +269,7 @@ func TestUnknownProperties(t *testing.T) {
 	})
 }
 
-// What systemd answers to a start, and what it means.
+// Each answer of systemd to a start is the right error.
 func TestStartErrors(t *testing.T) {
 	var refused *units.RefusedError
 	for code, is := range map[string]func(error) bool{

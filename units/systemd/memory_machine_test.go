@@ -1,7 +1,7 @@
 //go:build machine && controllers
 
-// These tests need a kernel that gives the machine's control groups the memory
-// controller, which a box only has where its host does not use it otherwise.
+// These tests need a kernel that gives the machine's control groups the memory controller. A box
+// has it only if its host does not use it.
 
 package systemd
 
@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job that goes over its memory ends as a whole, and says why, whoever of its
-// processes asked for too much and whatever the others would have done next.
+// A job that exceeds its memory ends as a whole and says why, whichever of its processes asked for
+// too much.
 func TestControllersMemory(t *testing.T) {
 	m := connect(t)
 	for name, script := range map[string]string{
@@ -35,7 +35,7 @@ func TestControllersMemory(t *testing.T) {
 	}
 }
 
-// What a running job uses can be read, and its limits are the kernel's.
+// The use of a running job can be read, and its limits are the kernel's.
 func TestControllersUsage(t *testing.T) {
 	m := connect(t)
 	have, err := cgroup.Controllers(cgroup.Root)

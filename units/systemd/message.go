@@ -8,13 +8,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// jobFailed is the result of the job that starts a unit whose program failed.
+// jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
-// RunMessage starts the unit name, which sends a message and is of type oneshot, waits
-// for its end, and has systemd forget it. It returns how it ended; a unit that has left
-// nothing behind has done what it should. One that is there already, from before this
-// process began, is waited for instead.
+// RunMessage starts the oneshot unit name, which sends a message, waits for its end, and collects
+// it. It returns how the unit ended; a unit that has left nothing behind has succeeded. If the unit
+// exists from before this process began, RunMessage waits for that one.
 func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	if !units.IsMessage(name) {
@@ -40,7 +39,7 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	return m.awaitMessage(ctx, l, w, name)
 }
 
-// awaitMessage waits until the unit runs no more. systemd keeps one that failed.
+// awaitMessage waits until the unit has stopped. systemd keeps a failed one.
 func (m *Manager) awaitMessage(ctx context.Context, l *link, w *waiter, name string) (units.Status, error) {
 	for {
 		there, err := unitThere(ctx, l, name)

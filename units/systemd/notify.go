@@ -10,27 +10,27 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Notifier tells the service manager how the daemon itself is. Where there is
-// none (a start by hand), it does nothing. The daemon's own NOTIFY_SOCKET stays
-// in its environment: whoever starts a child takes it out.
+// Notifier tells the service manager the state of the daemon itself. Without a manager (after a
+// start by hand) it does nothing. NOTIFY_SOCKET stays in the daemon's own environment; whoever
+// starts a child removes it.
 //
-// A manager that reads nothing holds nobody up for longer than notifyTime, and
-// what feeds the watchdog or says how things are is left out then.
+// A manager that reads nothing delays nobody longer than notifyTime. Watchdog and status messages
+// are then dropped.
 type Notifier struct {
 	interval time.Duration
-	way      chan struct{} // holds a token while nothing is on its way
+	way      chan struct{} // holds a token while no message is under way
 
 	mu  sync.Mutex
 	err error
 }
 
-// notifyTime is how long a notification may take.
+// notifyTime limits the time of one notification.
 const notifyTime = time.Second
 
 var errUnread = errors.New("the service manager does not read its notifications")
 
-// NewNotifier reads what the service manager wants. It is called once, before
-// any child is started.
+// NewNotifier reads the service manager's settings for this service. It is called once, before any
+// child is started.
 func NewNotifier() *Notifier {
 	interval, err := daemon.SdWatchdogEnabled(true)
 	n := &Notifier{interval: interval, err: err, way: make(chan struct{}, 1)}
@@ -38,25 +38,23 @@ func NewNotifier() *Notifier {
 	return n
 }
 
-// WatchdogInterval is the time within which Alive must be called again and
-// again; 0 means never.
+// WatchdogInterval returns the time within which Alive must be called again; 0 means never.
 func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 
-// Ready says that the daemon serves, for the first time or again after
-// Reloading.
+// Ready reports that the daemon serves, for the first time or again after Reloading.
 func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
-// ReadyBut is Ready of a daemon that answers, and says why it can do no more.
+// ReadyBut is Ready for a daemon that answers but can't do more, with the reason.
 func (n *Notifier) ReadyBut(why string) {
 	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(why), notifyTime)
 }
 
-// Reloading says that the configuration is being read again.
+// Reloading reports that the configuration is being read again.
 func (n *Notifier) Reloading() {
 	n.send(daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec(), notifyTime)
 }
 
-// Stopping says that the daemon is on its way down.
+// Stopping reports that the daemon is stopping.
 func (n *Notifier) Stopping() { n.send(daemon.SdNotifyStopping, notifyTime) }
 
 // Alive feeds the watchdog.
@@ -71,23 +69,23 @@ func (n *Notifier) Status(text string) {
 	n.send("STATUS="+oneLine(text), 0)
 }
 
-// Extend has the manager wait so much longer for Ready, from now on, and says what for.
+// Extend makes the manager wait this much longer for Ready, from now on, with the reason.
 func (n *Notifier) Extend(by time.Duration, text string) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", by.Microseconds(), oneLine(text)), 0)
 }
 
-// oneLine keeps a text from being another notification.
+// oneLine prevents a text from containing another notification.
 func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\x00", " ").Replace(text) }
 
-// Err returns what went wrong with the last notification, nil where it went out.
+// Err returns the error of the last notification, nil if it was sent.
 func (n *Notifier) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.err
 }
 
-// send sends behind what is on its way, for which it waits for at most behind:
-// what will be sent again need not.
+// send sends state after the message under way, for which it waits at most behind: a message that
+// will be repeated need not wait.
 func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()
@@ -109,7 +107,8 @@ func (n *Notifier) send(state string, behind time.Duration) {
 	}
 }
 
-// clear reports whether nothing is on its way any more; then the token is taken.
+// clear waits until no message is under way, takes the token and returns true; false if that takes
+// too long.
 func (n *Notifier) clear(within time.Duration) bool {
 	select {
 	case <-n.way:

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Origin reads what tells from which units.Spec the unit name was made;
-// units.ErrAbsent where there is none of that name.
+// Origin reads the properties that reveal the units.Spec of the unit name. The error is
+// units.ErrAbsent if there is no such unit.
 func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error) {
 	l, err := m.linkFor("origin of", name)
 	if err != nil {
@@ -28,7 +28,7 @@ func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error)
 		return units.Origin{}, err
 	}
 	o := p.origin()
-	if m.user { // which runs everything as the user, and names none
+	if m.user { // it runs everything as the user, and names none
 		o.User = strconv.Itoa(os.Geteuid())
 	}
 	return o, nil
@@ -47,8 +47,8 @@ func (p properties) origin() units.Origin {
 	}
 }
 
-// specPath is the last argument of the one command of a unit, in its ExecStart an array of
-// (path, arguments, …).
+// specPath returns the last argument of a unit's only command. ExecStart is an array of (path,
+// arguments, …).
 func (p properties) specPath() string {
 	commands := get[[][]any](p, "ExecStart")
 	if len(commands) != 1 || len(commands[0]) < 2 {

@@ -14,8 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// What a unit was made from is read back from the real systemd, also after it
-// read its transient files again.
+// The real systemd returns what a unit was made from, even after reading its transient files again.
 func TestOrigin(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

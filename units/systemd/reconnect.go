@@ -12,13 +12,13 @@ import (
 const (
 	firstRetry  = 50 * time.Millisecond
 	lastRetry   = 5 * time.Second
-	dialTimeout = 10 * time.Second // for an attempt that hangs
+	dialTimeout = 10 * time.Second // for one attempt
 )
 
 var errLost = errors.New("connection to the bus lost")
 
-// keepConnected owns the connection until ctx ends. It says on up when it has
-// one for the first time.
+// keepConnected maintains the connection until ctx ends. It sends on up when it has connected for
+// the first time.
 func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 	failures := 0
 	for first := true; ctx.Err() == nil; {

@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Reload has the unit name run its ExecReload, which for a job prints the note
-// that was put beside its spec, and waits for its end. The main process does not
-// notice. units.ErrAbsent where there is no such unit.
+// Reload makes the unit name run its ExecReload, which prints the note beside a job's spec, and
+// waits for its end. The main process does not notice. The error is units.ErrAbsent if there is no
+// such unit.
 func (m *Manager) Reload(ctx context.Context, name string) error {
 	l, err := m.linkFor("reload", name)
 	if err != nil {
 		return err
 	}
-	m.groups.Delete(name) // so that the unit is read whole: a reload that nobody waits for any more may be queued
+	m.groups.Delete(name) // the unit must be read completely: a reload that nobody waits for any more may be queued
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// What the service manager hears of us, word for word.
+// The service manager gets exactly these messages.
 func TestNotifier(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	heard, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
@@ -54,7 +54,7 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// A service manager that does not read holds nobody up.
+// A service manager that does not read delays nobody.
 func TestNotifierUnread(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	deaf, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
@@ -75,7 +75,7 @@ func TestNotifierUnread(t *testing.T) {
 	if took := time.Since(begin); took > time.Minute || !errors.Is(n.Err(), errUnread) {
 		t.Errorf("took %v, %v", took, n.Err())
 	}
-	// What must arrive goes behind what is on its way, as soon as that is read.
+	// A message that must arrive is sent as soon as those before it are read.
 	read := make(chan int)
 	go func() {
 		told, buf := 0, make([]byte, 100)
@@ -106,7 +106,7 @@ func TestNotifierUnread(t *testing.T) {
 	deaf.Close()
 }
 
-// Started by hand, there is nobody to tell.
+// After a start by hand nothing is sent.
 func TestNotifierAlone(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "")
 	t.Setenv("WATCHDOG_USEC", "")

@@ -7,10 +7,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// DeliverSignal takes one signal from the connection's reader. It implements
-// dbus.SignalHandler. A signal may be sent to us by anybody on a bus,
-// whatever our match rules are, so the sender is checked (invariant 2); the bus
-// itself vouches for it.
+// DeliverSignal handles one signal from the connection's reader. It implements dbus.SignalHandler.
+// Anybody on a bus may send us a signal, whatever our match rules are, so the sender is checked
+// (invariant 2); the bus itself vouches for it.
 func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	if iface == busIface && s.Sender == busIface {
 		l.busSignal(member, s.Body)
@@ -29,8 +28,8 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	}
 }
 
-// busSignal follows systemd to its new name when it has been executed anew. It
-// forgets its subscribers then, so we subscribe again.
+// busSignal follows systemd to its new name when it has been re-executed. It has then forgotten its
+// subscribers, so we subscribe again.
 func (l *link) busSignal(member string, body []any) {
 	var name, before, after string
 	if member != "NameOwnerChanged" || dbus.Store(body, &name, &before, &after) != nil || name != destination {
@@ -40,8 +39,8 @@ func (l *link) busSignal(member string, body []any) {
 	if after == "" {
 		return
 	}
-	go func() { // ends with its call, at the latest with the connection
-		_ = l.manager(l.conn.Context(), "Subscribe").Err // where it fails, systemd is gone again and announces itself again
+	go func() { // ends with its call, or with the connection
+		_ = l.manager(l.conn.Context(), "Subscribe").Err // if it fails, systemd is gone again and will announce itself again
 		l.to.reloaded()
 	}()
 }
@@ -74,14 +73,14 @@ func (l *link) managerSignal(member string, body []any) {
 	}
 }
 
-// told is what a signal says of a unit's state; what it leaves out is "" or 0.
-type told struct {
+// unitChange is the state of a unit in a signal; what the signal leaves out is "" or 0.
+type unitChange struct {
 	active, sub, invocation string // the last in hexadecimal
 	entered                 uint64 // when it became active, in µs of the monotonic clock
 }
 
-// states reads a unit's states out of a PropertiesChanged.
-func states(body []any) (t told) {
+// states extracts a unit's state from PropertiesChanged.
+func states(body []any) (t unitChange) {
 	if len(body) < 2 {
 		return t
 	}
@@ -94,7 +93,7 @@ func states(body []any) (t told) {
 	return t
 }
 
-// unitOfPath undoes systemd's escaping of a unit's name in its object path.
+// unitOfPath reverses systemd's escaping of a unit's name in its object path.
 func unitOfPath(path dbus.ObjectPath) (string, bool) {
 	label, ok := strings.CutPrefix(string(path), unitPath+"/")
 	if !ok {

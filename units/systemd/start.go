@@ -10,19 +10,18 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// jobDone is the result of a systemd job that did what it should.
+// jobDone is the result of a systemd job that succeeded.
 const jobDone = "done"
 
-// jobUnknown stands for the result of a job whose end was not heard of.
+// jobUnknown stands for the result of a systemd job whose end was missed.
 const jobUnknown = units.JobUnknown
 
-// Start starts the unit name and waits until its main process is executed. It
-// returns the unit's status right after that; a short job may have ended by
-// then, and of one that runs only the state and the invocation are told. The
-// errors are units.ErrExists (it was started before: adopt it), units.ErrBus (the outcome is unknown),
-// units.ErrNotNow (nothing was started, try again later), *units.RefusedError (systemd would not
-// have it, nothing was started) and *units.StartError (it was tried and failed;
-// stop the unit to clear it away).
+// Start starts the unit name and waits until its main process is executed. It returns the unit's
+// status right after that: a short job may have ended by then, and a running one has only its state
+// and invocation. The errors are units.ErrExists (it was started before: adopt it), units.ErrBus
+// (the outcome is unknown), units.ErrNotNow (nothing was started, try again later),
+// *units.RefusedError (systemd refused it, nothing was started) and *units.StartError (it was tried
+// and failed; stop the unit to remove it).
 func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	l, err := m.linkFor("start", name)
@@ -45,12 +44,12 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	}
 	mark(ctx, units.StepExecuted)
 	m.seen.Store(name, true)
-	told := w.begun()
-	status, err := m.statusBegun(ctx, l, name, result, told)
+	last := w.begun()
+	status, err := m.statusBegun(ctx, l, name, result, last)
 	switch {
 	case err != nil:
 		return none, err
-	case skipped(result, status, told):
+	case skipped(result, status, last):
 		result = units.JobSkipped
 	case begun(result, status):
 		return status, nil
@@ -58,15 +57,15 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 	return status, &units.StartError{JobResult: result, Status: status}
 }
 
-// skipped reports whether systemd has done a start that executed nothing: a condition of the
-// unit is not met (ConditionPathExists=, ExecCondition=). One that was executed was active.
-func skipped(result string, s units.Status, t *told) bool {
+// skipped reports whether a successful start executed nothing because a condition of the unit is
+// not met (ConditionPathExists=, ExecCondition=). A unit that was executed was active.
+func skipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)
 }
 
-// leaveStart ends the wait for a start. What was said of the unit
-// meanwhile and reached no caller is a change like any other.
+// leaveStart ends the wait for a start. A signal about the unit that reached no caller becomes a
+// change like any other.
 func (m *Manager) leaveStart(name string, w *waiter) {
 	m.waiters.leave(name, w)
 	if w.begun() != nil {
@@ -74,15 +73,15 @@ func (m *Manager) leaveStart(name string, w *waiter) {
 	}
 }
 
-// mark reports a step, where the context has somebody to report to.
+// mark reports a step to the function in the context, if any.
 func mark(ctx context.Context, step string) {
 	if report, ok := ctx.Value(units.MarkKey{}).(func(string)); ok {
 		report(step)
 	}
 }
 
-// begun reports whether the main process was executed. systemd calls a start
-// failed, too, whose main process ended badly before it looked.
+// begun reports whether the main process was executed. systemd also calls a start failed if the
+// main process failed before systemd looked.
 func begun(result string, s units.Status) bool {
 	if result == jobDone {
 		return true
@@ -91,8 +90,7 @@ func begun(result string, s units.Status) bool {
 	return phase == units.PhaseRunning || phase == units.PhaseStopping || phase == units.PhaseExited
 }
 
-// startTransient queues the start. An older systemd names one unknown property
-// at a time.
+// startTransient queues the start. An older systemd reports one unknown property at a time.
 func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath,
 	error) {
 	for {

@@ -6,19 +6,20 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A start that is done and has left nothing executed nothing, unless the unit was active meanwhile.
+// A successful start that left nothing behind executed nothing, unless the unit was active
+// meanwhile.
 func TestSkipped(t *testing.T) {
 	gone := units.Status{Load: units.LoadNotFound, Active: units.ActiveInactive}
 	ran := units.Status{Load: units.LoadLoaded, Active: units.ActiveInactive, WasActive: true, MainCode: units.CLDExited}
 	for name, c := range map[string]struct {
 		result string
 		s      units.Status
-		t      *told
+		t      *unitChange
 		want   bool
 	}{
 		"a condition":                      {jobDone, gone, nil, true},
-		"a condition that is a program":    {jobDone, gone, &told{active: units.ActiveInactive, invocation: "1f"}, true},
-		"ended and collected":              {jobDone, gone, &told{active: units.ActiveInactive, invocation: "1f", entered: 7}, false},
+		"a condition that is a program":    {jobDone, gone, &unitChange{active: units.ActiveInactive, invocation: "1f"}, true},
+		"ended and collected":              {jobDone, gone, &unitChange{active: units.ActiveInactive, invocation: "1f", entered: 7}, false},
 		"ended and still there":            {jobDone, ran, nil, false},
 		"runs":                             {jobDone, units.Status{Load: units.LoadLoaded, Active: units.ActiveActive}, nil, false},
 		"failed, and nothing is known yet": {"failed", gone, nil, false},

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A unit that runs when its start has ended is not read: systemd has told all of it. One
-// that does not run, or of which less is known, is.
+// A unit that is running when its start has ended is not read: systemd's signals said everything.
+// Any other unit, or one with an incomplete signal, is read.
 func TestStartReadsNoUnitThatRuns(t *testing.T) {
 	id := []byte{0xab, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}
 	running := map[string]dbus.Variant{
@@ -54,7 +54,7 @@ func TestStartReadsNoUnitThatRuns(t *testing.T) {
 	}
 }
 
-// A change that comes while a start is waited for is told where that has no answer.
+// A change during a start that gets no answer is reported.
 func TestChangesOfAStartWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)

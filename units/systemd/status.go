@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Status reads the state of the unit name. An absent unit is a status whose
-// Load is units.LoadNotFound, not an error.
+// Status reads the state of the unit name. For an absent unit it returns a status with Load
+// units.LoadNotFound, not an error.
 func (m *Manager) Status(ctx context.Context, name string) (units.Status, error) {
 	absent := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
 	l, err := m.linkFor("status of", name)
@@ -44,7 +44,7 @@ func (m *Manager) Status(ctx context.Context, name string) (units.Status, error)
 	return status, nil
 }
 
-// unitThere reports whether systemd has the unit, without making it load one.
+// unitThere reports whether systemd has the unit, without making systemd load it.
 func unitThere(ctx context.Context, l *link, name string) (bool, error) {
 	err := l.manager(ctx, "GetUnit", name).Err
 	switch {
@@ -56,8 +56,8 @@ func unitThere(ctx context.Context, l *link, name string) (bool, error) {
 	return true, nil
 }
 
-// readStatus fetches the properties of all the unit's interfaces at once, so
-// that they belong together.
+// readStatus reads the properties of all the unit's interfaces at once, so that they are
+// consistent.
 func readStatus(ctx context.Context, l *link, name string) (units.Status, error) {
 	p, err := l.allProperties(ctx, "status of unit", name)
 	if err != nil {
@@ -66,10 +66,10 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	return p.status(name), nil
 }
 
-// statusBegun is the status of a unit whose start has just ended so. It nearly always
-// runs: systemd said so before it said that, and there is no more to know of such
-// a one. Another is read, which takes systemd longer than all else that we ask of it.
-func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *told) (units.Status, error) {
+// statusBegun returns the status of a unit whose start has just ended. Nearly always it runs:
+// systemd said so before, and no more needs to be known. Otherwise the unit is read, which takes
+// systemd longer than everything else that we ask of it.
+func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *unitChange) (units.Status, error) {
 	runs := t != nil && t.active == units.ActiveActive && t.sub == units.SubRunning
 	if result == jobDone && runs && t.invocation != "" && t.entered != 0 {
 		return units.Status{
@@ -84,7 +84,7 @@ func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string,
 	return readStatus(ctx, l, name)
 }
 
-// allProperties fetches those of all of a unit's interfaces at once.
+// allProperties reads the properties of all of a unit's interfaces at once.
 func (l *link) allProperties(ctx context.Context, what, name string) (properties, error) {
 	call := l.call(ctx, objectPath(name), propertyIface+".GetAll", "")
 	if call.Err != nil {
@@ -102,8 +102,8 @@ func objectPath(name string) dbus.ObjectPath {
 	return dbus.ObjectPath(unitPath + "/" + sddbus.PathBusEscape(name))
 }
 
-// properties are those of one unit. A property that is missing, or of another
-// type than it should be, reads as unknown.
+// properties are the properties of one unit. A property that is missing or has another type reads
+// as unknown.
 type properties map[string]dbus.Variant
 
 func (p properties) status(name string) units.Status {
@@ -121,7 +121,7 @@ func (p properties) status(name string) units.Status {
 		StatusText:   get[string](p, "StatusText"),
 		StatusErrno:  get[int32](p, "StatusErrno"),
 		WasActive:    get[uint64](p, "ActiveEnterTimestampMonotonic") != 0,
-		Frozen:       strings.HasPrefix(get[string](p, "FreezerState"), "fr"), // frozen, freezing; by a parent, too
+		Frozen:       strings.HasPrefix(get[string](p, "FreezerState"), "fr"), // frozen, freezing; also by a parent
 		JobPending:   p.jobID() != 0,
 		CPUNSec:      p.amount("CPUUsageNSec"),
 		MemoryPeak:   p.amount("MemoryPeak"),
@@ -130,7 +130,8 @@ func (p properties) status(name string) units.Status {
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
-	// By itself a unit leaves the state active only after its main process has ended; a stop moves it first.
+	// By itself a unit leaves the state active only after its main process has ended; a stop makes
+	// it leave before.
 	left := get[uint64](p, "ActiveExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
 	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
@@ -138,8 +139,8 @@ func (p properties) status(name string) units.Status {
 	return s
 }
 
-// checkEnded says how the launcher ended badly that systemd ran before the main process; 0: it did not. See
-// units.Spec.Check.
+// checkEnded returns how the launcher failed that systemd ran before the main process
+// (units.Spec.Check); 0 if it did not fail.
 func (p properties) checkEnded() (code, status int32) {
 	const arguments, ends, says, fields = 1, 8, 9, 10
 	for _, c := range get[[][]any](p, "ExecStartPre") {
@@ -155,8 +156,8 @@ func (p properties) checkEnded() (code, status int32) {
 	return 0, 0
 }
 
-// postFailed reports whether systemd ended a unit since a program that runs after its start did not do well: that one
-// had ended first, or all were ended since it took too long. A main process that had ended before has its own end.
+// postFailed reports whether systemd ended a unit because an ExecStartPost= program failed or took
+// too long. A main process that ended before has an end of its own.
 func (p properties) postFailed(s *units.Status, ended uint64) bool {
 	const ignored, stopped, code, status, fields = 2, 6, 8, 9, 10
 	if s.WasActive || s.Active != units.ActiveFailed || ended == 0 {
@@ -173,8 +174,8 @@ func (p properties) postFailed(s *units.Status, ended uint64) bool {
 	})
 }
 
-// spent reports whether nothing of an ended unit is left but its result. One that has
-// failed has been stopped. Into one that is delegated its user may move a process still.
+// spent reports whether only the result of an ended unit remains. A failed unit has been stopped. A
+// delegated unit may still get a process from its user.
 func (p properties) spent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
@@ -185,10 +186,10 @@ func (p properties) spent(s *units.Status) bool {
 	return !s.JobPending && (s.ControlGroup == "" || cgroup.Empty(cgroup.Root, s.ControlGroup))
 }
 
-// empty reports whether a list of commands is known, and nothing is in it.
+// empty reports whether a list of commands is known to be empty.
 func empty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
-// age turns a moment of the monotonic clock, in microseconds, into the time since.
+// age returns the time since a moment of the monotonic clock, in microseconds.
 func age(monotonic uint64) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil || monotonic == 0 {
@@ -197,7 +198,7 @@ func age(monotonic uint64) time.Duration {
 	return max(0, time.Duration(now.Nano())-time.Duration(monotonic)*time.Microsecond)
 }
 
-// get returns the zero value of T for a property that is not there.
+// get returns the zero value of T for a missing property.
 func get[T any](p properties, name string) T {
 	v, _ := p[name].Value().(T)
 	return v
@@ -210,8 +211,8 @@ func (p properties) amount(name string) uint64 {
 	return units.Infinity
 }
 
-// jobID reads the pair (id, path) of the job that systemd has queued for the
-// unit; 0 is none.
+// jobID returns the id of the job that systemd has queued for the unit, from a pair (id, path); 0:
+// none.
 func (p properties) jobID() uint32 {
 	pair := get[[]any](p, "Job")
 	if len(pair) == 0 {

@@ -12,20 +12,18 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job can put off its own SIGKILL by telling systemd EXTEND_TIMEOUT_USEC, as
-// long as it may notify at all. So a stop that takes longer than the unit's own
-// grace is finished by a SIGKILL of ours.
+// A job that may notify can delay its own SIGKILL with EXTEND_TIMEOUT_USEC. So a stop that takes
+// longer than the unit's own grace is finished by a SIGKILL of ours.
 const (
-	stopPatience = time.Second      // for stops that need no thought
-	stopSlack    = 2 * time.Second  // on top of the unit's grace, for systemd's own SIGKILL
-	killPatience = 10 * time.Second // for processes to end after our SIGKILL, those with much memory take seconds
+	stopPatience = time.Second      // for quick stops
+	stopSlack    = 2 * time.Second  // added to the unit's grace, for systemd's own SIGKILL
+	killPatience = 10 * time.Second // from our SIGKILL to the end of the processes; those with much memory take seconds
 )
 
-// Stop ends the unit name, sweeps everything that is left in its control group
-// and makes systemd forget it and its result. A unit that is not there is not
-// an error. It takes as long as the unit's processes and its grace do.
-// units.ErrProcesses means that processes outlived even SIGKILL; systemd may
-// still be waiting for them.
+// Stop ends the unit name, kills everything left in its control group and makes systemd drop it and
+// its result. A missing unit is not an error. It takes as long as the unit's processes and its
+// grace. units.ErrProcesses means that processes outlived even SIGKILL; systemd may still be
+// waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	err := m.end(ctx, name)
 	if err == nil {
@@ -34,14 +32,14 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// end is Stop but for what journald is told. What is frozen is let go on where that is
-// why it stays: newer releases of systemd (257, not 252) refuse to stop it.
+// end is Stop without the message to journald. If a unit stays because it is frozen, end thaws it:
+// newer releases of systemd (257, not 252) refuse to stop it.
 func (m *Manager) end(ctx context.Context, name string) error {
 	err := m.endOnce(ctx, name)
 	if !errors.Is(err, units.ErrProcesses) {
 		return err
 	}
-	m.exited.Delete(name) // which says nothing of that, so the unit is read whole
+	m.exited.Delete(name) // it does not include that, so the unit is read completely
 	if s, failed := m.Status(ctx, name); failed != nil || !s.Frozen || m.Freeze(ctx, name, false) != nil {
 		return err
 	}
@@ -73,8 +71,8 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	return m.collect(ctx, l, w, name)
 }
 
-// awaitGone waits for a moment until systemd says that it has dropped a unit whose stop
-// has ended, as it does by itself with one that has not failed.
+// awaitGone waits for a moment until systemd reports that it has dropped a stopped unit, which it
+// does by itself unless the unit failed.
 func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) bool {
 	for until := time.Now().Add(collectPause); !w.gone(job); {
 		left := time.Until(until)
@@ -85,7 +83,7 @@ func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) boo
 	return true
 }
 
-// awaitStop waits for the stop, however it ends: collect looks at what is left.
+// awaitStop waits for the end of the stop, whatever its result: collect checks what remains.
 func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) error {
 	err := m.awaitFor(ctx, stopPatience, l, w, job)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
@@ -116,7 +114,7 @@ func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *wai
 	return err
 }
 
-// maxGrace bounds what a unit may say of its own grace.
+// maxGrace limits the grace that a unit may claim.
 const maxGrace = 24 * time.Hour
 
 func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
@@ -127,8 +125,8 @@ func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
 	return time.Duration(min(p.amount("TimeoutStopUSec"), uint64(maxGrace/time.Microsecond))) * time.Microsecond, nil
 }
 
-// collect makes systemd forget the stopped unit. It keeps a failed one until
-// the failure is reset, and any one as long as a process of it lives.
+// collect makes systemd drop the stopped unit. systemd keeps a failed one until the failure is
+// reset, and any unit while one of its processes lives.
 func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) error {
 	err := l.manager(ctx, "ResetFailedUnit", name).Err
 	if code(err) == errNoSuchUnit {
@@ -149,7 +147,7 @@ func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) 
 	return m.remains(ctx, l, name)
 }
 
-// systemd forgets a unit in its next turn, so one look is nearly always enough.
+// systemd drops a unit in its next iteration, so one check nearly always suffices.
 const (
 	collectTries = 10
 	collectPause = 20 * time.Millisecond
@@ -169,7 +167,7 @@ func pause(ctx context.Context, l *link, w *waiter, d time.Duration) error {
 	return nil
 }
 
-// remains says why systemd does not forget a stopped unit.
+// remains returns the reason why systemd does not drop a stopped unit.
 func (m *Manager) remains(ctx context.Context, l *link, name string) error {
 	s, err := readStatus(ctx, l, name)
 	switch {

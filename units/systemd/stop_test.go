@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Stop returns nil only when systemd has forgotten the unit (invariant 6).
+// Stop returns nil only when systemd has dropped the unit (invariant 6).
 func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		left  []any // what GetAll answers after the stop
-		still int   // looks at which the unit is still there
+		left  []any // answer of GetAll after the stop
+		still int   // lookups in which the unit still exists
 		want  string
 	}{
 		{"forgotten", nil, 0, ""},
@@ -57,8 +57,8 @@ func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Processes that outlive our SIGKILL as well are reported: who waits for systemd
-// to give up waits as long as the job's grace once more.
+// Processes that survive even our SIGKILL are reported. Waiting for systemd to give up would take
+// the job's grace again.
 func TestStopGivesUpAfterSIGKILL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 10 * time.Minute
@@ -83,8 +83,7 @@ func TestStopGivesUpAfterSIGKILL(t *testing.T) {
 	})
 }
 
-// A stop that outlasts the unit's grace is finished by our own SIGKILL, and not
-// before.
+// A stop that exceeds the unit's grace is finished by our own SIGKILL, and not before.
 func TestStopKillsAfterGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 90 * time.Second
@@ -116,8 +115,8 @@ func TestStopKillsAfterGrace(t *testing.T) {
 	})
 }
 
-// However many units are stopped at once, the bus owes us fewer answers than it allows a
-// connection, and each of the stops is made.
+// However many units are stopped at once, the bus owes us fewer answers than it allows, and every
+// stop is made.
 func TestManyStopsAtOnce(t *testing.T) {
 	const stops = 300
 	synctest.Test(t, func(t *testing.T) {

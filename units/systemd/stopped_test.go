@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A unit whose main process ends by itself leaves the state active after that, if at all. A
-// stop takes it out of that state first.
+// A unit whose main process ends by itself leaves the state active later, if at all. A stop makes
+// it leave before.
 func TestStoppedBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, ended uint64
@@ -32,8 +32,8 @@ func TestStoppedBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// systemd ends a unit that is not active yet where a program of ExecStartPost= fails or takes too long; each row is
-// what systemd 252 said of one. A main process that had ended before that has its own end.
+// systemd ends a unit that is not active yet if an ExecStartPost= program fails or takes too long;
+// each row is what systemd 252 reported. A main process that ended before has its own end.
 func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	type program struct {
 		ignored      bool
@@ -80,8 +80,7 @@ func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	}
 }
 
-// Where the launcher dies that systemd ran before the main process, to show that it lives in such a unit, systemd says
-// how. A program of the site's that does is another's.
+// If the launcher's check fails, systemd says how. A failing program of the site is something else.
 func TestLauncherDiesBeforeTheMainProcess(t *testing.T) {
 	for _, c := range []struct {
 		flag         string

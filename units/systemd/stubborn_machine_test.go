@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// stubborn asks systemd for an hour more whenever it is told to end.
+// stubborn asks systemd for another hour whenever it is told to end.
 func stubborn() int {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
@@ -32,7 +32,7 @@ func stubborn() int {
 	return 95
 }
 
-// A job that puts off its end by systemd's own protocol is ended all the same.
+// A job that delays its end through systemd's own protocol is ended all the same.
 func TestMachineStubborn(t *testing.T) {
 	m := connect(t)
 	s := spec(1, actorPrefix+stubbornWord)
@@ -53,8 +53,8 @@ func TestMachineStubborn(t *testing.T) {
 	}
 }
 
-// heard waits until the unit has said this. No change tells it: the unit only
-// goes on running.
+// heard waits until the unit's status line is text. No change reports that, since the unit only
+// keeps running.
 func heard(t *testing.T, m *Manager, id int64, text string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -75,15 +75,15 @@ func heard(t *testing.T, m *Manager, id int64, text string) {
 	}
 }
 
-// A start is told from a failure to start however fast the launcher ends, and
-// the word that it began reaches us even then.
+// A start differs from a failed start however fast the launcher ends, and its message that it began
+// arrives even then.
 func TestMachineFastEnds(t *testing.T) {
 	m := connect(t)
 	const runs = 80
 	early := 0
 	for i := range runs {
 		want := contract.Exit{Code: 1}
-		b := unittest.Behaviour{Launch: "begun", Code: 217} // systemd's own number
+		b := unittest.Behaviour{Launch: "begun", Code: 217} // reserved by systemd
 		props := unitProperties(1, b)
 		if i%2 == 0 {
 			s := spec(1, "/nonexistent")

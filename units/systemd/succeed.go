@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// askOwner is how often the bus is asked whether a connection is still there.
+// askOwner is the time between questions to the bus whether a connection still exists.
 const askOwner = 20 * time.Millisecond
 
-// succeed waits until the bus has seen the end of the connection that the file names, and names this one there. A
-// bus passes on what it read from one connection before what it reads later from another, so systemd has all calls
-// of the former before any of this one: a stop that a dead daemon sent does not reach what this one starts.
+// succeed waits until the bus has seen the end of the connection that the file names, and writes
+// this connection's name to the file. A bus forwards what it read from one connection before what
+// it reads later from another. So systemd gets all calls of the former connection before any of
+// this one, and a stop that a dead daemon sent can't hit what this one starts.
 func (l *link) succeed(ctx context.Context, file string) error {
 	if file == "" {
 		return nil
 	}
-	var bus string // names of connections are unique to it
+	var bus string // names of connections are unique within it
 	if err := l.conn.BusObject().CallWithContext(ctx, busIface+".GetId", 0).Store(&bus); err != nil {
 		return err
 	}
-	text, _ := os.ReadFile(file) // where it can't be read or was cut off there is none to wait for
+	text, _ := os.ReadFile(file) // if it is unreadable or incomplete, there is nothing to wait for
 	line, whole := strings.CutSuffix(string(text), "\n")
 	if of, name, ok := strings.Cut(line, " "); whole && ok && of == bus {
 		if err := l.awaitEnd(ctx, name); err != nil {
 			return err
 		}
 	}
-	_ = os.WriteFile(file, []byte(bus+" "+l.conn.Names()[0]+"\n"), 0o600) // what is there has gone
+	_ = os.WriteFile(file, []byte(bus+" "+l.conn.Names()[0]+"\n"), 0o600) // the connection that it named has ended
 	return nil
 }
 
-// awaitEnd waits until no connection has a name.
+// awaitEnd waits until no connection has this name.
 func (l *link) awaitEnd(ctx context.Context, name string) error {
 	for there := true; ; sleep(ctx, askOwner) {
 		err := l.conn.BusObject().CallWithContext(ctx, busIface+".NameHasOwner", 0, name).Store(&there)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// ControlGroup asks systemd for the control group below which its units are: "" of the
-// machine's, where nothing is around it.
+// ControlGroup returns the control group that contains systemd's units: "" for the machine's
+// systemd, outside a container.
 func (m *Manager) ControlGroup(ctx context.Context) (string, error) {
 	l, err := m.current()
 	if err != nil {
@@ -21,9 +21,8 @@ func (m *Manager) ControlGroup(ctx context.Context) (string, error) {
 	return get[string](p, "ControlGroup"), nil
 }
 
-// System asks systemd about itself. Its start is told by the clock of the kernel
-// that nobody sets, which is another at each start, and is kept by systemd when
-// it executes itself anew.
+// System asks systemd about itself. Its start time is by the kernel's monotonic clock, differs at
+// each start, and survives a re-execution.
 func (m *Manager) System(ctx context.Context) (units.System, error) {
 	l, err := m.current()
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// What systemd says of itself is its start by the kernel's clock, and whether it
-// stops everything.
+// System returns systemd's start by the kernel's clock, and whether it is shutting down.
 func TestSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		state := "degraded"

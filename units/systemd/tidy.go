@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Where systemd tells journald of each unit what its lines carry and how many they
-// may be, in files of the unit's.
+// The files in which systemd tells journald the extra fields and the rate limit of each unit's
+// lines.
 const (
 	fieldsDir      = "/run/systemd/units"
 	fieldsPrefix   = "log-extra-fields:"
@@ -26,33 +26,30 @@ const (
 	burstPrefix    = "log-rate-limit-burst:"
 )
 
-// prefixes are those of the files that stay when a unit has ended: the first since
-// systemd (252, and still in 2026) tries to remove it under another name, so that one of
-// each job would stay until the machine is restarted; the others since keep makes them
-// again.
+// prefixes are those of the files that remain when a unit has ended: the first because systemd
+// (252, and still in 2026) tries to remove it under another name, so that one per job would stay
+// until the next boot; the others because keep creates them again.
 var prefixes = [...]string{fieldsPrefix, intervalPrefix, burstPrefix}
 
 const (
-	// fieldsKept is how long the file stays after its unit is gone: journald may
-	// still have lines of the job to read. One that hangs is killed after three
-	// minutes, and reads them then.
+	// fieldsKept is how long a file stays after its unit is gone: journald may still have lines of
+	// the job to read. A hanging journald is killed after three minutes, and reads them then.
 	fieldsKept = 5 * time.Minute
-	// maxFields bounds of how many units they stay for that: 60 MiB of /run.
+	// maxFields limits the number of such units: 60 MiB of /run.
 	maxFields = 10_000
 )
 
-// tidy is what Tidy knows of files without a unit.
+// tidy is what Tidy knows about files without a unit.
 type tidy struct {
 	dir string
 
 	mu    sync.Mutex
-	since map[string]time.Time // when the unit was first seen to be gone
+	since map[string]time.Time // when the unit was first found to be gone
 }
 
-// Tidy removes the files that systemd leaves behind of units of jobs that have
-// been gone for five minutes. It is for the one daemon of the machine, to be
-// called every minute or so; only names of jobs' units are touched, whichever
-// daemon started them. Nothing to remove is not an error.
+// Tidy removes the files that systemd leaves behind for units of jobs that have been gone for five
+// minutes. The only daemon of the machine calls it about every minute. It touches only names of
+// jobs' units, whichever daemon started them.
 func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 	have, err := m.tidy.files()
 	if err != nil || len(have) == 0 {
@@ -73,7 +70,7 @@ func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 	return m.tidy.sweep(have, there, now)
 }
 
-// files are the units that have a file.
+// files returns the units that have a file.
 func (t *tidy) files() ([]string, error) {
 	if t.dir == "" {
 		return nil, nil
@@ -101,9 +98,9 @@ func (t *tidy) files() ([]string, error) {
 	return slices.Compact(have), nil
 }
 
-// sweep removes those whose unit has been gone for long, and the oldest where
-// there are too many. The list of the loaded units may be older than a start, so
-// it takes two to remove a file, and no start between them.
+// sweep removes the files of units that have been gone for long, and the oldest if there are too
+// many. The list of loaded units may be older than a start, so a file is removed only after two
+// lists, with no start between them.
 func (t *tidy) sweep(have []string, loaded map[string]bool, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,10 +142,9 @@ func (t *tidy) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// keep tells journald on of a unit that is gone that it has no rate limit. systemd
-// removes that with the unit, and journald, when it is behind, reads what a job has
-// printed by its own limit then: of 60 000 lines it dropped 27 500. Where it can't be
-// told that is how it is.
+// keep tells journald again that a unit that is gone has no rate limit. systemd removes that with
+// the unit, and a journald that is behind then applies its own limit: of 60 000 lines it dropped 27
+// 500. If this fails, that is what happens.
 func (t *tidy) keep(name string) {
 	if t.dir == "" {
 		return
@@ -157,7 +153,7 @@ func (t *tidy) keep(name string) {
 	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }
 
-// starting tells that the unit comes back, or comes: its file is a new one.
+// starting records that the unit starts, so its file is a new one.
 func (t *tidy) starting(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// unitFiles is a directory like systemd's, with the files of some units.
+// unitFiles returns a directory like systemd's, with the files of some units.
 func unitFiles(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,8 +60,8 @@ func loadedUnits(names ...string) func(string, []any) ([]any, *dbus.Error) {
 	}
 }
 
-// Only files of jobs whose unit is gone are removed, some time after that was
-// first seen (invariant 8).
+// Only files of jobs whose unit is gone are removed, some time after that was first seen (invariant
+// 8).
 func TestTidy(t *testing.T) {
 	const ours, running, others = "log-extra-fields:gpujob-7.service", "log-extra-fields:gpujob-8.service",
 		"invocation:gpujob-7.service log-extra-fields:cron.service log-extra-fields:gpujob-07.service log-extra-fields:gpujob-x.service"
@@ -90,8 +90,8 @@ func TestTidy(t *testing.T) {
 	})
 }
 
-// Of a unit that was stopped journald is still told that it has no rate limit, as long
-// as it may have lines of it to read.
+// journald keeps seeing that a stopped unit has no rate limit as long as it may have lines of it to
+// read.
 func TestNoRateLimitAfterTheEnd(t *testing.T) {
 	dir := unitFiles(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +127,7 @@ func TestNoRateLimitAfterTheEnd(t *testing.T) {
 	})
 }
 
-// A file of a unit that is started again stays, though the list of units was made
-// before.
+// The file of a restarted unit stays, even if the list of units is older than the start.
 func TestTidyLeavesAStart(t *testing.T) {
 	ty := &tidy{dir: unitFiles(t, fieldsPrefix+units.Name(7)), since: map[string]time.Time{}}
 	have, now := []string{units.Name(7)}, time.Now()
@@ -149,7 +148,7 @@ func TestTidyLeavesAStart(t *testing.T) {
 	}
 }
 
-// Of very many files those that wait the longest go before their time.
+// If there are very many files, the oldest are removed before their time.
 func TestTidyIsBounded(t *testing.T) {
 	ty := &tidy{dir: t.TempDir(), since: map[string]time.Time{}}
 	now := time.Now()
@@ -167,7 +166,7 @@ func TestTidyIsBounded(t *testing.T) {
 	}
 }
 
-// What can't be removed is told once for all of it, and tried again.
+// A failure to remove files is reported once for all of them, and tried again.
 func TestTidyTellsWhatStays(t *testing.T) {
 	dir := unitFiles(t)
 	stuck := filepath.Join(dir, fieldsPrefix+units.Name(1), "below")

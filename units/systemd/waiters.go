@@ -8,26 +8,25 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// waiters are the callers that wait for something to happen to a unit. A caller
-// enters before it makes its call, so that a job which ends before the call
-// returns is not missed.
+// waiters are the callers that wait for an event of a unit. A caller enters before it makes its
+// call, so as not to miss a job that ends before the call returns.
 type waiters struct {
 	mu   sync.Mutex
 	unit map[string]map[*waiter]struct{}
 }
 
-// waiter is one caller. woken means that something happened: look again.
+// waiter is one caller. woken means that something happened: check again.
 type waiter struct {
 	woken chan struct{} // holds at most one token
 
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
-	removed bool  // systemd has dropped the unit since a job of it ended last
-	starts  bool  // its caller starts the unit, and alone hears how it is
-	last    *told // what was
+	removed bool        // systemd has dropped the unit since its last job ended
+	starts  bool        // its caller starts the unit, and alone gets its state
+	last    *unitChange // the last state
 }
 
-// enter adds a caller; starts is that it starts the unit.
+// enter adds a caller. starts means that it starts the unit.
 func (w *waiters) enter(unit string, starts bool) *waiter {
 	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
 	w.mu.Lock()
@@ -48,7 +47,7 @@ func (w *waiters) leave(unit string, one *waiter) {
 	}
 }
 
-// finish tells the callers at unit how a job ended, and whether there is any.
+// finish tells the unit's callers how a job ended, and reports whether there are any.
 func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +57,7 @@ func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// remove tells the callers at unit that systemd has dropped it, and whether there is any.
+// remove tells the unit's callers that systemd has dropped it, and reports whether there are any.
 func (w *waiters) remove(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,9 +70,9 @@ func (w *waiters) remove(unit string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// tellStarters tells those who wait for a start of unit how it is now, and reports
-// whether there is any. One that is on its way down makes them look again.
-func (w *waiters) tellStarters(unit string, t told) bool {
+// tellStarters tells callers that start the unit its present state, and reports whether there are
+// any. It wakes them if the unit is going down.
+func (w *waiters) tellStarters(unit string, t unitChange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	heard := false
@@ -116,15 +115,15 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	return r, ok
 }
 
-// gone reports whether systemd has dropped the unit after it had done this job.
+// gone reports whether systemd has dropped the unit after completing this job.
 func (one *waiter) gone(job dbus.ObjectPath) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	return one.removed && one.results[job] == jobDone
 }
 
-// tell takes in how the unit is, where its start is waited for.
-func (one *waiter) tell(t told) bool {
+// tell records the state of the unit if its caller starts it.
+func (one *waiter) tell(t unitChange) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if !one.starts {
@@ -137,9 +136,9 @@ func (one *waiter) tell(t told) bool {
 	return true
 }
 
-// begun returns what was last said of the unit that is being started, nil for nothing.
-// What is said from now on is for others.
-func (one *waiter) begun() *told {
+// begun returns the last state of the unit that is being started, nil for none. Later states go to
+// others.
+func (one *waiter) begun() *unitChange {
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	one.starts = false
