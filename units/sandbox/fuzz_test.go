@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// FuzzStatus reads what /proc says of a process: nothing in it makes a process of one
-// account another's (invariant 1).
+// FuzzStatus: nothing in a process's files in /proc makes it another account's (invariant 1).
 func FuzzStatus(f *testing.F) {
 	f.Add("Name:\tx\nUid:\t1002\t1002\t1002\t1002\n")
 	f.Add("Name:\tUid:\\t1002\nUid:\t0\t1002\t1002\t1002\n")

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is a process as it was when it connected.
+// Peer is a process at the moment it connected.
 type Peer struct {
 	PID, UID int
-	Seen     time.Duration // when it was there, since the boot
+	Seen     time.Duration // time of the connection, since the boot
 }
 
-// PeerOf asks the kernel who connected at the other end of a unix socket.
+// PeerOf asks the kernel for the process at the other end of a unix socket.
 func PeerOf(fd int) (Peer, error) {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
@@ -30,37 +30,35 @@ func PeerOf(fd int) (Peer, error) {
 	return Peer{PID: int(c.Pid), UID: int(c.Uid), Seen: SinceBoot()}, nil
 }
 
-// Process is what a process may and may not do, besides what its account may.
+// Process is what a process may do, apart from what its account may.
 type Process struct {
 	Limits     string // /proc/PID/limits
-	Restricted string // what it has, or is in, that keeps it from something that its account may do; "": nothing
+	Restricted string // what restricts it below its account; "": nothing
 }
 
-// Why a process can't be judged.
+// Reasons why a process can't be judged.
 var (
 	ErrGone    = errors.New("it has ended")
 	ErrAnother = errors.New("it has ended, and its number is another's")
-	ErrOthers  = errors.New("it is not wholly its user's: it changes its identity, as su does")
+	ErrOthers  = errors.New("it does not belong wholly to its user: it is changing its identity, as su does")
 )
 
-// processDir reads files of one process's directory in /proc. It stays with
-// that process: when the process is gone reading fails, also where its number
-// has been given to another.
+// processDir reads files of one process's directory in /proc. It is bound to that process: after
+// its end reading fails, even if another process has the number.
 type processDir interface {
 	ReadFile(name string) ([]byte, error)
 	Readlink(name string) (string, error)
-	Inode(name string) uint64 // 0: it can't be told
+	Inode(name string) uint64 // 0: unknown
 }
 
 // procDir is the directory of a process.
 type procDir struct{ *os.Root }
 
-// Readlink goes by the path: Root would open the directories on the way, which
-// their user alone may. Whether the number was still the same process's is seen
-// when a file is read afterwards.
+// Readlink uses the path: Root would open the directories on the way, which only their user may do.
+// Whether the number still belonged to the same process shows when a file is read afterwards.
 func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
 
-// Inode is that of a file, which is not opened.
+// Inode returns the inode of a file without opening it.
 func (d procDir) Inode(name string) uint64 {
 	info, err := d.Stat(name)
 	if err != nil {
@@ -74,11 +72,11 @@ func openDir(pid int) (procDir, error) {
 	return procDir{root}, err
 }
 
-// A Reference is a process that others are compared with.
+// Reference is a process that others are compared with.
 type Reference struct{ status }
 
-// ReferenceTo reads what a process may do from /proc. It holds for as long as the process runs, unless
-// the process restricts itself meanwhile.
+// ReferenceTo reads from /proc what a process may do. The result is valid as long as the process
+// runs, unless it restricts itself meanwhile.
 func ReferenceTo(pid int) (Reference, error) {
 	dir, err := openDir(pid)
 	if err != nil {
@@ -94,9 +92,9 @@ func ReferenceTo(pid int) (Reference, error) {
 	return Reference{st}, nil
 }
 
-// Look compares a process with the reference, and its user and pid namespaces with those of this
-// process, which are those of the machine, or container, that it serves. It reads /proc, since
-// prlimit(2) would need CAP_SYS_RESOURCE.
+// Look compares a process with the reference. It also compares its user and pid namespaces with
+// those of this process, which are those of the machine or container that it serves. It reads
+// /proc, since prlimit(2) would need CAP_SYS_RESOURCE.
 func Look(p Peer, first Reference) (Process, error) {
 	if p.PID <= 0 {
 		return Process{}, errors.New("it is in a pid namespace that the scheduler does not see")
@@ -114,9 +112,8 @@ func Look(p Peer, first Reference) (Process, error) {
 	return look(dir, self, first.status, p)
 }
 
-// look fails where what it reads can't be told to be the peer's: the process has ended, its
-// number has passed to another process, or it is changing its identity (as su and sudo do,
-// which also change limits).
+// look fails if what it reads may not be the peer's: the process has ended, another process has its
+// number, or it is changing its identity (as su and sudo do, which also change limits).
 func look(dir, self processDir, first status, p Peer) (Process, error) {
 	before, err := wholly(dir, p)
 	if err != nil {
@@ -135,13 +132,13 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 	return Process{Limits: string(limits), Restricted: cmp.Or(st.less(first), place)}, nil
 }
 
-// netOf is a file that is another one in each network namespace. Its inode tells them apart also
-// where the link to the namespace can't be read.
+// netOf is a file that differs in each network namespace. Its inode distinguishes them even if the
+// link to the namespace can't be read.
 const netOf = "net/dev"
 
-// elsewhere reports a process in another namespace of users or pids than ours, or in another one
-// of the network or with another root directory than the first. That its mounts are others does not
-// count: those of sessions are others where PrivateTmp= or pam_namespace has made them.
+// elsewhere reports a process in a user or pid namespace other than ours, or with a network
+// namespace or root directory other than the reference's. Other mounts do not count: sessions have
+// their own if PrivateTmp= or pam_namespace makes them.
 func elsewhere(dir, self processDir, st, first status) string {
 	for _, ns := range []string{"user", "pid"} {
 		theirs, err := dir.Readlink("ns/" + ns)
@@ -163,14 +160,14 @@ func elsewhere(dir, self processDir, st, first status) string {
 	return ""
 }
 
-// rootOf says which directory of which file system a process has as its root; "": one that
-// is no mount point. It asks no file system, as one may hang.
+// rootOf returns the file system and directory that a process has as its root; "" if that is not a
+// mount point. It asks no file system, since one may hang.
 func rootOf(dir processDir) (root string) {
-	const device, within, at = 2, 3, 4 // as proc_pid_mountinfo(5) counts, from 0
+	const device, within, at = 2, 3, 4 // numbers in proc_pid_mountinfo(5), from 0
 	text, _ := dir.ReadFile("mountinfo")
 	for line := range strings.Lines(string(text)) {
 		if !strings.Contains(line, " / ") {
-			continue // most lines, of which there may be hundreds
+			continue // like most lines, of which there may be hundreds
 		}
 		if f := strings.Fields(line); len(f) > at && f[at] == "/" {
 			root = f[device] + " " + f[within] // the last one is on top
@@ -179,9 +176,9 @@ func rootOf(dir processDir) (root string) {
 	return root
 }
 
-// mayBeSame is for a process whose links this one may not read though it may be in the same
-// namespaces. Its table of uids is another one in each user namespace that an ordinary user
-// can make, and its number in a pid namespace below ours is told.
+// mayBeSame reports whether a process may be in our namespaces although this one may not read its
+// links. Each user namespace that an ordinary user can make has another table of uids, and a
+// process in a pid namespace below ours has several numbers.
 func mayBeSame(dir, self processDir, st status, ns string) bool {
 	text, err := self.ReadFile("status")
 	if own := parseStatus(string(text)); err != nil || !st.hides(own) {
@@ -195,9 +192,8 @@ func mayBeSame(dir, self processDir, st status, ns string) bool {
 	return err == nil && errOurs == nil && string(theirs) == string(ours)
 }
 
-// wholly reads the status of a process and refuses one that has ended, that
-// began after the peer was seen, or whose real, effective, saved and file-system
-// uid are not all the peer's.
+// wholly reads the status of a process. It fails if the process has ended, began after the peer was
+// seen, or has a real, effective, saved or file-system uid other than the peer's.
 func wholly(dir processDir, p Peer) (status, error) {
 	text, err := dir.ReadFile("status")
 	if err != nil {
@@ -221,13 +217,13 @@ func wholly(dir processDir, p Peer) (status, error) {
 	return st, nil
 }
 
-// ticks is the unit of times in /proc/PID/stat, USER_HZ on all machines.
+// ticks is the number of time units per second in /proc/PID/stat, USER_HZ on all machines.
 const ticks = 100
 
-// startOf reads from /proc/PID/stat when a process began, since the boot. The
-// second field is a name in brackets, which may hold anything.
+// startOf returns the start of a process, since the boot, from /proc/PID/stat. The second field is
+// a name in brackets, which may contain anything.
 func startOf(stat string) (time.Duration, bool) {
-	const starttime = 22 // as proc(5) counts
+	const starttime = 22 // its number in proc(5)
 	i := strings.LastIndexByte(stat, ')')
 	fields := strings.Fields(stat[i+1:])
 	if i < 0 || len(fields) <= starttime-3 {
@@ -237,7 +233,7 @@ func startOf(stat string) (time.Duration, bool) {
 	return time.Duration(n) * (time.Second / ticks), err == nil
 }
 
-// SinceBoot is the clock of Peer.Seen.
+// SinceBoot returns the time of the clock of Peer.Seen.
 func SinceBoot() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)

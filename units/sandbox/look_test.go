@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// directory plays a process: its status texts are used up one per question.
+// directory plays a process. Each question uses up one of its status texts.
 type directory struct {
 	statuses []string
 	limits   string
@@ -59,20 +59,19 @@ func (d *directory) Readlink(name string) (string, error) {
 	return "", os.ErrNotExist
 }
 
-// statOf is /proc/PID/stat of a process with an ugly name that began a minute
-// after the boot.
+// statOf is /proc/PID/stat of a process with an ugly name that began a minute after the boot.
 const statOf = "7 (x) y) S 1 7 7 0 -1 4194304 1 1 0 0 0 0 0 0 20 0 1 0 6000 0 0 18446744073709551615\n"
 
 var ourNamespaces = map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[2]"}
 
-// statusOf is /proc/PID/status with those uids and further lines.
+// statusOf returns /proc/PID/status with these uids and further lines.
 func statusOf(uids string, more ...string) string {
 	return "Name:\tx\nState:\tS (sleeping)\nUid:\t" + uids + "\nGid:\t5 5 5 5\n" + strings.Join(more, "\n")
 }
 
 const twoLimits = "Limit                     Soft Limit           Hard Limit           Units\n"
 
-// Invariant 1: limits are the submitter's, or nothing is taken.
+// Invariant 1: the limits are the submitter's, or an error is returned.
 func TestProcessIsTheSubmitters(t *testing.T) {
 	mine := statusOf("1001\t1001\t1001\t1001")
 	for name, c := range map[string]struct {
@@ -110,8 +109,8 @@ func TestProcessIsTheSubmitters(t *testing.T) {
 	}
 }
 
-// What the process can't do that the first one could is noticed (invariant 2); what all
-// processes of a container can't do is not.
+// Restrictions that the reference does not have are reported (invariant 2); those of all processes
+// in a container are not.
 func TestSandboxIsNoticed(t *testing.T) {
 	inContainer := parseStatus("NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb\n")
 	inContainer.label = "docker-default (enforce)"
@@ -156,8 +155,9 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}
 }
 
-// Of a process that has more capabilities than this one, or another group, the links can't be
-// read: its tables tell. Otherwise it is another user namespace that forbids that (invariant 3).
+// The links of a process with more capabilities than this one, or another group, can't be read, so
+// its tables decide. Otherwise another user namespace is the reason, and a restriction (invariant
+// 3).
 func TestLinksThatCantBeRead(t *testing.T) {
 	const machine = "         0          0 4294967295\n"
 	const wake = "CapPrm:\t0000000800000000\n"
@@ -166,7 +166,7 @@ func TestLinksThatCantBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		lines, users string
 		want         string
-		gids         string // "": those of this process
+		gids         string // "": the same as this process
 	}{
 		"a session with CAP_WAKE_ALARM": {wake + "NSpid:\t7", machine, "", ""},
 		"nothing more than we have":     {none + "NSpid:\t7", machine, "user", ""},
@@ -193,8 +193,8 @@ func TestLinksThatCantBeRead(t *testing.T) {
 	}
 }
 
-// A process in another network namespace, or with another root directory, is in a sandbox, also
-// where its links can't be read (invariants 2 and 3). Other mounts alone are none.
+// A process in another network namespace, or with another root directory, is in a sandbox, even if
+// its links can't be read (invariants 2 and 3). Other mounts alone are not a sandbox.
 func TestNetworkAndRoot(t *testing.T) {
 	const root = "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 	const home = "30 26 8:2 / /home rw,relatime shared:2 - ext4 /dev/sda2 rw\n"
@@ -243,7 +243,7 @@ func TestNetworkAndRoot(t *testing.T) {
 	}
 }
 
-// ownReference compares with this process.
+// ownReference returns a reference to this process.
 func ownReference(t *testing.T) Reference {
 	r, err := ReferenceTo(os.Getpid())
 	if err != nil {
@@ -252,10 +252,9 @@ func ownReference(t *testing.T) Reference {
 	return r
 }
 
-// A process that has ended has no limits to give, and one that began later is
-// not the one that connected.
+// A process that has ended has no limits, and one that began later is not the one that connected.
 func TestProcessThatIsGone(t *testing.T) {
-	before := SinceBoot() - 2*time.Second/ticks // a process's begin is told in ticks
+	before := SinceBoot() - 2*time.Second/ticks // the start of a process has a resolution of ticks
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

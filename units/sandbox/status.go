@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// status is what of /proc/PID/status is of interest, and the label beside it.
+// status is the relevant part of /proc/PID/status, with other properties of the process.
 type status struct {
 	ended      bool
 	uids       []string // real, effective, saved and file-system
 	gids       []string // likewise
-	depth      int      // how many pid namespaces from ours on it is in
+	depth      int      // number of pid namespaces that it is in, from ours down
 	noNewPrivs int
-	seccomp    int    // 0: no filter of system calls
-	filters    int    // how many; not told by Linux before 5.9
+	seccomp    int    // 0: no system call filter
+	filters    int    // their number; missing on Linux before 5.9
 	permitted  uint64 // capabilities that it has
-	bounding   uint64 // and that a program which it executes can get
-	label      string // AppArmor's; "": there is none
-	net        uint64 // the inode of netOf, of the process that others are compared with
-	root       string // likewise, as rootOf says it
+	bounding   uint64 // capabilities that a program which it executes can get
+	label      string // AppArmor profile; "": none
+	net        uint64 // inode of netOf; only of a reference
+	root       string // result of rootOf; only of a reference
 }
 
 func parseStatus(text string) status {
@@ -53,7 +53,7 @@ func parseStatus(text string) status {
 	return st
 }
 
-// labelOf is the AppArmor profile of a process.
+// labelOf returns the AppArmor profile of a process.
 func labelOf(dir processDir) string {
 	text, err := dir.ReadFile("attr/apparmor/current")
 	if err != nil {
@@ -62,14 +62,14 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// hides reports whether ptrace(2) keeps the links of a process from its user's process own by
-// what both may do, and not by where they are: it has capabilities that own lacks, as root's
-// or one of a session with CAP_WAKE_ALARM, or another group, as in the shell of newgrp.
+// hides reports whether ptrace(2) hides the links of a process from own, a process of its user,
+// because of privileges and not of namespaces: it has capabilities that own lacks, like root's or a
+// session's with CAP_WAKE_ALARM, or another group, as in the shell of newgrp.
 func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
 }
 
-// less reports what a process has that keeps it from something that the first one could do.
+// less returns what prevents the process from something that first could do; "": nothing.
 func (st status) less(first status) string {
 	switch {
 	case st.noNewPrivs > first.noNewPrivs:
@@ -84,8 +84,8 @@ func (st status) less(first status) string {
 	return ""
 }
 
-// confines reports whether an AppArmor profile keeps its processes from anything: one that
-// only complains, or that is there to be named, does not.
+// confines reports whether an AppArmor profile restricts anything. One that only complains, or only
+// names, does not.
 func confines(label string) bool {
 	return label != "unconfined" && !strings.HasSuffix(label, " (unconfined)") && !strings.HasSuffix(label, " (complain)")
 }

@@ -45,7 +45,7 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 		case s.Frozen == on || on && phase != units.PhaseRunning: // it has ended, or is ending
 			return nil
 		case try == freezeTries:
-			return fmt.Errorf("%s %q: systemd does not do it: either its last freeze or thaw of the unit is not over yet "+
+			return fmt.Errorf("%s %q: systemd did not do it: either its last freeze or thaw of the unit is still under way "+
 				"('systemctl show -P FreezerState %s'), or this kernel can't freeze", method, name, name)
 		}
 		select {

@@ -6,30 +6,30 @@ import (
 	"io"
 )
 
-// Kind is what a frame is about.
+// Kind is the kind of a frame.
 type Kind byte
 
 // The kinds. A client begins with Hello.
 const (
 	Hello   Kind = 'h' // to the holder: a Greeting as JSON
 	Data    Kind = 'd' // what was typed, or what the terminal shows
-	Errors  Kind = '2' // of a command without a terminal: its standard error
+	Errors  Kind = '2' // standard error of a command without a terminal
 	Size    Kind = 'w' // to the holder: rows and columns, two bytes each
-	EOF     Kind = 'c' // to the holder: there is no more input
+	EOF     Kind = 'c' // to the holder: no more input follows
 	Ended   Kind = 'e' // the command has ended: its exit status in one byte
-	Refused Kind = 'r' // why the holder ends the connection
-	Barred  Kind = 'b' // that it does since the client may not come in, and why
+	Refused Kind = 'r' // the reason why the holder ends the connection
+	Barred  Kind = 'b' // the reason why the client may not connect
 )
 
-// Greeting is what a client wants.
+// Greeting is the client's request.
 type Greeting struct {
 	Rows, Cols uint16   // of its terminal; 0: it has none
-	Argv       [][]byte // a command to run beside the job's; none: the job's own terminal
-	Term       string   // the kind of its terminal, for that command
-	Screen     bool     // it is the window of the job's session of GNU screen
+	Argv       [][]byte // command to run beside the job's; none: attach to the job's own terminal
+	Term       string   // TERM of that command
+	Screen     bool     // the client is the window of the job's GNU screen session
 }
 
-// maxFrame bounds the content of a frame.
+// maxFrame limits the content of a frame.
 const maxFrame = 1<<16 - 1
 
 // Encode returns content as one or more frames.
@@ -57,15 +57,15 @@ func Read(r io.Reader) (Kind, []byte, error) {
 		_, err := io.ReadFull(r, content)
 		return k, content, err
 	}
-	return 0, nil, fmt.Errorf("%q is no kind of frame", head[0])
+	return 0, nil, fmt.Errorf("%q is not a kind of frame", head[0])
 }
 
-// EncodeSize is the content of a Size.
+// EncodeSize returns the content of a Size frame.
 func EncodeSize(rows, cols uint16) []byte {
 	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, rows), cols)
 }
 
-// DecodeSize undoes EncodeSize; false for what is no size.
+// DecodeSize reverses EncodeSize. It returns false for any other content.
 func DecodeSize(b []byte) (rows, cols uint16, ok bool) {
 	if len(b) != 4 {
 		return 0, 0, false

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRead: whatever comes is a frame of at most maxFrame bytes, which is encoded as it
-// came, or an error (invariant 2).
+// FuzzRead: any input is a frame of at most maxFrame bytes, which Encode reproduces, or an error
+// (invariant 2).
 func FuzzRead(f *testing.F) {
 	f.Add(Encode(Hello, []byte("{}")))
 	f.Add(Encode(Size, EncodeSize(24, 80)))

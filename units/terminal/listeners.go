@@ -9,15 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listener is a socket that takes connections, with the account that made it, -1 where
-// that is not known.
+// listener is a listening socket with the account that made it, -1 if unknown.
 type listener struct {
 	name string
 	uid  int
 }
 
-// listeners are the sockets whose name has a prefix. Anybody can make such sockets, as many
-// as they like; the kernel says whose each is without being connected to it.
+// listeners returns the listening sockets whose name has a prefix. Anybody can make any number of
+// them; the kernel says who owns each without a connection.
 func listeners(prefix string) ([]listener, error) {
 	if list, err := askKernel(prefix); err == nil {
 		return list, nil
@@ -25,7 +24,7 @@ func listeners(prefix string) ([]listener, error) {
 	return readList(prefix) // a kernel without unix_diag
 }
 
-// What sock_diag(7) is asked for, and answers with: linux/unix_diag.h.
+// Constants of sock_diag(7), from linux/unix_diag.h.
 const (
 	stateListen = 10
 	showName    = 0x01
@@ -35,7 +34,7 @@ const (
 	fixedBytes  = 16 // before the attributes
 )
 
-// askKernel asks by sock_diag(7).
+// askKernel uses sock_diag(7).
 func askKernel(prefix string) (list []listener, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -71,22 +70,22 @@ func askKernel(prefix string) (list []listener, err error) {
 	}
 }
 
-// question is a struct nlmsghdr with a struct unix_diag_req.
+// question returns a struct nlmsghdr with a struct unix_diag_req.
 func question() []byte {
 	e := binary.NativeEndian
 	b := e.AppendUint32(nil, unix.SizeofNlMsghdr+24)
 	b = e.AppendUint16(b, unix.SOCK_DIAG_BY_FAMILY)
 	b = e.AppendUint16(b, unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-	b = e.AppendUint32(b, 1) // number
-	b = e.AppendUint32(b, 0) // from whom
+	b = e.AppendUint32(b, 1) // sequence number
+	b = e.AppendUint32(b, 0) // sender
 	b = append(b, unix.AF_UNIX, 0, 0, 0)
 	b = e.AppendUint32(b, 1<<stateListen)
-	b = e.AppendUint32(b, 0) // all of them
+	b = e.AppendUint32(b, 0) // any inode
 	b = e.AppendUint32(b, showName|showUID)
 	return append(b, make([]byte, 8)...) // cookie
 }
 
-// parseListener reads one socket; the name of one in the abstract namespace begins with @.
+// parseListener reads one socket. A name in the abstract namespace begins with @.
 func parseListener(b []byte) listener {
 	l := listener{uid: -1}
 	for b = b[min(len(b), fixedBytes):]; len(b) >= unix.SizeofRtAttr; {
@@ -105,8 +104,8 @@ func parseListener(b []byte) listener {
 	return l
 }
 
-// listFile is the kernel's list of sockets, and listening are the flags there of one that
-// takes connections. Each of those has its name as well.
+// listFile is the kernel's list of sockets, and listening the flags there of a listening socket,
+// which always has its name.
 const (
 	listFile  = "/proc/net/unix"
 	listening = " 00010000 "

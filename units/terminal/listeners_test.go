@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel says whose a socket is, and both ways of asking name the same ones.
+// The kernel says who owns a socket, and both ways of asking find the same sockets.
 func TestListeners(t *testing.T) {
 	job := fmt.Sprintf("test%d-listeners", os.Getpid())
 	fd, err := Listen(job)
@@ -32,7 +32,7 @@ func TestListeners(t *testing.T) {
 	f.Close()
 }
 
-// Sockets of another user's are not connected to, and what was seen is told (invariant 1).
+// Dial does not connect to sockets of another user, and reports them (invariant 1).
 func TestOthersAreNotDialled(t *testing.T) {
 	job := fmt.Sprintf("test%d-decoys", os.Getpid())
 	for range 3 {
@@ -70,7 +70,7 @@ func TestOthersAreNotDialled(t *testing.T) {
 	}
 }
 
-// Bytes that are not an answer of the kernel yield no listener and never a panic (invariant 2).
+// Bytes that are not the kernel's answer yield no listener and no panic (invariant 2).
 func FuzzParseListener(f *testing.F) {
 	f.Add(append(make([]byte, 16), 8, 0, 7, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 'x', 0, 0))
 	f.Add(make([]byte, 17))

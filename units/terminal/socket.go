@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNone says that no terminal of the job is there to be attached to.
+// ErrNone means that the job has no terminal to attach to.
 var ErrNone = errors.New("it has no terminal")
 
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
 
-// UnreachedError is an ErrNone where sockets have the name of the terminal: so many are other
-// users', and so many took no connection.
+// UnreachedError is an ErrNone although sockets have the name of the terminal. Others is the number
+// that belong to other users, and Busy the number that accepted no connection.
 type UnreachedError struct{ Others, Busy int }
 
 // Error says what was seen.
@@ -34,10 +34,10 @@ func (e *UnreachedError) Error() string {
 	return others + ", and its own accepted no connection"
 }
 
-// Is reports that it is ErrNone.
+// Is reports whether target is ErrNone.
 func (e *UnreachedError) Is(target error) bool { return target == ErrNone }
 
-// Listen opens the socket of the terminal of a job.
+// Listen opens the socket of a job's terminal.
 func Listen(job string) (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -54,10 +54,9 @@ func Listen(job string) (int, error) {
 	return fd, nil
 }
 
-// Dial connects to the terminal of a job, which is held by uid. A socket of anybody
-// else is passed over, and hears nothing (invariant 1). Where others keep those who
-// listen busy it waits its turn. An error that is
-// ErrNone may be an UnreachedError.
+// Dial connects to the terminal of a job, which uid holds. It ignores the sockets of others and
+// sends them nothing (invariant 1). If others keep the listeners busy, it waits for its turn. An
+// error that is ErrNone may be an UnreachedError.
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
@@ -67,8 +66,8 @@ func Dial(job string, uid int) (*os.File, error) {
 	}
 }
 
-// looks is how often the kernel is asked for its sockets, some of which it can leave out
-// while others come and go.
+// looks is the number of times that the kernel is asked for its sockets. It may omit some while
+// others come and go.
 const looks = 5
 
 // dialListed asks once, and reports whether there was a socket that may be the terminal.
@@ -102,8 +101,8 @@ func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
 	return f, listed, err
 }
 
-// maxBusy bounds at how many names one waits, and queueSeconds for how long. Anybody can
-// listen at such a name, so one waits at all of them together.
+// maxBusy limits the names at which dialBusy waits, and queueSeconds the time. Anybody can listen
+// at such a name, so it waits at all of them together.
 const (
 	maxBusy      = 64
 	queueSeconds = 10
@@ -125,8 +124,7 @@ func dialBusy(names []string, uid int) (*os.File, error) {
 	return nil, ErrNone
 }
 
-// dial connects to a name, for which it waits so long, and returns nil where that is not
-// uid's.
+// dial connects to a name within the given time. It returns nil if uid does not own the other end.
 func dial(name string, uid int, seconds int64) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -150,7 +148,7 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 	return nil, err
 }
 
-// connect goes on where a signal ends the wait, as those of Go's own scheduler do.
+// connect continues after signals, such as those of Go's own scheduler.
 func connect(fd int, name string, until time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})
@@ -160,10 +158,10 @@ func connect(fd int, name string, until time.Time) error {
 	}
 }
 
-// DropInput forgets what has been typed at a terminal and not read.
+// DropInput discards what has been typed at a terminal and not been read.
 func DropInput(fd int) { _ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
 
-// PeerUID returns whose the other end of a connection is, as the kernel says.
+// PeerUID returns the user at the other end of a connection, according to the kernel.
 func PeerUID(fd int) (int, error) {
 	c, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Manager is what the suite tests, and what a daemon needs of a systemd.
+// Manager is what the suite tests: what a daemon needs of systemd.
 type Manager interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
@@ -24,24 +24,22 @@ type Manager interface {
 
 // Bench is what the suite needs of the implementation under test.
 type Bench struct {
-	// New returns a manager without any unit of a job. Whatever it needs to be
-	// cleaned up it leaves to t.
+	// New returns a manager without any unit of a job. It registers its cleanup with t.
 	New func(t *testing.T) Manager
-	// Properties returns those of a unit whose main process behaves so.
+	// Properties returns the properties of a unit whose main process behaves like this.
 	Properties func(id int64, b Behaviour) []units.Property
-	// Settled waits until the main process of a started unit, which runs until
-	// something ends it, is what it should be. nil: it is from the start.
+	// Settled waits until the lasting main process of a started unit has its final program. nil: it
+	// has it from the start.
 	Settled func(s units.Status)
-	// Processes counts what lives in a control group of a status; 0 where it is
-	// gone.
+	// Processes returns the number of processes in the control group of a status; 0 if it is gone.
 	Processes func(m Manager, s units.Status) int
 }
 
-// patience is how long nothing may change while the suite waits for something. Only a
-// failure takes so long, and a machine under heavy load may be slow.
+// patience is the time without a change after which the suite fails. Only a failure takes that
+// long, and a machine under heavy load may be slow.
 const patience = 2 * time.Minute
 
-// Conformance holds an implementation to what package units promises.
+// Conformance checks what package units promises.
 func Conformance(t *testing.T, b Bench) {
 	for _, c := range []struct {
 		name string
@@ -72,7 +70,7 @@ func Conformance(t *testing.T, b Bench) {
 	}
 }
 
-// stage is one test's manager and what to do with it.
+// stage is one test's manager with helpers.
 type stage struct {
 	*testing.T
 	bench Bench
@@ -123,8 +121,8 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// until follows the changes until unit id is in a phase, as a daemon does: it
-// reads the state, and after every change that may concern it reads it again.
+// until waits until unit id is in a phase, as a daemon does: it reads the state, and reads it again
+// after every change that may concern the unit.
 func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
@@ -155,7 +153,7 @@ func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 	}
 }
 
-// kill sends a signal to what a unit has of processes, which may be none.
+// kill sends a signal to the processes of a unit, if any.
 func (s *stage) kill(id int64, signal syscall.Signal) {
 	s.Helper()
 	if err := s.m.Kill(s.ctx, units.Name(id), int(signal), []units.Whom{units.All, units.Main}[id%2]); err != nil {
@@ -163,7 +161,7 @@ func (s *stage) kill(id int64, signal syscall.Signal) {
 	}
 }
 
-// processes wants so many in the control group of a status.
+// processes checks the number of processes in the control group of a status.
 func (s *stage) processes(status units.Status, want int, when string) {
 	s.Helper()
 	if n := s.bench.Processes(s.m, status); n != want {
@@ -171,7 +169,7 @@ func (s *stage) processes(status units.Status, want int, when string) {
 	}
 }
 
-// calls are the errors of every call about one unit.
+// calls returns the errors of each call about one unit.
 func (s *stage) calls(ctx context.Context, name string) map[string]error {
 	_, startErr := s.m.Start(ctx, name, s.bench.Properties(1, Behaviour{}))
 	_, statusErr := s.m.Status(ctx, name)

@@ -26,8 +26,7 @@ func testStart(t *testing.T, s *stage) {
 	s.stop(1)
 }
 
-// testExits: how a main process ended is read from the unit, the same however
-// late and often, until the unit is stopped.
+// testExits: the unit shows how its main process ended, unchanged, until it is stopped.
 func testExits(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name   string
@@ -67,7 +66,7 @@ func testLauncher(t *testing.T, s *stage) {
 		t.Errorf("exec: got %+v", exit)
 	}
 	s.stop(1)
-	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the word alone is not enough
+	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's word alone is not enough
 	if _, exit := s.until(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
@@ -107,7 +106,7 @@ func testKill(t *testing.T, s *stage) {
 	}
 }
 
-// A unit that is frozen says so, and is stopped like any other.
+// testFreeze: a frozen unit says so, and is stopped like any other.
 func testFreeze(t *testing.T, s *stage) {
 	s.wantErr(s.m.Freeze(s.ctx, units.Name(9), true), units.ErrAbsent)
 	s.start(9, Behaviour{})
@@ -131,6 +130,6 @@ func testKillNothing(_ *testing.T, s *stage) {
 	s.until(7, units.PhaseExited)
 	s.kill(7, syscall.SIGTERM)
 	s.start(8, Behaviour{})
-	s.kill(8, syscall.SIGWINCH) // which does nothing
+	s.kill(8, syscall.SIGWINCH) // does nothing
 	s.phase(8, units.PhaseRunning)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// testExists: one name is started once, until it is stopped.
+// testExists: a name is started once until it is stopped.
 func testExists(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name  string
@@ -60,7 +60,7 @@ func testManyStarts(t *testing.T, s *stage) {
 	s.stop(1)
 }
 
-// testAgain: after a stop the name is free at once, and attempts differ.
+// testAgain: after a stop the name is free at once, and the attempts have different invocations.
 func testAgain(t *testing.T, s *stage) {
 	seen := map[string]bool{}
 	for i := range 5 {
@@ -83,7 +83,7 @@ func testAbsent(t *testing.T, s *stage) {
 		}
 	}
 	s.start(1, Behaviour{})
-	s.kill(1, syscall.SIGKILL) // its change is last: nothing came of the looks before it
+	s.kill(1, syscall.SIGKILL) // its change comes last: the reads before caused none
 	for {
 		c := <-s.m.Changes()
 		if c.Name == units.Name(404) {
@@ -109,9 +109,9 @@ func testList(t *testing.T, s *stage) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("List: %v, %v", all, err)
 	}
-	for i, id := range []int64{10, 11, 9} { // by name
+	for i, id := range []int64{10, 11, 9} { // sorted by name
 		got, want := all[i], s.status(id)
-		got.CPUNSec, got.Age, got.EndAge = 0, 0, 0 // which grow
+		got.CPUNSec, got.Age, got.EndAge = 0, 0, 0 // these grow
 		want.CPUNSec, want.Age, want.EndAge = 0, 0, 0
 		if got != want {
 			t.Errorf("List has %+v, Status %+v", got, want)
@@ -122,7 +122,7 @@ func testList(t *testing.T, s *stage) {
 	}
 }
 
-// testNames: units that are no job's are left alone.
+// testNames: units that are not jobs' are refused.
 func testNames(t *testing.T, s *stage) {
 	for _, name := range []string{"", "dbus.service", "gpujob-1.scope", "gpujob-01.service", "gpujob-0.service",
 		"gpujob-1@x.service"} {

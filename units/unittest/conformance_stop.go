@@ -14,7 +14,7 @@ import (
 )
 
 func testStop(t *testing.T, s *stage) {
-	s.stop(1) // never was
+	s.stop(1) // never existed
 	for i, b := range []Behaviour{{}, {Ends: true}, {Ends: true, Code: 7}, {Ends: true, Signal: 9},
 		{Ends: true, Signal: 15}} {
 		id := int64(40 + i)
@@ -48,8 +48,8 @@ func testStopDeaf(_ *testing.T, s *stage) {
 	s.processes(got, 0, "after the stop")
 }
 
-// testStopping: a main process that says that it stops, and puts that off, runs
-// for everybody who looks, and is ended like any other.
+// testStopping: a main process that says it is stopping, and delays that, counts as running, and is
+// ended like any other.
 func testStopping(t *testing.T, s *stage) {
 	for i, b := range []Behaviour{{Extends: true}, {Stopping: true, Extends: true}} {
 		id := int64(60 + i)
@@ -78,8 +78,8 @@ func testStopping(t *testing.T, s *stage) {
 	}
 }
 
-// testSweep: what a job leaves behind lives until the unit is stopped, or, where
-// the job failed, is swept by systemd at once. After a stop there is nothing.
+// testSweep: leftovers of a job live until the unit is stopped, or, if the job failed, are killed
+// by systemd at once. After a stop there are none.
 func testSweep(t *testing.T, s *stage) {
 	s.start(1, Behaviour{Ends: true, Orphan: true})
 	left, _ := s.until(1, units.PhaseExited)
@@ -96,8 +96,8 @@ func testSweep(t *testing.T, s *stage) {
 	s.stop(2)
 }
 
-// testSpent: of a unit that has ended by itself only the result is left, but where a process
-// is left in it, or a command for its stop.
+// testSpent: of a unit that ended by itself only the result remains, unless it has a process or a
+// command for its stop.
 func testSpent(t *testing.T, s *stage) {
 	s.start(1, Behaviour{})
 	if got := s.status(1); got.Spent {
@@ -124,7 +124,7 @@ func testSpent(t *testing.T, s *stage) {
 	}
 	got, _ := s.until(3, units.PhaseExited)
 	s.processes(got, 0, "exited")
-	for range 2 { // by what its signals said, and read whole
+	for range 2 { // from its signals, and completely read
 		if got := s.status(3); got.Spent {
 			t.Errorf("a unit with a command for its stop: %+v", got)
 		}
@@ -138,8 +138,8 @@ func testSpent(t *testing.T, s *stage) {
 	}
 }
 
-// spent waits until a unit is, which systemd does not announce: its last process is gone
-// a moment after its main process.
+// spent waits until a unit is spent, which systemd does not announce: its last process ends a
+// moment after its main process.
 func (s *stage) spent(id int64) {
 	s.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -153,8 +153,7 @@ func (s *stage) spent(id int64) {
 	}
 }
 
-// testManyChanges: a reader that sleeps through many lives learns of every unit
-// that there was.
+// testManyChanges: a reader that sleeps through many units learns about each of them.
 func testManyChanges(t *testing.T, s *stage) {
 	const count = 40
 	for id := int64(1); id <= count; id++ {

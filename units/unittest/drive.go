@@ -14,24 +14,23 @@ func (s *Systemd) Exit(name string, code int) {
 	s.drive(name, func(u *unit) { s.exit(u, code) })
 }
 
-// KillBy ends the running main process of name by a signal that does not come
-// from a call of Kill.
+// KillBy ends the running main process of name by a signal that no call of Kill sent.
 func (s *Systemd) KillBy(name string, signal int) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.Signal(signal), "") })
 }
 
-// OOM lets the kernel kill name for memory.
+// OOM makes the kernel kill name for memory.
 func (s *Systemd) OOM(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGKILL, units.ResultOOM) })
 }
 
-// Timeout lets name meet its RuntimeMaxUSec.
+// Timeout makes name reach its RuntimeMaxUSec.
 func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
-// Answer ends the main process of name with an exit status, in answer to a stop that Hold
-// keeps and whose caller is gone: nobody has systemd forget how it ended.
+// Answer ends the main process of name with an exit status, in response to a stop that Hold delays
+// and whose caller is gone. The result stays, since nobody collects the unit.
 func (s *Systemd) Answer(name string, code int) {
 	s.drive(name, func(u *unit) {
 		delete(s.holds, hold{OpStop, name})
@@ -43,7 +42,7 @@ func (s *Systemd) Answer(name string, code int) {
 	})
 }
 
-// drive panics where there is nothing to drive: the test is wrong then.
+// drive panics if the main process does not run, since the test is then wrong.
 func (s *Systemd) drive(name string, act func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,16 +53,16 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 	act(u)
 }
 
-// Vanish makes systemd lose name with everything of it, without a result.
+// Vanish removes name from systemd with everything in it, without a result.
 func (s *Systemd) Vanish(name string) { s.with(name, s.remove) }
 
-// KeepProcesses makes the processes of name survive every kill, so that Stop
-// answers units.ErrProcesses, until it is called with false.
+// KeepProcesses makes the processes of name survive every kill, so that Stop returns
+// units.ErrProcesses, until it is called with false.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.with(name, func(u *unit) { u.processesStay = keep })
 }
 
-// with does something with a unit, where it is there.
+// with calls do with a unit, if it exists.
 func (s *Systemd) with(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,16 +71,16 @@ func (s *Systemd) with(name string, do func(*unit)) {
 	}
 }
 
-// Leave begins a shutdown: nothing is started any more. The test takes the units
-// away, and ends it by Reboot, or by false where it is called off.
+// Leave begins a shutdown: nothing starts any more. The test removes the units, and ends the
+// shutdown with Reboot, or calls it off with false.
 func (s *Systemd) Leave(leave bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaving = leave
 }
 
-// Sweep has systemd begin to stop name by itself, as in a shutdown. The test ends
-// the main process, after which a success is forgotten at once.
+// Sweep makes systemd begin to stop name by itself, as in a shutdown. The test then ends the main
+// process; a success is dropped at once.
 func (s *Systemd) Sweep(name string) {
 	s.drive(name, func(u *unit) {
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
@@ -90,8 +89,8 @@ func (s *Systemd) Sweep(name string) {
 	})
 }
 
-// Reboot takes all units away at once, as a power cut does: nobody is told.
-// Faults and holds are forgotten; the bus is there.
+// Reboot removes all units at once, like a power cut, without any change. Faults and holds are
+// removed, and the bus is there.
 func (s *Systemd) Reboot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,14 +107,14 @@ func (s *Systemd) Reboot() {
 	s.runs++
 }
 
-// Names lists the units that systemd has, whatever the bus is like.
+// Names returns the units that systemd has, whatever the state of the bus.
 func (s *Systemd) Names() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.units))
 }
 
-// Started counts the starts of name that took effect, since New.
+// Started returns the number of starts of name that took effect, since New.
 func (s *Systemd) Started(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,19 +126,19 @@ func (s *Systemd) Running(name string) bool {
 	return about(s, name, (*unit).running)
 }
 
-// Aimed returns the signals that were sent to the main process of name alone.
+// Aimed returns the signals that were sent only to the main process of name.
 func (s *Systemd) Aimed(name string) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.aimed[name]
 }
 
-// Properties returns what name was started with; nil if it is not there.
+// Properties returns the properties that name was started with; nil if it does not exist.
 func (s *Systemd) Properties(name string) []units.Property {
 	return about(s, name, func(u *unit) []units.Property { return u.props })
 }
 
-// DropIn sets properties of name as a drop-in of the site does.
+// DropIn sets properties of name like a drop-in of the site.
 func (s *Systemd) DropIn(name string, props ...units.Property) {
 	s.with(name, func(u *unit) {
 		u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
@@ -149,12 +148,12 @@ func (s *Systemd) DropIn(name string, props ...units.Property) {
 	})
 }
 
-// Processes counts the processes of name.
+// Processes returns the number of processes of name.
 func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })
 }
 
-// about asks something of a unit; the answer is zero where it is not there.
+// about asks something about a unit; the answer is zero if it does not exist.
 func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
 	s.with(name, func(u *unit) { answer = ask(u) })
 	return answer

@@ -15,20 +15,20 @@ const (
 	OpList   Op = "list"
 )
 
-// Fault is what goes wrong with one call.
+// Fault is the failure of one call.
 type Fault struct {
-	Err     error // what the caller gets
-	Happens bool  // the call takes effect all the same: only its answer is lost
+	Err     error // returned to the caller
+	Happens bool  // the call takes effect anyway: only its answer is lost
 }
 
-// LostAnswer is a call that took effect, without its caller learning it.
+// LostAnswer is the fault of a call that took effect without its caller learning it.
 func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
 
-// LostCall is a call that never reached systemd.
+// LostCall is the fault of a call that never reached systemd.
 func LostCall() Fault { return Fault{Err: units.ErrBus} }
 
-// FailNext makes the next calls of op go wrong, one for each fault given, in
-// that order and after those laid out before.
+// FailNext makes the next calls of op fail, one for each fault, in that order and after earlier
+// ones.
 func (s *Systemd) FailNext(op Op, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,15 +44,14 @@ func (s *Systemd) nextFault(op Op) Fault {
 	return f
 }
 
-// Disconnect takes the bus away: calls answer units.ErrBus, changes are not
-// heard, units live on.
+// Disconnect takes the bus away: calls return units.ErrBus, changes are lost, and units continue.
 func (s *Systemd) Disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.connected = false
 }
 
-// Reconnect brings the bus back, which Changes tells by a Resync.
+// Reconnect brings the bus back, which causes a Resync.
 func (s *Systemd) Reconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,8 +59,8 @@ func (s *Systemd) Reconnect() {
 	s.send(units.Change{Resync: true})
 }
 
-// Signal announces a change of name though nothing happened, as systemd does
-// for all units when it reloads.
+// Signal announces a change of name although nothing happened, as systemd does for all units when
+// it reloads.
 func (s *Systemd) Signal(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

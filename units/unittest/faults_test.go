@@ -21,8 +21,8 @@ func start(t *testing.T, s *Systemd, name string) {
 	}
 }
 
-// A lost answer is a start that happened, a lost call is one that did not, and
-// the caller cannot tell them apart but by looking.
+// A lost answer is a start that happened, a lost call one that did not. The caller can distinguish
+// them only by reading the status.
 func TestLostStarts(t *testing.T) {
 	s := New(Options{})
 	s.FailNext(OpStart, LostCall(), LostAnswer())
@@ -81,7 +81,7 @@ func phase(s units.Status) units.Phase {
 	return p
 }
 
-// A reboot takes all units and everything that hung on them.
+// A reboot removes all units and everything about them.
 func TestReboot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -105,7 +105,7 @@ func TestReboot(t *testing.T) {
 	})
 }
 
-// Without a bus no signal is heard, and a Resync follows when it is back.
+// Without a bus no signal arrives, and a Resync follows when it is back.
 func TestSignals(t *testing.T) {
 	s := New(Options{})
 	heard := func() (names []string) {
@@ -135,7 +135,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// Processes that outlive their unit keep it, until they are gone.
+// Processes that outlive a stop keep their unit until they are gone.
 func TestKeepProcesses(t *testing.T) {
 	s := New(Options{Behave: func(string, []units.Property) Behaviour { return Behaviour{Stopping: true} }})
 	start(t, s, one)
@@ -157,7 +157,7 @@ func TestKeepProcesses(t *testing.T) {
 	}
 }
 
-// How the test ends a unit is how it reads.
+// A unit's status shows how the test ended it.
 func TestDrive(t *testing.T) {
 	for name, c := range map[string]struct {
 		drive func(*Systemd)

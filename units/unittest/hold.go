@@ -12,16 +12,16 @@ type hold struct {
 	name string
 }
 
-// Hold makes starts (OpStart) or stops (OpStop) of name hang in the middle
-// until Release, or until a stop cuts the start short. The caller waits, or leaves with units.ErrBus when its context
-// ends; the operation goes on without it.
+// Hold makes starts (OpStart) or stops (OpStop) of name hang until Release, or until a stop cancels
+// the start. The caller waits, or returns units.ErrBus when its context ends; the operation
+// continues without it.
 func (s *Systemd) Hold(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds[hold{op, name}] = true
 }
 
-// Release lets the held operation of name come to its end, and later ones pass.
+// Release lets the held operation of name finish, and later ones pass.
 func (s *Systemd) Release(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Systemd) Release(op Op, name string) {
 	close(held)
 }
 
-// await leaves the lock while u is held. Whoever holds it closes u.held.
+// await releases the lock while u is held. Whoever ends that closes u.held.
 func (s *Systemd) await(ctx context.Context, u *unit) error {
 	if u.held == nil {
 		u.held = make(chan struct{})

@@ -12,20 +12,18 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Options are what may differ between systemds in memory.
+// Options configure a systemd in memory.
 type Options struct {
-	// Behave says what the main process of a unit does by itself. nil, and the
-	// zero Behaviour, run until the test ends them.
+	// Behave returns what the main process of a unit does by itself. With nil, or the zero
+	// Behaviour, it runs until the test ends it.
 	Behave func(name string, props []units.Property) Behaviour
-	// Await is how a call waits that Hold keeps from its end: until one of the
-	// channels is closed. nil waits for them.
+	// Await waits for a held call until one of the channels is closed. nil: it blocks on them.
 	Await func(ended, gone <-chan struct{})
-	// Buffer is how many changes may wait; 0 is more than a test should need.
+	// Buffer is the number of changes that may wait; 0: more than a test should need.
 	Buffer int
 }
 
-// Systemd is a systemd in memory. Its methods may be called by any number of
-// goroutines at once.
+// Systemd is a systemd in memory. Any number of goroutines may call its methods at once.
 type Systemd struct {
 	behave  func(string, []units.Property) Behaviour
 	wait    func(ended, gone <-chan struct{})
@@ -34,11 +32,11 @@ type Systemd struct {
 	mu          sync.Mutex // guards what follows
 	units       map[string]*unit
 	aimed       map[string][]int
-	started     map[string]int // starts that took effect, by unit, over all reboots
+	started     map[string]int // starts that took effect, by unit, across reboots
 	invocations int
 	connected   bool
 	leaving     bool
-	runs        int // of systemd, that have ended
+	runs        int // number of ended runs of systemd
 	faults      map[Op][]Fault
 	holds       map[hold]bool
 }
@@ -100,8 +98,8 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 		case u == nil:
 		case u.processesStay:
 			s.stopMain(u)
-			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure is reset already
-			u.status.JobPending = false                                     // a start that stayed is over
+			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure has been reset
+			u.status.JobPending = false                                     // a start that lasted has ended
 			s.tell(name)
 			return u, fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
 		case s.holds[hold{OpStop, name}]:
@@ -184,8 +182,8 @@ func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	})
 }
 
-// call does what a call asks, under the lock, unless there is no bus or the test laid
-// out a fault for it. A fault answers none.
+// call runs do under the lock, unless there is no bus or the test has set a fault. After a fault it
+// returns none.
 func call[T any](s *Systemd, ctx context.Context, op Op, name string, none T, do func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +207,7 @@ func call[T any](s *Systemd, ctx context.Context, op Op, name string, none T, do
 	return got, err
 }
 
-// tell announces a change, where there is a bus.
+// tell announces a change if there is a bus.
 func (s *Systemd) tell(name string) {
 	if s.connected {
 		s.send(units.Change{Name: name})

@@ -9,26 +9,26 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Behaviour is what the main process of a unit does. The zero value runs until
-// something ends it.
+// Behaviour is what the main process of a unit does. With the zero value it runs until something
+// ends it.
 type Behaviour struct {
-	Ends     bool          // by itself, as soon as it is started, with Code or Signal
+	Ends     bool          // by itself, as soon as it starts, with Code or Signal
 	Code     int           // exit status
-	Signal   int           // it kills itself by this; 0: it exits
-	Launch   contract.Step // the launcher's word for a failure, with Code and Errno
+	Signal   int           // it kills itself with this; 0: it exits
+	Launch   contract.Step // the failure that the launcher reports, with Code and Errno
 	Errno    int
-	NotStart int  // systemd cannot start it at all and ends with this status, such as 217
+	NotStart int  // systemd can't start it at all and ends with this status, such as 217
 	Deaf     bool // it ignores every signal that can be ignored
-	Orphan   bool // it leaves a process behind when it ends
-	TimesOut bool // it meets RuntimeMaxUSec
-	Stopping bool // it says STOPPING=1 as soon as it is started, and runs on
-	Extends  bool // it asks for an hour more to end in (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
+	Orphan   bool // it leaves a process behind at its end
+	TimesOut bool // it reaches RuntimeMaxUSec
+	Stopping bool // it sends STOPPING=1 as soon as it starts, and keeps running
+	Extends  bool // it asks for another hour to end (EXTEND_TIMEOUT_USEC), and ignores SIGTERM
 }
 
 // lasts reports whether the main process runs until something ends it.
 func (b Behaviour) lasts() bool { return !b.Ends && b.Launch == "" && b.NotStart == 0 && !b.TimesOut }
 
-// deaf reports whether the main process lives on after a SIGTERM.
+// deaf reports whether the main process survives SIGTERM.
 func (b Behaviour) deaf() bool { return b.Deaf || b.Extends }
 
 // unit is one unit that systemd has.
@@ -38,8 +38,8 @@ type unit struct {
 	behaviour     Behaviour
 	processes     int
 	processesStay bool
-	held          chan struct{} // of the operation that Hold keeps from ending
-	lost          bool          // with everything else, in a reboot
+	held          chan struct{} // of the held operation
+	lost          bool          // removed by a reboot
 }
 
 func (u *unit) set(active, sub, result string) {
@@ -62,7 +62,7 @@ func (s *Systemd) create(name string, props []units.Property) *unit {
 	return u
 }
 
-// now is the unit's status at this moment.
+// now returns the unit's present status.
 func (u *unit) now() units.Status {
 	s := u.status
 	ended := s.Active == units.ActiveFailed || s.Active == units.ActiveActive && s.Sub == units.SubExited
@@ -70,7 +70,7 @@ func (u *unit) now() units.Status {
 	return s
 }
 
-// stopsWith reports whether a property is of commands that a stop runs.
+// stopsWith reports whether a property has commands that a stop runs.
 func stopsWith(p units.Property) bool { return p.Name == "ExecStop" || p.Name == "ExecStopPost" }
 
 // begin ends the start: the main process runs, or never will.
@@ -87,8 +87,8 @@ func (s *Systemd) begin(u *unit) {
 	u.status.MainPID = firstPID + uint32(s.invocations)
 	u.status.ControlGroup = controlGroup(u)
 	if b.Stopping {
-		// The worst of the ways in which it can go: systemd hears this before it sees
-		// the process begin, and the start job stays.
+		// The worst case: systemd gets this message before it sees the start of the process, and
+		// the start job stays.
 		u.status.JobPending = true
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
 		s.tell(u.status.Name)
@@ -110,7 +110,7 @@ func (s *Systemd) begin(u *unit) {
 	}
 }
 
-// firstPID is below the process ids of main processes.
+// firstPID is lower than the process ids of main processes.
 const firstPID = 100000
 
 func controlGroup(u *unit) string {
@@ -131,7 +131,8 @@ func (s *Systemd) exit(u *unit, code int) {
 	}
 }
 
-// die ends the main process by a signal; result "" is what systemd makes of it.
+// die ends the main process by a signal. result is systemd's result; "": it follows from the
+// signal.
 func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
 	switch {
@@ -144,13 +145,13 @@ func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	s.end(u, result)
 }
 
-// clean reports whether systemd takes a death by sig for a success.
+// clean reports whether systemd counts a death by sig as success.
 func clean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
 
-// end is what systemd does when the main process is gone: a success keeps the
-// unit active with what is left in it, a failure sweeps it.
+// end does what systemd does when the main process is gone: after a success the unit stays active
+// with its leftovers, after a failure they are killed.
 func (s *Systemd) end(u *unit, result string) {
 	u.status.MainPID, u.status.JobPending = 0, false
 	u.status.Stopped = u.status.WasActive && (u.status.Active == units.ActiveDeactivating || result == units.ResultTimeout)
@@ -172,8 +173,8 @@ func (s *Systemd) end(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
-// stopped is the end of a unit that systemd has called deactivating: nothing is
-// left of it, and a success is forgotten at once.
+// stopped ends a unit that is deactivating: nothing remains of it, and a success is dropped at
+// once.
 func (s *Systemd) stopped(u *unit, result string) {
 	u.processes, u.status.ControlGroup = 0, ""
 	if result == units.ResultSuccess {
@@ -184,7 +185,7 @@ func (s *Systemd) stopped(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
-// signal is what a signal to all processes of u does.
+// signal sends a signal to all processes of u.
 func (s *Systemd) signal(u *unit, signal int) {
 	sig := syscall.Signal(signal)
 	if u.processes == 0 || u.processesStay || harmless(sig) || u.behaviour.deaf() && sig != syscall.SIGKILL {
@@ -199,7 +200,7 @@ func (s *Systemd) signal(u *unit, signal int) {
 	s.tell(u.status.Name)
 }
 
-// harmless reports whether a process that does not ask for sig lives on.
+// harmless reports whether sig leaves a process without a handler alive.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,
@@ -215,11 +216,11 @@ func (s *Systemd) stopMain(u *unit) {
 	}
 }
 
-// remove is the end of a stop: systemd forgets the unit.
+// remove ends a stop: systemd drops the unit.
 func (s *Systemd) remove(u *unit) {
 	delete(s.units, u.status.Name)
 	if u.held != nil {
-		if u.status.Active == units.ActiveActivating { // a start that was cut short
+		if u.status.Active == units.ActiveActivating { // a cancelled start
 			u.lost = true
 			delete(s.holds, hold{OpStart, u.status.Name})
 		}

@@ -13,7 +13,7 @@ import (
 
 const echoes = "stty raw -echo; echo ready; exec cat"
 
-// BenchmarkEcho is a key on its way through the holder to a program and back.
+// BenchmarkEcho sends a key through the holder to a program and back.
 func BenchmarkEcho(b *testing.B) {
 	h := start(b, "sh", "-c", echoes)
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
@@ -26,7 +26,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkEchoBare is the same in a terminal that nobody holds.
+// BenchmarkEchoBare does the same in a terminal without a holder.
 func BenchmarkEchoBare(b *testing.B) {
 	master, err := pty.Start(exec.Command("sh", "-c", echoes))
 	if err != nil {
@@ -53,7 +53,7 @@ func BenchmarkEchoBare(b *testing.B) {
 
 const prints = "read x; stty raw; exec head -c 104857600 /dev/zero"
 
-// BenchmarkOutput is 100 MiB on their way through the holder to a client and the journal.
+// BenchmarkOutput sends 100 MiB through the holder to a client and the journal.
 func BenchmarkOutput(b *testing.B) {
 	for b.Loop() {
 		b.SetBytes(100 << 20)
@@ -70,7 +70,7 @@ func BenchmarkOutput(b *testing.B) {
 	}
 }
 
-// BenchmarkOutputBare is the same in a terminal that nobody holds.
+// BenchmarkOutputBare does the same in a terminal without a holder.
 func BenchmarkOutputBare(b *testing.B) {
 	for b.Loop() {
 		b.SetBytes(100 << 20)

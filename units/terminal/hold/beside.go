@@ -16,23 +16,22 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// hangUpTime is how long a command beside the job's has to end by itself when its client
-// has gone, or the job has ended.
+// hangUpTime is the time that a command beside the job's has to end by itself when its client
+// leaves or the job ends.
 const hangUpTime = 2 * time.Second
 
-// beside is a command that a client runs beside the job's: in its environment and
-// directory and, as a child of the holder, in its control group and device filter. What
-// it prints waits for its client, as in a pipe, and the job's own command does not.
+// beside is a command that a client runs beside the job's: in its environment and directory and, as
+// a child of the holder, in its control group and device filter. Its output waits for its client,
+// as in a pipe; the job's own does not.
 type beside struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	gone  chan struct{}  // closed when the command has ended
-	ended atomic.Bool    // the same, for readers
-	read  sync.WaitGroup // readers of what it prints
+	ended atomic.Bool    // the same, for readers of the output
+	read  sync.WaitGroup // readers of the output
 }
 
-// runFor runs the command of a greeting, and hangs up on it when the client goes or the
-// job ends.
+// runFor runs the command of a greeting, and hangs up on it when the client leaves or the job ends.
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	poured := make(chan struct{})
 	go func() { pour(conn, c, 0); close(poured) }()
@@ -50,8 +49,8 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	<-poured
 }
 
-// wait returns when the command has ended and what it printed is with its client. What
-// something that it left behind prints later is nobody's.
+// wait returns when the command has ended and its client has its output. Later output of what it
+// left behind is dropped.
 func (b *beside) wait() {
 	_ = b.cmd.Wait()
 	b.ended.Store(true)
@@ -60,8 +59,8 @@ func (b *beside) wait() {
 	b.in.Close()
 }
 
-// serve gives the command what its client sends. When that has gone it is hung up on, and
-// after a time killed.
+// serve gives the command its client's input. When the client leaves, serve hangs up on the
+// command, and later kills it.
 func (b *beside) serve(conn io.Reader) {
 	typed(conn, b.in)
 	b.hangUp()
@@ -72,8 +71,8 @@ func (b *beside) serve(conn io.Reader) {
 	}
 }
 
-// hangUp tells the command that it has nobody any more, as a terminal that goes does. One
-// that is stopped could not end.
+// hangUp signals the command that its terminal is gone. A stopped command is continued, since it
+// could not end otherwise.
 func (b *beside) hangUp() { b.signal(syscall.SIGHUP, syscall.SIGCONT) }
 
 func (b *beside) signal(list ...syscall.Signal) {
@@ -87,7 +86,7 @@ func (b *beside) signal(list ...syscall.Signal) {
 	}
 }
 
-// begin starts the command, in a terminal where the client has one.
+// begin starts the command, in a terminal if the client has one.
 func (h *holder) begin(c *client, hello terminal.Greeting) (*beside, error) {
 	argv := slices.Clone(h.before)
 	for _, arg := range hello.Argv {
@@ -138,8 +137,8 @@ func piped(c *client, cmd *exec.Cmd) (*beside, error) {
 	return b, nil
 }
 
-// copyTo sends a client what a command prints, to the end of that or, where something
-// keeps the way open after the command, until nothing comes for a moment.
+// copyTo sends a command's output to a client, until it ends or, if another process keeps it open
+// after the command, until nothing arrives for a moment.
 func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	defer from.Close()
 	stop := make(chan struct{})
@@ -155,7 +154,7 @@ func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 		n, err := from.Read(piece)
 		if n > 0 {
 			c.pieces <- terminal.Encode(kind, piece[:n])
-			if b.ended.Load() { // its client took its time
+			if b.ended.Load() { // its client was slow
 				_ = from.SetReadDeadline(time.Now().Add(leftOpen))
 			}
 		}
@@ -165,7 +164,7 @@ func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	}
 }
 
-// typed gives a command what its client sends, until the client goes.
+// typed gives a command its client's input, until the client leaves.
 func typed(conn io.Reader, in io.WriteCloser) {
 	for {
 		kind, content, err := terminal.Read(conn)

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A command beside the job's has its environment, its input, its two outputs and its
-// own end, with a terminal and without; who goes hangs up on it.
+// A command beside the job's has its environment, and its own input, outputs and end, with and
+// without a terminal. A client that leaves hangs up on it.
 func TestBeside(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 5")
 	command := commandOf
@@ -42,15 +42,15 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// What a command beside the job's prints waits for its client, who may take longer than
-// one piece may take on its way to who is attached; the job goes on meanwhile.
+// The output of a command beside the job's waits for its client, even longer than one piece may
+// take to an attached client. The job continues meanwhile.
 func TestSlowReader(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
 	shown, _ := until(t, conn, "begun")
 	total := len(shown)
 	for pause := 50 * time.Millisecond; ; pause = 0 {
-		<-time.After(pause) // all that is on the way has filled
+		<-time.After(pause) // all buffers on the way are full
 		_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 		kind, content, err := terminal.Read(conn)
 		if err != nil {
@@ -71,8 +71,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A command whose client has gone, or whose job has ended, ends although it ignores that
-// its terminal goes (invariant 4).
+// A command whose client has left, or whose job has ended, ends even if it ignores SIGHUP
+// (invariant 4).
 func TestHangUp(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	gone := func(pid string) {
@@ -100,7 +100,7 @@ func TestHangUp(t *testing.T) {
 	gone(pid)
 }
 
-// Something that a command leaves behind with its output open keeps nobody waiting.
+// A process that a command leaves behind with its output open delays nobody.
 func TestLeftBehind(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
@@ -113,7 +113,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// What is the command's alone comes before it, and before a command beside it.
+// The words of before precede the command, and commands beside it.
 func TestBefore(t *testing.T) {
 	t.Setenv(beforeEnv, "1")
 	h := start(t, "sh", "-c", "read x; echo main $BEFORE")

@@ -18,15 +18,15 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// doorSocket is the descriptor at which a door listens: the first that was handed down.
+// doorSocket is the descriptor at which a door listens: the first that it inherits.
 const doorSocket = 3
 
-// doorTime is how long a door stays open that nobody uses.
+// doorTime is the time after which an unused door closes.
 const doorTime = 30 * time.Second
 
-// OpenDoor leaves a process behind that listens for commands to run beside that of a job
-// without a terminal, and returns when it listens. Its environment says whether who is in a
-// sandbox may come in: the command may have dropped what it was started with.
+// OpenDoor leaves a process behind that runs commands beside that of a job without a terminal, and
+// returns once it listens. Its environment says whether sandboxed processes may connect: the
+// command may have dropped that variable.
 func OpenDoor(self, job string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {
@@ -43,9 +43,9 @@ func OpenDoor(self, job string, environ []string) int {
 	return 0
 }
 
-// Door runs commands beside that of a job without a terminal, with what its main process
-// has: its environment, directory, umask and limits. It ends with that process, when the
-// unit is stopped, or when nobody has used it for doorTime.
+// Door runs commands beside that of a job without a terminal, with the environment, directory,
+// umask and limits of its main process. It ends with that process, when the unit is stopped, or
+// when it was not used for doorTime.
 func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
@@ -60,7 +60,7 @@ func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	return 0
 }
 
-// mainProcess is that of the unit, as systemd says.
+// mainProcess returns the unit's main process, according to systemd.
 func mainProcess(environ []string) int {
 	for _, kv := range environ {
 		if text, ok := strings.CutPrefix(kv, "MAINPID="); ok {
@@ -71,9 +71,8 @@ func mainProcess(environ []string) int {
 	return 0
 }
 
-// likeMain takes over the directory and umask of a process, and returns its environment.
-// Where that can't be read, as of a program that the kernel keeps from being looked
-// into, it is that of the unit.
+// likeMain adopts the directory and umask of a process, and returns its environment, or the unit's
+// if that can't be read, for example because the kernel protects the program.
 func likeMain(pid int, environ []string) []string {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if err := os.Chdir(filepath.Join(dir, "cwd")); err != nil {
@@ -103,7 +102,7 @@ func likeMain(pid int, environ []string) []string {
 	return own
 }
 
-// gone returns what is closed when a process has ended; nil where that can't be told.
+// gone returns a channel that is closed when a process has ended; nil if that can't be known.
 func gone(pid int) <-chan struct{} {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -121,8 +120,7 @@ func gone(pid int) <-chan struct{} {
 	return ended
 }
 
-// untilUnused returns when a signal to end has come, the job has ended, or nothing has
-// run for doorTime.
+// untilUnused returns when a signal to end arrives, the job ends, or nothing has run for doorTime.
 func (h *holder) untilUnused(arriving <-chan os.Signal, over <-chan struct{}) {
 	for used := time.Now(); time.Since(used) < doorTime; {
 		select {
@@ -144,8 +142,8 @@ func (h *holder) running() int {
 	return len(h.beside)
 }
 
-// awaitBeside gives what runs beside the job's command a time to end after it was hung up
-// on, and kills it then: the job's GPUs wait for it.
+// awaitBeside waits for the commands beside the job's that were hung up on, and then kills them:
+// the job's GPUs wait for them.
 func (h *holder) awaitBeside() {
 	for late := time.Now().Add(hangUpTime); h.running() > 0 && time.Now().Before(late); {
 		time.Sleep(10 * time.Millisecond)

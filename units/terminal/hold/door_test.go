@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A job without a terminal can have a door: commands beside its own have what its process
-// has, nobody attaches there, and it goes with the process.
+// A job without a terminal can have a door. Commands beside its own have what its process has,
+// nobody can attach there, and the door ends with the process.
 func TestDoor(t *testing.T) {
 	job := fmt.Sprintf("test%d-door", os.Getpid())
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func TestDoor(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
 		t.Fatal(err)
 	}
-	for { // it has become cat, whose environment is what counts
+	for { // it has become cat, whose environment counts
 		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process.Process.Pid)); string(name) == "cat\n" {
 			break
 		}
@@ -57,7 +57,7 @@ func TestDoor(t *testing.T) {
 	}
 	conn = h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "trap '' TERM; echo begun; sleep 600")})
 	until(t, conn, "begun")
-	in.Close() // the job ends, and what ran beside it
+	in.Close() // the job ends, and the commands beside it
 	_ = process.Wait()
 	if _, status := until(t, conn, ""); status != 129 {
 		t.Error(status)
@@ -69,8 +69,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// Where the site takes jobs from sandboxes, a door lets them in whatever environment the
-// command has by now (invariant 6).
+// If the site accepts jobs from sandboxes, a door admits them, whatever environment the command has
+// by now (invariant 6).
 func TestDoorForSandboxes(t *testing.T) {
 	for open, want := range map[string]string{"no": "b", contract.SandboxAllowed: "e\x00"} {
 		job := fmt.Sprintf("test%d-sandbox-%s", os.Getpid(), open)

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// statusOf is a shell's status for how a command ended.
+// statusOf returns the status that a shell reports for an ended command.
 func statusOf(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())
@@ -23,23 +23,23 @@ func statusOf(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// finish ends this process as the command ended (invariant 5): it returns the exit
-// status, or dies by the signal. A core of the holder would tell nothing.
+// finish ends this process as the command ended (invariant 5): it returns the exit status, or dies
+// from the signal, without a core dump of the holder.
 func finish(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
-		var byDefault [8]uintptr // past the runtime, which would not let go of its own
+		var byDefault [8]uintptr // bypasses the runtime, which would keep its own handler
 		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s.Signal()), uintptr(unsafe.Pointer(&byDefault)), 0,
 			contract.MaxSignal/8, 0, 0)
-		runtime.LockOSThread() // a signal to this thread comes before the call returns
+		runtime.LockOSThread() // a signal to this thread arrives before the call returns
 		_ = unix.Tgkill(os.Getpid(), unix.Gettid(), s.Signal())
 	}
 	return statusOf(s)
 }
 
-// hangUp passes on the signals that come to this process alone, and passes over those that
-// come to the whole job, as the command has them too. Only a command that ignores SIGTERM,
-// as a shell at its prompt does, is told by SIGHUP that its terminal goes.
+// hangUp passes on the signals that only this process gets, and ignores those to the whole job,
+// which the command gets too. A command that ignores SIGTERM, like a shell at its prompt, gets
+// SIGHUP instead.
 func hangUp(pid int, arriving <-chan os.Signal, aimed []string) {
 	for s := range arriving {
 		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) {
@@ -51,7 +51,7 @@ func hangUp(pid int, arriving <-chan os.Signal, aimed []string) {
 	}
 }
 
-// ignoresTerm asks the kernel; of a process that is gone it says false.
+// ignoresTerm reports whether a process ignores SIGTERM; false if it is gone.
 func ignoresTerm(pid int) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := bytes.Cut(text, []byte("\nSigIgn:\t"))

@@ -11,15 +11,15 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A command has a terminal of the size of who attached, reads what is typed, and its
-// end is that of the job and known to all (invariant 5). The journal has what it showed.
+// A command has a terminal of its client's size, and reads what is typed. Its end is the job's, and
+// all clients learn it (invariant 5). The journal has its output.
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
 	until(t, a, "33 99")
 	say(t, a, terminal.Data, "hello\n")
 	until(t, a, "ready")
-	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // comes later, and sees what was
+	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // comes later, and gets the earlier output
 	until(t, b, "got hello")
 	say(t, b, terminal.Data, "\n")
 	for _, conn := range []*os.File{a, b} {
@@ -33,7 +33,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Nobody has to attach.
+// A command runs without any client.
 func TestAlone(t *testing.T) {
 	h := start(t, "sh", "-c", "test -t 0 -a -t 1 -a -t 2 && echo in a terminal")
 	h.ends("<nil>")
@@ -42,7 +42,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// A job that is stopped while its holder waits for the first client ends by that, and its
+// A job that is stopped while its holder waits for the first client ends by that signal, and its
 // command does not begin.
 func TestStoppedBeforeItBegins(t *testing.T) {
 	h := start(t, "sleep", "60")
@@ -56,7 +56,7 @@ func TestStoppedBeforeItBegins(t *testing.T) {
 	}
 }
 
-// The signal that ended the command is the job's; a command that is not there is said.
+// The signal that ended the command is the job's; a missing command is reported.
 func TestBadEnds(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"kill -KILL $$", "signal: killed"}, {"kill -SEGV $$", "signal: segmentation fault"}, {"kill -TERM $$", "signal: terminated"},
@@ -70,7 +70,7 @@ func TestBadEnds(t *testing.T) {
 	}
 }
 
-// Who does not read is dropped; the command and who reads go on (invariant 2).
+// A client that does not read is dropped; the command and the other clients continue (invariant 2).
 func TestDeafClients(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; head -c 104857600 /dev/zero | tr '\\0' x; echo; echo done")
 	reader := h.greet(terminal.Greeting{Rows: 24, Cols: 80})
@@ -99,7 +99,7 @@ func TestDeafClients(t *testing.T) {
 	}
 }
 
-// A signal that comes to the holder alone is passed on to the command alone, and any other is not.
+// An aimed signal to the holder is passed on to the command, and any other is not.
 func TestAimedSignals(t *testing.T) {
 	t.Setenv(aimedEnv, "10,15")
 	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2
@@ -126,7 +126,7 @@ func TestAimedSignals(t *testing.T) {
 	}
 }
 
-// A shell at its prompt, which ignores SIGTERM, ends when the job is to.
+// A shell at its prompt, which ignores SIGTERM, ends when the job is stopped.
 func TestShellEnds(t *testing.T) {
 	h := start(t, "sh", "-c", "trap '' TERM; echo ready; read x")
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})

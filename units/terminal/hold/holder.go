@@ -15,44 +15,44 @@ import (
 )
 
 const (
-	// screenful is how much of what was shown a client sees that attaches.
+	// screenful is the number of bytes of past output that a new client gets.
 	screenful = 16 << 10
-	// stallTime is how long the command waits for a client that does not read.
+	// stallTime is the time that the command waits for a client that does not read.
 	stallTime = 2 * time.Second
-	// most clients at once, and pieces that wait for one of them.
+	// maxClients limits the clients, and maxPieces the frames that wait for one of them.
 	maxClients = 128
 	maxPieces  = 64
 )
 
-// holder is what is known of the terminal.
+// holder is the state of the terminal.
 type holder struct {
 	before  []string // words before each command
 	environ []string
 	output  io.Writer     // the journal
 	begun   chan struct{} // closed when the command runs, or never will
 	admits  func(peer int) bool
-	job     string   // its number
+	job     string   // its id
 	name    string   // of its terminal
 	screen  *session // nil: none
 
-	sandboxed  bool // who is in a sandbox may come in
+	sandboxed  bool // sandboxed processes may connect
 	noTerminal bool // it only runs commands beside a job's
 
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
-	shown      bool     // in the session of GNU screen
-	term       string   // which kind of terminal that is
-	master     *os.File // nil before the command runs
-	last       []byte   // what was shown last
+	shown      bool     // in the GNU screen session
+	term       string   // TERM of that session
+	master     *os.File // nil until the command runs
+	last       []byte   // the last output
 	clients    map[*client]bool
 	beside     map[*beside]bool
 	ended      bool
 	leaving    sync.WaitGroup // writers of clients
 }
 
-// client is one who attached, or runs a command of its own.
+// client has attached, or runs a command of its own.
 type client struct {
-	pieces chan []byte // frames on their way; closed when no more come
+	pieces chan []byte // frames on their way; closed when no more follow
 }
 
 func (h *holder) size() pty.Winsize {
@@ -61,8 +61,8 @@ func (h *holder) size() pty.Winsize {
 	return pty.Winsize{Rows: h.rows, Cols: h.cols}
 }
 
-// resize gives the terminal the size of the client that asked last. Where it has it
-// already the programs in it are told all the same, so that they draw again.
+// resize gives the terminal the size of the client that asked last. If the size is the same, the
+// programs in it are signalled anyway, so that they redraw.
 func (h *holder) resize(rows, cols uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,9 +90,9 @@ func control(f *os.File, do func(fd int) error) error {
 	return failed
 }
 
-// copyFrom passes what the terminal shows to all clients and to the journal, until
-// nothing has the terminal open any more. Who types waits for the clients only, and the
-// journal for none of them: it has a piece before one who does not read is waited for.
+// copyFrom copies the terminal's output to all clients and the journal, until nothing has the
+// terminal open any more. The command waits only for clients, and the journal for none: it gets a
+// piece before a slow client is waited for.
 func (h *holder) copyFrom(master io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
@@ -109,8 +109,7 @@ func (h *holder) copyFrom(master io.Reader) {
 	}
 }
 
-// offer passes a piece on to every client for whose frames there is room, and returns
-// the others.
+// offer passes a piece to every client that has room for it, and returns the others.
 func (h *holder) offer(piece, frame []byte) (late []*client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,8 +127,8 @@ func (h *holder) offer(piece, frame []byte) (late []*client) {
 	return late
 }
 
-// awaitClients passes a piece on to those who had no room for it. One who has not read for
-// so long has stallTime, of all pieces and together with all like it (invariant 2).
+// awaitClients passes a piece to the clients that had no room. All of them together have stallTime;
+// those that do not read by then are dropped (invariant 2).
 func (h *holder) awaitClients(late []*client, frame []byte) {
 	if len(late) == 0 {
 		return
@@ -140,26 +139,26 @@ func (h *holder) awaitClients(late []*client, frame []byte) {
 	defer t.Stop()
 	over := t.C
 	for _, c := range late {
-		if !h.clients[c] { // it has gone meanwhile
+		if !h.clients[c] { // it has left meanwhile
 			continue
 		}
 		select {
 		case c.pieces <- frame:
 		case <-over:
 			h.drop(c)
-			over = closedTime // nobody else has more
+			over = closedTime // nobody else has more time
 		}
 	}
 }
 
-// closedTime is a moment that has come.
+// closedTime is a time that has passed.
 var closedTime = func() <-chan time.Time {
 	c := make(chan time.Time)
 	close(c)
 	return c
 }()
 
-// drop lets no more reach a client; h.mu is held.
+// drop removes a client; h.mu is held.
 func (h *holder) drop(c *client) {
 	if h.clients[c] {
 		delete(h.clients, c)
@@ -167,8 +166,8 @@ func (h *holder) drop(c *client) {
 	}
 }
 
-// attach adds a client, which is shown the last of what there was; false where there
-// are too many. Its writer is begun here, so that end waits for all of them.
+// attach adds a client, which gets the last output; false if there are too many. It starts the
+// client's writer, so that end waits for all of them.
 func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,12 +185,12 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// enter begins one more command beside the job's.
+// enter begins another command beside the job's.
 func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ended || len(h.beside) >= maxClients {
-		return nil, errors.New("too many run beside the job's, or that has ended")
+		return nil, errors.New("too many commands run beside the job's, or the job has ended")
 	}
 	b, err := begin()
 	if err != nil {
@@ -210,8 +209,8 @@ func (h *holder) leave(b *beside) {
 	h.mu.Unlock()
 }
 
-// lastLines are what was shown last, from the beginning of a line where something is
-// missing; h.mu is held.
+// lastLines returns the last output, from the beginning of a line if earlier output is missing;
+// h.mu is held.
 func (h *holder) lastLines() []byte {
 	if at := bytes.IndexByte(h.last, '\n'); len(h.last) == screenful && at >= 0 {
 		return h.last[at+1:]
@@ -225,8 +224,8 @@ func (h *holder) detach(c *client) {
 	h.drop(c)
 }
 
-// end tells all clients how the command has ended, and returns when they know. What runs
-// beside it ends by that too, or is killed.
+// end tells all clients how the command ended, and returns when they know. Commands beside it end
+// or are killed.
 func (h *holder) end(status int) {
 	h.mu.Lock()
 	h.ended = true
@@ -253,13 +252,13 @@ func (h *holder) end(status int) {
 	h.awaitBeside()
 }
 
-// journal writes lines that end as the journal wants them, not as a terminal does.
+// journal writes lines with the journal's line ends instead of a terminal's.
 type journal struct {
 	w  io.Writer
-	cr bool // the last byte so far is a CR, which may belong to the end of a line
+	cr bool // the last byte so far is a CR, perhaps of a line end
 }
 
-// Write leaves out each CR before the end of a line.
+// Write drops each CR before a line end.
 func (j *journal) Write(p []byte) (int, error) {
 	text := p
 	if j.cr {

@@ -30,7 +30,7 @@ func (p *printed) String() string {
 	return p.text.String()
 }
 
-// withLaggard is a holder with a client for which no more pieces can wait.
+// withLaggard returns a holder with a client that has no room for more pieces.
 func withLaggard() (h *holder, late *client, out *printed) {
 	out, late = &printed{}, &client{pieces: make(chan []byte, 1)}
 	h = &holder{output: out, begun: make(chan struct{}), rows: 24, cols: 80, clients: map[*client]bool{late: true}}
@@ -38,8 +38,8 @@ func withLaggard() (h *holder, late *client, out *printed) {
 	return h, late, out
 }
 
-// While a client that does not read is waited for, the others and the journal have the
-// piece already (invariant 2).
+// While the holder waits for a client that does not read, the others and the journal have the piece
+// already (invariant 2).
 func TestJournalBeforeTheLaggards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, late, out := withLaggard()
@@ -48,11 +48,11 @@ func TestJournalBeforeTheLaggards(t *testing.T) {
 		master, program := io.Pipe()
 		go h.copyFrom(master)
 		_, _ = program.Write([]byte("last words"))
-		synctest.Wait() // it waits for the laggard
+		synctest.Wait() // the holder waits for the laggard
 		if out.String() != "last words" || len(reader.pieces) != 1 {
 			t.Errorf("the journal has %q, who reads %d pieces", out.String(), len(reader.pieces))
 		}
-		<-late.pieces // it reads again, in time
+		<-late.pieces // the laggard reads again, in time
 		synctest.Wait()
 		if piece := <-late.pieces; !strings.HasSuffix(string(piece), "last words") {
 			t.Errorf("who was late has %q", piece)
@@ -62,11 +62,11 @@ func TestJournalBeforeTheLaggards(t *testing.T) {
 	})
 }
 
-// The journal has all of what a command printed that ends while a client is waited for,
-// also what was in the terminal still.
+// If a command ends while the holder waits for a client, the journal still has all of its output,
+// even what was still in the terminal.
 func TestEndBesideALaggard(t *testing.T) {
 	h, _, out := withLaggard()
-	script := "printf '%09999d\\n' 0; echo last" // of which a part is in hand, and the command ends
+	script := "printf '%09999d\\n' 0; echo last" // part of it has been read when the command ends
 	if _, err := h.run([]string{"sh", "-c", script}, make(chan os.Signal), nil); err != nil {
 		t.Fatal(err)
 	}

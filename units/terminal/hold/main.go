@@ -19,26 +19,25 @@ import (
 )
 
 const (
-	// firstClient is how long the command waits for who started it to attach, so that
-	// it begins in a terminal of the right size.
+	// firstClient is the time that the command waits for its first client, so that it begins in a
+	// terminal of the right size.
 	firstClient = time.Second
-	// lastWords is how long clients have for what the command printed last.
+	// lastWords is the time that clients have to read the last output.
 	lastWords = 2 * time.Second
-	// leftOpen is how long output is waited for after the end of the command, where
-	// something that it left behind keeps the terminal open.
+	// leftOpen is the time to wait for output after the end of the command, if another process
+	// keeps the terminal open.
 	leftOpen = 200 * time.Millisecond
 )
 
-// statusNotRun is what a shell gives for a command that it can't run.
+// statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Main runs the command argv of the job whose environment this is in a terminal, and
-// ends as it does. The words before are put before each command that it runs: a program
-// that sets what is the command's alone. The signals in aimed, a list such as 10,15, come
-// to this process alone and are for the command. With the name of a session of GNU screen
-// there is one that shows the terminal.
+// Main runs the command argv, of the job with this environment, in a terminal, and ends as it does.
+// The words before precede each command that it runs: a program that sets what applies to the
+// command alone. Only this process gets the signals in aimed, a list such as 10,15, and passes them
+// to the command. If session is not "", a GNU screen session of that name shows the terminal.
 func Main(argv, before, environ []string, session, aimed string) int {
-	job, name := "0", "" // by hand, in no job
+	job, name := "0", "" // by hand, outside a job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
 			job = id
@@ -60,7 +59,7 @@ func Main(argv, before, environ []string, session, aimed string) int {
 		h.startScreen(session)
 	}
 	arriving := make(chan os.Signal, 16)
-	signal.Notify(arriving) // those of the job are for the command; a child has them at their defaults
+	signal.Notify(arriving) // the job's signals are for the command; a child gets their default actions
 	if err == nil {
 		attached := make(chan struct{}, 1)
 		go h.accept(fd, attached)
@@ -80,8 +79,8 @@ func Main(argv, before, environ []string, session, aimed string) int {
 	return finish(state)
 }
 
-// awaitClient returns when somebody has attached or nobody is waited for any more, or
-// the signal by which the job was ended before its command began.
+// awaitClient returns once a client has attached or the wait is over. It returns the signal that
+// ended the job before its command began, or 0.
 func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
 	within := firstClient
 	if h.screen != nil {
@@ -104,12 +103,12 @@ func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal
 	}
 }
 
-// ends reports whether a signal is one by which jobs are ended.
+// ends reports whether jobs are ended by this signal.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// run is the command's whole life.
+// run runs the command from start to end.
 func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (syscall.WaitStatus, error) {
 	cmd, master, err := inTerminal(slices.Concat(h.before, argv), h.commandEnviron(), h.size())
 	if err != nil {
@@ -121,7 +120,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	h.master = master
 	h.mu.Unlock()
 	close(h.begun)
-	for len(arriving) > 0 { // what came before the command was there
+	for len(arriving) > 0 { // signals that arrived before the command existed
 		if s := <-arriving; ends(s) {
 			_ = unix.Kill(-cmd.Process.Pid, s.(syscall.Signal))
 		}
@@ -136,15 +135,15 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 		h.copyFrom(master)
 		close(shown)
 	}()
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // ProcessState has the result
 	awaitRest(shown)
 	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	h.end(statusOf(state))
-	awaitRest(shown) // one who did not read held it up till now
+	awaitRest(shown) // a client that did not read delayed it until now
 	return state, nil
 }
 
-// awaitRest waits for the rest of what the terminal shows.
+// awaitRest waits for the rest of the terminal's output.
 func awaitRest(shown <-chan struct{}) {
 	select {
 	case <-shown:
@@ -152,7 +151,7 @@ func awaitRest(shown <-chan struct{}) {
 	}
 }
 
-// inTerminal begins a command in a terminal of its own, of which it returns the master.
+// inTerminal starts a command in a terminal of its own, and returns the terminal's master.
 func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, error) {
 	cmd := command(argv, environ)
 	master, err := pty.StartWithSize(cmd, &size)
@@ -163,11 +162,11 @@ func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, 
 	return cmd, master, err
 }
 
-// command looks argv up as a shell does.
+// command looks argv up like a shell.
 func command(argv, environ []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
-		cmd.Err = nil // a PATH that has the current directory means it
+		cmd.Err = nil // a PATH that contains the current directory means it
 	}
 	cmd.Env = environ
 	return cmd

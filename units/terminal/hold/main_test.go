@@ -18,10 +18,10 @@ import (
 // roleEnv makes the test binary the holder of the job that it names.
 const roleEnv = "GPUSCHED_HOLD_ROLE"
 
-// sessionEnv names its session of GNU screen.
+// sessionEnv names the holder's GNU screen session.
 const sessionEnv = "GPUSCHED_HOLD_SESSION"
 
-// aimedEnv are the signals that it passes on.
+// aimedEnv lists the signals that the holder passes on.
 const aimedEnv = "GPUSCHED_HOLD_AIMED"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// before are the words before each command: a program that tells that it was there.
+// before returns the words before each command: a program that reports that it ran.
 func before() []string {
 	if os.Getenv(beforeEnv) == "" {
 		return nil
@@ -60,11 +60,11 @@ const beforeEnv = "GPUSCHED_HOLD_BEFORE"
 // doorEnv makes the test binary open the door of the job that it names.
 const doorEnv = "GPUSCHED_HOLD_DOOR"
 
-// openToEnv makes that door one that lets in who is in a sandbox.
+// openToEnv makes that door admit sandboxed processes.
 const openToEnv = "GPUSCHED_HOLD_OPEN"
 
-// sandboxEnv makes the test binary a client out of a sandbox, of the job that it names;
-// with againEnv it is in that.
+// sandboxEnv makes the test binary a sandboxed client of the job that it names. againEnv means that
+// it is in the sandbox already.
 const (
 	sandboxEnv = "GPUSCHED_HOLD_SANDBOX"
 	againEnv   = "GPUSCHED_HOLD_AGAIN"
@@ -119,8 +119,8 @@ func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
 	}
 }
 
-// until reads what is shown until text is in it, or with "" until the end, whose
-// status it returns too.
+// until reads the output until it contains text, or, with "", to the end, whose status it also
+// returns.
 func until(t testing.TB, conn *os.File, text string) (shown string, status int) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))

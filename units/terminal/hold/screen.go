@@ -17,26 +17,25 @@ import (
 )
 
 const (
-	// firstShown is how long the command waits for the session, whose kind of terminal
-	// it is to know.
+	// firstShown is the time that the command waits for the session, whose TERM it needs.
 	firstShown = 10 * time.Second
-	// leaveTime is how long the session has to end once the command has, and again once
-	// it was asked to.
+	// leaveTime is the time that the session has to end after the command, and again after each
+	// signal.
 	leaveTime = time.Second
-	// mostSaid bounds what is kept of the messages of screen.
+	// mostSaid limits the messages of screen that are kept.
 	mostSaid = 1 << 10
 )
 
-// session is one of GNU screen, whose only window shows the job's terminal. It is a child
-// of the holder, and the command is not a child of it: what becomes of the session is no
-// matter to the command's exit status and output.
+// session is a GNU screen session whose only window shows the job's terminal. It is a child of the
+// holder, and the command is not a child of it: the session does not affect the command's exit
+// status and output.
 type session struct {
 	cmd   *exec.Cmd
 	said  *said
 	ended chan struct{}
 }
 
-// said is the beginning of what a program printed.
+// said is the beginning of a program's output.
 type said struct{ bytes.Buffer }
 
 func (s *said) Write(p []byte) (int, error) {
@@ -44,8 +43,8 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startSession starts screen. It does not die of the signals by which users warn their
-// jobs; those that screen itself knows how to take are left to it.
+// startSession starts screen. It makes screen ignore the signals with which users warn their jobs,
+// and leaves it those that it handles itself.
 func startSession(name, job string, environ []string) (*session, error) {
 	program := ""
 	for _, path := range contract.ScreenPrograms() {
@@ -72,13 +71,13 @@ func startSession(name, job string, environ []string) (*session, error) {
 		return nil, err
 	}
 	go func() {
-		_ = s.cmd.Wait() // the state tells
+		_ = s.cmd.Wait() // ProcessState has the result
 		close(s.ended)
 	}()
 	return s, nil
 }
 
-// startScreen starts the session, or says why there is none: the command runs all the same.
+// startScreen starts the session, or says why there is none: the command runs anyway.
 func (h *holder) startScreen(name string) {
 	s, err := startSession(name, h.name, h.environ)
 	if err != nil {
@@ -88,7 +87,7 @@ func (h *holder) startScreen(name string) {
 	h.screen = s
 }
 
-// commandEnviron is the command's environment, with the terminal that screen is to it.
+// commandEnviron returns the command's environment, with screen's TERM if the session shows it.
 func (h *holder) commandEnviron() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +97,7 @@ func (h *holder) commandEnviron() []string {
 	return append(slices.Clone(h.environ), "TERM="+h.term)
 }
 
-// over is closed when there is no session any more; never, where there was none.
+// over returns a channel that is closed when the session has ended; nil if there was none.
 func (s *session) over() <-chan struct{} {
 	if s == nil {
 		return nil
@@ -106,9 +105,9 @@ func (s *session) over() <-chan struct{} {
 	return s.ended
 }
 
-// hangUpWithScreen hangs up on the command pid when somebody quits the session or kills
-// its window, as screen does with its programs. When it ends in another way, or never
-// began, the job goes on.
+// hangUpWithScreen hangs up on the command pid when somebody quits the session or kills its window,
+// as screen does with its programs. If the session ends in another way, or never began, the job
+// continues.
 func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 	select {
 	case <-done:
@@ -123,13 +122,13 @@ func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 		return
 	}
 	select {
-	case <-done: // it was the end of the whole job
+	case <-done: // the whole job has ended
 	case <-time.After(leaveTime):
 		tellNoSession(h.job, h.screen.why())
 	}
 }
 
-// why is how the session ended, in one line.
+// why returns how the session ended, in one line.
 func (s *session) why() string {
 	if text := strings.Join(strings.Fields(s.said.String()), " "); text != "" {
 		return text
@@ -138,12 +137,11 @@ func (s *session) why() string {
 }
 
 func tellNoSession(job, why string) {
-	os.Stderr.WriteString("gpusched: this job has no session of GNU screen: " + why + "; it goes on, and 'gpusched attach " +
-		job + "' is its terminal\n")
+	os.Stderr.WriteString("gpusched: this job has no session of GNU screen: " + why + "; it continues, and 'gpusched attach " +
+		job + "' shows its terminal\n")
 }
 
-// finish sees to it that the session ends: one whose user has it keep dead windows, or
-// has others in it, is asked to.
+// finish makes the session end: it signals one that keeps dead windows or has other windows.
 func (s *session) finish() {
 	if s == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// screens is where the sessions of a test are, with the program.
+// screens is the directory of a test's sessions, with the program.
 type screens struct {
 	t   *testing.T
 	dir string
@@ -30,7 +30,7 @@ func newScreens(t *testing.T) screens {
 	return screens{t, dir}
 }
 
-// sessions are the sockets that are there.
+// sessions returns the existing sockets.
 func (s screens) sessions() []string {
 	names, _ := filepath.Glob(s.dir + "/*")
 	return names
@@ -45,7 +45,7 @@ func (s screens) until(what string, ok func() bool) {
 	}
 }
 
-// shows is what the window has on it, as screen itself writes it down.
+// shows returns the content of the window, as screen itself writes it.
 func (s screens) shows() string {
 	file := filepath.Join(s.t.TempDir(), "hardcopy")
 	if out, err := exec.Command("screen", "-S", "gpujob_0_test_1", "-X", "hardcopy", file).CombinedOutput(); err != nil {
@@ -57,8 +57,8 @@ func (s screens) shows() string {
 	return string(text)
 }
 
-// The window of the session shows what the command prints and types what is typed there;
-// the journal has the same, and the end is the command's (invariant 4).
+// The window of the session shows the command's output and accepts its input. The journal has the
+// same output, and the end is the command's.
 func TestScreen(t *testing.T) {
 	s := newScreens(t)
 	h := start(t, "sh", "-c", `echo "$TERM $(stty size)"; read x; echo "got $x"; read y; exit 7`)
@@ -79,8 +79,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// Who quits the session hangs up on the command; who kills it does not, and neither do
-// the signals by which users warn their jobs.
+// Quitting the session hangs up on the command. Killing it does not, nor do the signals with which
+// users warn their jobs.
 func TestScreenEnds(t *testing.T) {
 	t.Run("quit", func(t *testing.T) {
 		s := newScreens(t)
@@ -131,8 +131,8 @@ func TestScreenEnds(t *testing.T) {
 	})
 }
 
-// Where there can be no session, the job says so and goes on; one that its user has keep
-// dead windows ends all the same.
+// If no session is possible, the job says so and continues. A session that keeps dead windows ends
+// all the same.
 func TestScreenThatIsNotToBe(t *testing.T) {
 	t.Run("directory", func(t *testing.T) {
 		s := newScreens(t)

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	greetingTime = 5 * time.Second  // how long a client may take to say what it wants
-	writeTime    = 10 * time.Second // and, where the job would wait for it, to take one piece
+	greetingTime = 5 * time.Second  // limit for a client's greeting
+	writeTime    = 10 * time.Second // limit for one piece, if the job would wait for the client
 
-	// refusedPause is how long nobody is let in after one who may not be: anybody can
-	// connect, as often as they like, and it is the job's time that passes.
+	// refusedPause is the delay after refusing a peer: anybody can connect, as often as they like,
+	// and it costs the job's time.
 	refusedPause = time.Millisecond
 )
 
-// accept lets clients in as long as the socket listens. The first that attaches is told to
-// attached.
+// accept accepts clients as long as the socket listens. It signals attached when the first client
+// attaches.
 func (h *holder) accept(fd int, attached chan<- struct{}) {
 	for {
 		conn, _, err := unix.Accept4(fd, unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)
 		if err == unix.EINTR || err == unix.ECONNABORTED {
 			continue
 		}
-		if err == unix.EINVAL { // nobody listens any more
+		if err == unix.EINVAL { // the socket does not listen any more
 			return
 		}
-		if err != nil { // no descriptors, say: those who are here go on
+		if err != nil { // for example no descriptors: present clients continue
 			time.Sleep(time.Second)
 			continue
 		}
@@ -48,19 +48,19 @@ func (h *holder) accept(fd int, attached chan<- struct{}) {
 	}
 }
 
-// takesSandboxed reports whether the site lets processes in sandboxes into the job with this
+// takesSandboxed reports whether the site lets sandboxed processes into the job with this
 // environment.
 func takesSandboxed(environ []string) bool {
 	return slices.Contains(environ, contract.SandboxVariable+"="+contract.SandboxAllowed)
 }
 
-// admitted reports whether a user may be a client of a job's terminal (invariant 1).
+// admitted reports whether a user may be a client of the job's terminal (invariant 1).
 func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
-// bars returns why a client may not come in though its user may: it is in a sandbox that
-// the job is not in, and would be out of it here (invariant 6).
+// bars returns why a client may not connect although its user may: it is in a sandbox that the job
+// is not in, and would leave it here (invariant 6).
 func (h *holder) bars(peer sandbox.Peer) string {
 	if h.sandboxed {
 		return ""
@@ -72,14 +72,14 @@ func (h *holder) bars(peer sandbox.Peer) string {
 	found, err := sandbox.Look(peer, own)
 	switch {
 	case err != nil:
-		return "it can't be told whether the process that asks is in a sandbox: " + err.Error()
+		return "it is unknown whether the process that asks is in a sandbox: " + err.Error()
 	case found.Restricted != "":
 		return "processes in a sandbox may not enter this job; this process " + found.Restricted
 	}
 	return ""
 }
 
-// serve is the life of one client.
+// serve serves one client to its end.
 func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{}) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(greetingTime))
@@ -88,7 +88,7 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	if err != nil || kind != terminal.Hello || json.Unmarshal(content, &hello) != nil {
 		return
 	}
-	if why := h.bars(peer); why != "" { // not before: a client that is still writing would not read it
+	if why := h.bars(peer); why != "" { // not earlier: a client that is still writing would not read it
 		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
 		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
 		return
@@ -104,7 +104,7 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 		return
 	}
 	if !h.attach(c, func() { pour(conn, c, writeTime) }) {
-		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many are attached")))
+		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many clients are attached")))
 		return
 	}
 	if hello.Rows > 0 && hello.Cols > 0 {
@@ -125,8 +125,8 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	h.detach(c)
 }
 
-// pour writes a client's pieces until no more come or it does not take them; with most
-// it has that long for each.
+// pour writes a client's frames until no more follow or a write fails. most limits the time for
+// each; 0: no limit.
 func pour(conn *os.File, c *client, most time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
@@ -142,8 +142,7 @@ func pour(conn *os.File, c *client, most time.Duration) {
 	}
 }
 
-// listen does what an attached client says until it says nothing more, or what nobody
-// understands.
+// listen handles an attached client's frames until it leaves or sends an invalid one.
 func (h *holder) listen(conn io.Reader) {
 	for {
 		kind, content, err := terminal.Read(conn)

@@ -20,7 +20,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// What is no greeting and no frame ends its connection, and nothing else (invariant 3).
+// Anything but a greeting or a frame ends its connection, and nothing else (invariant 3).
 func TestGarbage(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 3")
 	for _, garbage := range []string{
@@ -28,7 +28,7 @@ func TestGarbage(t *testing.T) {
 	} {
 		conn := h.dial()
 		_, _ = conn.Write([]byte(garbage))
-		if garbage[1] != 0xff { // else it is waited for
+		if garbage[1] != 0xff { // otherwise the holder waits for the rest
 			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 			if _, err := io.Copy(io.Discard, conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("%q: %v", garbage, err)
@@ -43,8 +43,7 @@ func TestGarbage(t *testing.T) {
 	h.ends("exit status 3")
 }
 
-// A listener of another user is passed over, and one that another has under a name of
-// ours hears nothing.
+// A client ignores a listener of another user, and sends nothing to one that poses under our name.
 func TestOthersListener(t *testing.T) {
 	h := start(t, "sh", "-c", "read x")
 	h.dial()
@@ -61,8 +60,8 @@ func TestOthersListener(t *testing.T) {
 	}
 }
 
-// Who may not come in hears nothing, and however many of those queue, one who may gets
-// his turn.
+// A user who may not connect gets nothing, and however many of them queue, an admitted one gets its
+// turn.
 func TestRefused(t *testing.T) {
 	job := fmt.Sprintf("test%d-refused", os.Getpid())
 	fd, err := terminal.Listen(job)
@@ -80,7 +79,7 @@ func TestRefused(t *testing.T) {
 	}()
 	var queue []*os.File
 	for range strangers {
-		if len(queue) == 10 { // the queue has filled before anybody is let in
+		if len(queue) == 10 { // the queue is full before anybody is admitted
 			accepting.Go(func() { h.accept(fd, make(chan struct{}, 1)) })
 		}
 		conn, err := terminal.Dial(job, os.Getuid())
@@ -107,15 +106,15 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A process in a sandbox that the holder is not in is told so and let in nowhere, also by
-// a name that it found itself; where the site takes jobs from such it comes in (invariant 6).
+// A process in a sandbox that the holder is not in is refused with the reason, even if it found the
+// socket's name itself. If the site accepts jobs from sandboxes, it is admitted (invariant 6).
 func TestOutOfASandbox(t *testing.T) {
 	h := start(t, "sh", "-c", "read x")
 	h.dial()
 	if got := fromSandbox(t, h.job); !strings.HasPrefix(got, "b") || !strings.Contains(got, "no_new_privs") {
 		t.Errorf("a process without new privileges was answered %q", got)
 	}
-	_ = h.Process.Kill() // the next one has the same name
+	_ = h.Process.Kill() // the next holder has the same name
 	_ = h.Cmd.Wait()
 	t.Setenv(contract.SandboxVariable, contract.SandboxAllowed)
 	open := start(t, "sh", "-c", "read x; :")
@@ -125,7 +124,7 @@ func TestOutOfASandbox(t *testing.T) {
 	}
 }
 
-// fromSandbox returns what a process in a sandbox is answered that asks a job to run a command.
+// fromSandbox returns the answer to a sandboxed process that asks a job to run a command.
 func fromSandbox(t *testing.T, job string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -137,14 +136,14 @@ func fromSandbox(t *testing.T, job string) string {
 	return string(out)
 }
 
-// visitFromSandbox gives up what a sandbox takes, asks a job to run a command, and prints
-// the first frame that comes.
+// visitFromSandbox enters a sandbox, asks a job to run a command, and prints the first frame of the
+// answer.
 func visitFromSandbox(job string) int {
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	// The status that counts is that of the process's first thread.
+	// The status of the process's first thread counts.
 	if os.Getenv(againEnv) == "" {
 		_ = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), againEnv+"=1"))
 		return 2

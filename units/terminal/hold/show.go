@@ -13,16 +13,16 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// window is the window of a job's session of GNU screen.
+// window is the window of a job's GNU screen session.
 type window struct {
-	term    string // which kind of terminal it is
+	term    string // its TERM
 	resized chan struct{}
 	typed   chan []byte
 	closed  chan struct{}
 }
 
-// Show is what runs in that window: it shows the job's terminal there until the command
-// has ended or the window is closed. The signals of the job are not for it.
+// Show runs in that window: it shows the job's terminal there until the command ends or the window
+// is closed. It ignores the job's signals.
 func Show(job string, term string) int {
 	w := &window{term: term, resized: make(chan struct{}, 1), typed: make(chan []byte), closed: make(chan struct{})}
 	arriving := make(chan os.Signal, 16)
@@ -39,7 +39,7 @@ func Show(job string, term string) int {
 	for {
 		conn, err := terminal.Dial(job, os.Getuid())
 		if err != nil {
-			return 0 // the job is over
+			return 0 // the job has ended
 		}
 		over := make(chan bool, 1)
 		go func() { over <- showFrom(conn, os.Stdout) }()
@@ -49,7 +49,7 @@ func Show(job string, term string) int {
 	}
 }
 
-// makeRaw has the terminal of the window pass everything on as it comes.
+// makeRaw makes the terminal of the window pass on all input unchanged.
 func makeRaw(f *os.File) {
 	_ = control(f, func(fd int) error {
 		t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -80,12 +80,12 @@ func (w *window) readKeys(in io.Reader) {
 	}
 }
 
-// againTime is between two tries to attach to a holder that refuses.
+// againTime is the time between tries to attach to a holder that refuses.
 const againTime = time.Second
 
-// talk is one connection with the holder. It reports whether all is over, rather than to
-// be tried again: the holder drops whoever does not read, as screen does not while the
-// terminal of somebody who is attached hangs.
+// talk is one connection to the holder. It reports whether to end rather than to reconnect: the
+// holder drops clients that do not read, and screen does not read while the terminal of somebody
+// who is attached hangs.
 func (w *window) talk(conn *os.File, over <-chan bool) bool {
 	defer conn.Close()
 	send := func(k terminal.Kind, content []byte) { _, _ = conn.Write(terminal.Encode(k, content)) }
@@ -101,7 +101,7 @@ func (w *window) talk(conn *os.File, over <-chan bool) bool {
 	}
 	hello := terminal.Greeting{Term: w.term, Screen: true}
 	hello.Rows, hello.Cols = size()
-	content, _ := json.Marshal(hello) // of numbers and texts
+	content, _ := json.Marshal(hello) // numbers and strings can't fail
 	send(terminal.Hello, content)
 	for {
 		select {
