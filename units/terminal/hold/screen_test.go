@@ -146,7 +146,7 @@ func TestScreenThatIsNotToBe(t *testing.T) {
 		say(t, h.greet(terminal.Greeting{}), terminal.Data, "\n")
 		h.ends("exit status 6")
 		if got := h.journal.String(); !strings.Contains(got, "has no session of GNU screen: "+file+" is not a directory") ||
-			!strings.Contains(got, "it goes on, and 'gpusched attach "+h.job+"' is its terminal") {
+			!strings.Contains(got, "it continues, and 'gpusched attach "+h.job+"' shows its terminal") {
 			t.Errorf("it printed %q", got)
 		}
 	})
