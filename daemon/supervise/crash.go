@@ -16,34 +16,33 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// systemd restarts a daemon that crashed after a tenth of a second, which is what a
-// single crash or kill should cost. It can't wait longer for one that crashes
-// over and over and still be quick with the next single one: RestartSteps= never
-// forgets a crash (systemd issue 43813) and is not in systemd before 254. So the
-// daemon, which answers meanwhile, waits itself.
+// systemd restarts a crashed daemon after a tenth of a second, which is what a single crash or kill
+// should cost. It can't wait longer after repeated crashes and still be quick after the next single
+// one: RestartSteps= never forgets a crash (systemd issue 43813) and does not exist before systemd
+// 254. So the daemon itself waits, and answers meanwhile.
 const (
-	crashMemory = time.Hour        // health reports crashes so long
-	crashWindow = 10 * time.Minute // of these more than crashesFree make it wait
+	crashMemory = time.Hour        // health reports crashes this long
+	crashWindow = 10 * time.Minute // more than crashesFree in this time make it wait
 	crashesFree = 3
 
-	// What ends without a report, as by SIGKILL or for want of memory, is no crash, and would else be
-	// started, and open the state file, ten times a second.
+	// A process that ends without a report, for example by SIGKILL or lack of memory, is not a
+	// crash. Without these it would be started, and open the state file, ten times a second.
 	soon      = time.Second
 	soonPause = 500 * time.Millisecond
 )
 
-// errCrashing is why a scheduler that crashed over and over does not begin.
+// errCrashing is the reason why a scheduler that keeps crashing does not start.
 var errCrashing = errors.New("it crashed over and over")
 
-// crashes are those of earlier processes, by a panic or by systemd's watchdog,
-// which has the runtime write a report. A SIGKILL is none.
+// crashes are the ends of earlier processes by a panic or by systemd's watchdog, which makes the
+// runtime write a report. A SIGKILL does not count.
 type crashes struct {
-	report string      // the last one's
+	report string      // path of the last one's report
 	at     []time.Time // within crashMemory, oldest first
 }
 
-// watchCrashes learns from a directory that a restart leaves how earlier
-// processes ended, and has the runtime write there how this one does.
+// watchCrashes reads how earlier processes ended from a directory that survives restarts, and makes
+// the runtime write there how this one ends.
 func watchCrashes(dir string, now time.Time) (crashes, error) {
 	c := crashes{report: filepath.Join(dir, "crash.last")}
 	current, list := filepath.Join(dir, "crash"), filepath.Join(dir, "crashes")
@@ -77,25 +76,25 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// began notes in a directory that a restart leaves that this process begins. It reports
-// whether another did so just before and never came to its end, which calls ended.
+// began records the start of this process in a directory that survives restarts. It reports whether
+// another process started just before and did not end properly, which ended records.
 func began(dir string, now time.Time) (again bool, ended func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {
 		again = now.Sub(info.ModTime()).Abs() < soon
 	}
 	if os.WriteFile(name, nil, 0o600) != nil || os.Chtimes(name, now, now) != nil {
-		return false, func() {} // the log has it, for the list of crashes
+		return false, func() {} // watchCrashes has logged the same error
 	}
 	return again, func() { _ = os.Remove(name) }
 }
 
-// pause is how long the scheduler is to wait before it begins.
+// pause returns the time to wait before the scheduler starts.
 func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// within counts the crashes of the time just before now.
+// within returns the number of crashes in the time before now.
 func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {
@@ -105,7 +104,7 @@ func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// check reports crashes, which are bugs to be reported.
+// check reports crashes, which are bugs.
 func (c crashes) check(now time.Time) job.Check {
 	n := c.within(crashMemory, now)
 	if n == 0 {

@@ -10,16 +10,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// front holds what the server asks: the scheduler, or, while that can't be
-// started, what says why. Requests that come while it is being started wait, as
-// they would in the socket's backlog.
+// front holds the backend of the server: the scheduler or, while that can't be started, one that
+// says why. Requests during a start wait, as they would in the socket's backlog.
 type front struct {
 	mu      sync.Mutex     // guards what follows
-	backend server.Backend // nil: being started
-	changed chan struct{}  // closed with the next change
+	backend server.Backend // nil during a start
+	changed chan struct{}  // closed at the next change
 }
 
-// put lets b answer from now on; nil has everybody wait.
+// put makes b the backend; nil makes requests wait.
 func (f *front) put(b server.Backend) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,8 +27,8 @@ func (f *front) put(b server.Backend) {
 	f.changed = make(chan struct{})
 }
 
-// get returns what answers now. Where nothing does until ctx ends, that is
-// unavailable with the error of ctx.
+// get returns the backend. If there is none until ctx ends, it returns unavailable with the error
+// of ctx.
 func (f *front) get(ctx context.Context) server.Backend {
 	for {
 		f.mu.Lock()

@@ -22,30 +22,29 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// connectTime is how long the first connection to systemd may take.
+// connectTime limits the first connection to systemd.
 const connectTime = 30 * time.Second
 
-// instance is the scheduler with all of its parts, from its start until it ends
-// or can't go on.
+// instance is the scheduler with all its parts, from its start until it ends or can't continue.
 type instance struct {
 	*Supervisor
 	startedWith config.Config
 	store       *store.Store
 	units       *systemd.Manager
 	source      *source.Source
-	kernel      *kernellog.Reader // nil: errors of GPUs are not looked for
+	kernel      *kernellog.Reader // nil: GPU errors are not read
 	daemon      *daemon.Daemon
 	scope       units.Scope
 	slurm       slurm
 
-	countCPUs func() (int, error) // those that are online
+	countCPUs func() (int, error) // returns the number of online CPUs
 
-	// Of the settings in force:
+	// As of the settings in force:
 	cpus    int              // of the machine
-	ofSlurm site.GPUsOfSlurm // no job gets
+	ofSlurm site.GPUsOfSlurm // no job gets these
 }
 
-// newInstance opens everything. What was opened is closed again on an error.
+// newInstance opens everything. After an error it closes what it has opened.
 func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 	cfg, from, err := s.load()
 	if err != nil {
@@ -117,8 +116,7 @@ func (s *instance) open(ctx context.Context) error {
 	return err
 }
 
-// run works until ctx is done, which is not an error, or until the scheduler can't
-// go on.
+// run works until ctx is done, which is not an error, or until the scheduler can't continue.
 func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
@@ -132,11 +130,11 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	return err
 }
 
-// boundEvery is how often it is looked at how much memory is needed.
+// boundEvery is the time between adjustments of the memory limits.
 const boundEvery = 10 * time.Second
 
-// boundMemory bounds the garbage, until ctx is done, and gives back what was needed for a while, first to read the
-// state.
+// boundMemory limits the garbage until ctx is done, and returns memory that was needed for a while,
+// such as for reading the state.
 func (s *instance) boundMemory(ctx context.Context) {
 	goGC := ""
 	for _, kv := range s.opt.Environ {
@@ -157,25 +155,25 @@ func (s *instance) boundMemory(ctx context.Context) {
 	}
 }
 
-// forget removes ended jobs as the settings in force say.
+// forget removes ended jobs according to the settings in force.
 func (s *instance) forget(ctx context.Context) (int, error) {
 	l := s.cfg.Load().Limits
 	return s.store.Forget(ctx, store.History{UserBytes: l.UserHistory, Age: l.HistoryAge}, time.Now())
 }
 
-// childEnv is our environment without what would let a child speak to systemd
-// in our name.
+// childEnv returns our environment without what would let a child send systemd messages in our
+// name.
 func (s *instance) childEnv() []string {
 	return slices.DeleteFunc(slices.Clone(s.opt.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
 	})
 }
 
-// tidyEvery is how often what systemd leaves behind is looked for.
+// tidyEvery is the time between searches for files that systemd leaves behind.
 const tidyEvery = time.Minute
 
-// tidy removes, until ctx is done, what systemd leaves behind of ended jobs. What
-// went wrong is said when it begins.
+// tidy removes, until ctx is done, the files that systemd leaves behind of ended jobs. It logs the
+// first of several errors in a row.
 func (s *instance) tidy(ctx context.Context) {
 	every := time.NewTicker(tidyEvery)
 	defer every.Stop()
@@ -213,7 +211,7 @@ func (s *instance) close() {
 	}
 }
 
-// checks are the lines of health that the scheduler itself does not have.
+// checks returns the lines of health that the scheduler itself does not have.
 func (s *instance) checks() []daemon.Check {
 	here := func(f func() job.Check) func(context.Context) job.Check {
 		return func(context.Context) job.Check { return f() }
@@ -224,7 +222,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units, s.opt.Own != nil) }},
 		{Name: "watchdog", Look: here(func() job.Check { return host.CheckNotifier(s.notify, s.opt.Own.flag()) })},
 		{Name: "journal", Look: func(ctx context.Context) job.Check {
-			version, _ := s.units.Version(ctx) // its own line says where it does not answer
+			version, _ := s.units.Version(ctx) // if it does not answer, its own line says so
 			return host.CheckDirectoryUIDs(host.CheckJournal(), version)
 		}},
 		{Name: "log", Look: here(s.checkLog)},
@@ -239,21 +237,21 @@ func (s *instance) checks() []daemon.Check {
 	return s.opt.Own.checks(list)
 }
 
-// checkDamage adds what reads found since the start: the daemon works on, since
-// what it needs is in its memory.
+// checkDamage adds damage that reads have found since the start. The daemon continues, since what
+// it needs is in memory.
 func checkDamage(damage error, c job.Check) job.Check {
 	if damage == nil {
 		return c
 	}
-	return c.Degrade("a part of it can't be read, what waits and runs goes on: "+damage.Error(),
-		"check the disk (journalctl -k); let what waits end before the scheduler is restarted: that moves the file aside and begins an empty one")
+	return c.Degrade("a part of it can't be read; waiting and running jobs are not affected: "+damage.Error(),
+		"check the disk (journalctl -k); let the waiting jobs end before you restart the scheduler: a restart moves the file aside and begins an empty one")
 }
 
-// checkLog reports also a level that somebody chose and may have forgotten.
+// checkLog also reports a level that somebody set and may have forgotten.
 func (s *Supervisor) checkLog() job.Check {
 	c := host.CheckLog(s.opt.Journal.Stuck(time.Now()))
 	if now, settings := s.verbose.Level(); now != settings {
-		c.Detail += fmt.Sprintf("; its level is %s until a restart, the settings say %s", strings.ToLower(now.String()), strings.ToLower(settings.String()))
+		c.Detail += fmt.Sprintf("; its level is %s until a restart, and %s in the settings", strings.ToLower(now.String()), strings.ToLower(settings.String()))
 	}
 	return c
 }

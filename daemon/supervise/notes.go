@@ -14,50 +14,49 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// noteWriter puts notes into the journals of jobs. What the daemon itself logs is
-// root's and no user finds it there, so systemd has a process of the job's own
-// unit and user print the note.
+// noteWriter writes notes into the journals of jobs. The daemon's own log lines belong to root, and
+// no user finds them there, so systemd makes a process of the job's own unit and user print the
+// note.
 //
-// That process is the user's, who can stop it for as long as systemd waits. So a
-// note waits for others of its own job and, where there are many, of its own user.
+// That process belongs to the user, who can stop it as long as systemd waits. So a note waits for
+// others to the same job and, if there are many, to the same user.
 type noteWriter struct {
 	dir   string
-	scope units.Scope // of the systemd that has the jobs
+	scope units.Scope // of the systemd that runs the jobs
 	units noteUnits
-	jobs  slots.Slots[job.ID] // a unit has place for one note
+	jobs  slots.Slots[job.ID] // a unit has room for one note
 	users slots.Slots[int]
 }
 
-// noteUnits is what of systemd brings notes.
+// noteUnits is the part of systemd that notes need.
 type noteUnits interface {
 	Status(ctx context.Context, name string) (units.Status, error)
 	Reload(ctx context.Context, name string) error
 }
 
-// notesAtOnce is how many notes to jobs of one user are on their way at most.
+// notesAtOnce limits the concurrent notes to jobs of one user.
 const notesAtOnce = 4
 
-// newNoteWriter makes one that leaves notes in the directory dir for the launchers.
+// newNoteWriter returns a noteWriter that leaves notes for the launchers in the directory dir.
 func newNoteWriter(dir string, u noteUnits, scope units.Scope) *noteWriter {
 	return &noteWriter{dir: dir, units: u, scope: scope}
 }
 
-// noteTime is how long systemd may take for one note.
+// noteTime limits systemd's time for one note.
 const noteTime = 5 * time.Second
 
-// noteRoom is the memory that printing a note needs at most. It is the job's and
-// that of the slices that it is in, so a job that has not so much left is not
-// told: it would be killed for it.
+// noteRoom is the most memory that printing a note needs. It counts against the job and its slices,
+// so a job with less left gets no note: printing it would get the job killed.
 const noteRoom = 32 << 20
 
-// Open has the process that would print a note leave one behind that listens for
-// commands of the job's user. So they are in the job's unit, under its user, limits and
-// device filter, and end with it, and root starts nothing else.
+// Open makes the process that would print a note leave one behind that runs commands for the job's
+// user. So the commands are in the job's unit, under its user, limits and device filter, and end
+// with it, and root starts nothing else.
 func (w *noteWriter) Open(ctx context.Context, id job.ID, uid int) error {
 	return w.Tell(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
 
-// Tell puts a note into the journal of a running job.
+// Tell writes a note into the journal of a running job.
 func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) error {
 	leave, err := w.jobs.Enter(ctx, id, 1)
 	if err != nil {
@@ -75,14 +74,14 @@ func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) 
 	if err != nil {
 		return err
 	}
-	if st.Spent { // its GPUs may be another's already
+	if st.Spent { // its GPUs may be another job's already
 		return fmt.Errorf("job %d has ended", id)
 	}
 	if st.Active == units.ActiveReloading {
-		return fmt.Errorf("the process that prints notes of job %d does not end", id)
+		return fmt.Errorf("the process that prints notes to job %d has not ended", id)
 	}
 	if room := cgroup.Room(cgroup.Root, st.ControlGroup); room != cgroup.Unknown && room < noteRoom {
-		return fmt.Errorf("job %d has only %s of its memory left: it is not told", id, job.FormatSize(room))
+		return fmt.Errorf("job %d has only %s of its memory left, too little to print a note", id, job.FormatSize(room))
 	}
 	if err := launch.WriteNote(w.dir, int64(id), uid, text); err != nil {
 		return err

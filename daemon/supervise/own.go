@@ -16,20 +16,20 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// Own is what differs where the scheduler is one user's own (gpuschedd --user): it runs
-// as that user, its jobs are units of that user's systemd, and it serves nobody else but
-// root. Its methods may be called on nil, which is the scheduler of the machine.
+// Own is what differs for a user's own scheduler (gpuschedd --user): it runs as that user, its jobs
+// are units of that user's systemd, and it serves only the user and root. Its methods may be called
+// on nil, the machine's scheduler.
 type Own struct {
 	UID    int
-	Name   string // of the account, also where no file of the host has it
+	Name   string // of the account, even if no file of the host has it
 	Bus    string // address of the private socket of the user's systemd
-	Socket string // where clients find the scheduler
-	Linger string // a file that is there where systemd starts the user's services without a login
+	Socket string // where clients reach the scheduler
+	Linger string // a file that exists if systemd starts the user's services without a login
 
-	root atomic.Pointer[string] // the control group of the user's systemd; nil: not asked yet
+	root atomic.Pointer[string] // control group of the user's systemd; nil: not asked yet
 }
 
-// account is who is served; nil: everybody.
+// account returns the only account that is served; nil: everybody.
 func (o *Own) account() *job.Account {
 	if o == nil {
 		return nil
@@ -37,7 +37,7 @@ func (o *Own) account() *job.Account {
 	return &job.Account{UID: o.UID, User: o.Name}
 }
 
-// socket is where jobs find the scheduler.
+// socket returns where jobs reach the scheduler.
 func (o *Own) socket() string {
 	if o == nil {
 		return ""
@@ -45,7 +45,7 @@ func (o *Own) socket() string {
 	return o.Socket
 }
 
-// owner says whose files of settings are read.
+// owner returns the check of the owner of settings files.
 func (o *Own) owner() config.OwnerCheck {
 	if o == nil {
 		return config.RootOnly
@@ -53,8 +53,8 @@ func (o *Own) owner() config.OwnerCheck {
 	return config.OwnedBy(o.UID)
 }
 
-// settings leaves out what needs root: the user is the administrator, and jobs run
-// without a device filter.
+// settings removes settings that need root: the user is the administrator, and jobs run without a
+// device filter.
 func (o *Own) settings(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
@@ -62,7 +62,7 @@ func (o *Own) settings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// files are what the host's files say, and who the user is.
+// files returns the host's files, with the user's own account.
 func (o *Own) files() directory.Files {
 	files := hostFiles
 	if o == nil {
@@ -83,7 +83,8 @@ func (o *Own) files() directory.Files {
 	return files
 }
 
-// systemd is that which has the jobs' units. The directory is for the name of our connection with it.
+// systemd returns how to reach the systemd that runs the jobs. dir is for the name of our
+// connection.
 func (o *Own) systemd(dir string) systemd.Options {
 	if o == nil {
 		return systemd.Options{Last: filepath.Join(dir, "connection")}
@@ -107,8 +108,8 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	return units.Scope{User: true, Root: root}, nil
 }
 
-// unlimited lists the controllers without which limits of jobs are not enforced. Of the
-// machine's scheduler health alone tells.
+// unlimited lists the controllers that are missing, so that limits of jobs are not enforced. For
+// the machine's scheduler only health reports them.
 func (o *Own) unlimited() []string {
 	if o == nil || o.root.Load() == nil {
 		return nil
@@ -117,15 +118,15 @@ func (o *Own) unlimited() []string {
 	return missing
 }
 
-// flag is the option with which systemctl, journalctl and gpusched are about this scheduler, with a space before it.
+// flag returns the option that makes systemctl, journalctl and gpusched use this scheduler, with a space before it.
 func (o *Own) flag() string { return units.Scope{User: o != nil}.Flag() }
 
-// thenReload says what to do about mistakes in the settings.
+// thenReload says what to do once the settings are corrected.
 func (o *Own) thenReload() string {
 	return "('gpusched" + o.flag() + " config check' shows every mistake), then 'systemctl" + o.flag() + " reload gpusched'"
 }
 
-// runDir is where it keeps what lasts until the machine is restarted.
+// runDir returns the directory of files that last until the next boot.
 func (o *Own) runDir() string {
 	if o == nil {
 		return "/run/gpusched (which root can read)"
@@ -133,8 +134,8 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// checks adds what is not enforced to the lines of health. What no user can have is no
-// sign that something is broken.
+// checks adds to the lines of health what is not enforced. What no user can have does not count as
+// broken.
 func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list
@@ -156,8 +157,8 @@ func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	return list
 }
 
-// checkLimits reports which limits the kernel enforces: of what the machine has, a
-// user's systemd has what was delegated to it.
+// checkLimits reports the limits that the kernel enforces: a user's systemd has only the
+// controllers that were delegated to it.
 func (o *Own) checkLimits() job.Check {
 	if o == nil || o.root.Load() == nil {
 		return host.CheckLimits()
@@ -166,38 +167,38 @@ func (o *Own) checkLimits() job.Check {
 	missing, err := host.Unlimited(*o.root.Load())
 	switch {
 	case err != nil:
-		return c.Degrade("not enforced, none of them: control groups can't be read: "+err.Error(),
-			"an administrator boots the machine with systemd.unified_cgroup_hierarchy=1")
+		return c.Degrade("not enforced at all: control groups can't be read: "+err.Error(),
+			"an administrator can boot the machine with systemd.unified_cgroup_hierarchy=1")
 	case len(missing) > 0:
 		return c.Degrade("not enforced for: "+strings.Join(missing, ", ")+" (your systemd was not given these controllers)",
-			"an administrator gives them to all users: 'systemctl edit user@.service' with [Service] and 'Delegate=cpu memory pids'; it counts when your systemd is started again, at the latest with the next boot")
+			"an administrator can give them to all users: 'systemctl edit user@.service' with [Service] and 'Delegate=cpu memory pids'; this takes effect when your systemd restarts, at the latest at the next boot")
 	}
 	return c
 }
 
-// checkOthers says what one user's queue knows of other people.
+// checkOthers reports what a user's own queue does not know about other people.
 func checkOthers() job.Check {
 	return job.Check{
 		Name: "other users", Health: job.Limited,
-		Detail: "not enforced: nothing keeps other people, or the machine's scheduler, off the GPUs of your jobs; what they use is seen, and jobs wait for it",
+		Detail: "not enforced: nothing keeps other people, or the machine's scheduler, off the GPUs of your jobs; your jobs wait for GPUs that others use",
 	}
 }
 
-// checkOutput says how much of the output of jobs is kept.
+// checkOutput reports how much of the output of jobs is kept.
 func (o *Own) checkOutput() job.Check {
 	return job.Check{
 		Name: "output", Health: job.Limited,
-		Detail: fmt.Sprintf("not enforced: journald bounds the lines of all your services together (RateLimitBurst= in journald.conf(5), for user@%d.service), "+
-			"and drops what jobs print faster", o.UID),
-		Next: "--log FILE has all that a job prints",
+		Detail: fmt.Sprintf("not enforced: journald limits the lines of all your services together (RateLimitBurst= in journald.conf(5), for user@%d.service), "+
+			"and drops the rest", o.UID),
+		Next: "--log FILE gets all output of a job",
 	}
 }
 
 // checkLinger reports whether jobs outlive the last session of their user.
 func (o *Own) checkLinger() job.Check {
-	c := job.Check{Name: "logout", Health: job.Healthy, Detail: "lingering is on: jobs go on when you have logged out"}
+	c := job.Check{Name: "logout", Health: job.Healthy, Detail: "lingering is on: jobs continue after you log out"}
 	if there, err := host.Exists(o.Linger); err != nil || !there {
-		return c.Degrade("lingering is off: with your last logout systemd ends this scheduler and all of its jobs", "loginctl enable-linger")
+		return c.Degrade("lingering is off: at your last logout systemd ends this scheduler and all its jobs", "loginctl enable-linger")
 	}
 	return c
 }

@@ -12,12 +12,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lostAfter is how long the driver has to call a GPU lost before its jobs are
-// ended: longer than it takes to load the driver again.
+// lostAfter is the time that the driver may report a GPU as lost before its jobs are ended. Loading
+// the driver again takes less.
 const lostAfter = 10 * time.Second
 
-// settingsOf turns the configuration into what the daemon follows on a machine with so
-// many CPUs.
+// settingsOf returns the daemon's settings for a configuration, on a machine with this many CPUs.
 func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	ram, err := host.Memory()
 	if err != nil {
@@ -33,8 +32,8 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	}, nil
 }
 
-// policy says the configuration in the words of the scheduler, for a machine
-// with ram bytes of memory and so many CPUs.
+// policy translates the configuration into the core's policy, for a machine with ram bytes of
+// memory and this many CPUs.
 func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
 	hostCPUs, hostMem := j.CPUs.Of(int64(cpus)), ram-cfg.Daemon.HostMemReserve.Of(ram)
@@ -62,12 +61,12 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	}
 }
 
-// strays is what is done about processes that leave their jobs.
+// strays are the reactions to processes that leave their jobs.
 var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
-// usage is what is done about jobs that overuse or do not use their GPUs.
+// usage returns the reactions to jobs that overuse or do not use their GPUs.
 func usage(cfg config.Config) site.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
 	return site.UsagePolicy{
@@ -78,7 +77,7 @@ func usage(cfg config.Config) site.UsagePolicy {
 	}
 }
 
-// responses are what the policies' words mean; any other is to do nothing.
+// responses are the meanings of the policies' words; any other word means to do nothing.
 var responses = map[string]site.Response{
 	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop,
 }
@@ -93,7 +92,7 @@ func order(cfg config.Config) sched.Policy {
 	}
 }
 
-// classTimes holds the classes that have a bound of their own.
+// classTimes returns the classes that have a time limit of their own.
 func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration {
 	times := map[job.Class]time.Duration{}
 	for class, c := range classes {

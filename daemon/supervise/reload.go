@@ -16,8 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// reloads reads the configuration again on SIGHUP: all of it comes into force, or
-// nothing.
+// reloads reads the configuration again on SIGHUP. All of it comes into force, or nothing.
 func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	recount := time.NewTicker(recountEvery)
 	defer recount.Stop()
@@ -39,11 +38,11 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// recountEvery is how often the CPUs of the machine are counted, and what its Slurm has is
-// looked at: both can change while it runs.
+// recountEvery is the time between checks of the machine's CPUs and of its Slurm's GPUs, which can
+// change at run time.
 const recountEvery = 5 * time.Second
 
-// settings are what the daemon follows by a configuration, on the machine as it is now.
+// settings returns the daemon's settings for a configuration, on the machine as it is now.
 func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	cpus, err := s.countCPUs()
 	if err != nil {
@@ -59,8 +58,8 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	return settings, nil
 }
 
-// recount puts the settings in force again where there are other CPUs than when they were,
-// or other GPUs are Slurm's: jobs that run go on, whatever they were promised.
+// recount applies the settings in force again if the number of CPUs or Slurm's GPUs have changed.
+// Running jobs continue, whatever they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
 	s.slurm.look()
 	cfg := s.cfg.Load()
@@ -68,7 +67,7 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	sameGPUs := ofSlurm.Equal(s.ofSlurm)
 	now, err := s.countCPUs()
 	if err != nil || now == was && sameGPUs {
-		return // what can't be counted is asked again soon
+		return // what can't be counted is checked again soon
 	}
 	settings, err := s.settings(*cfg)
 	if err != nil {
@@ -78,13 +77,13 @@ func (s *instance) recount(put func(daemon.Settings)) {
 		s.log.Warn("the number of CPUs has changed; running jobs go on", "cpus", s.cpus, "before", was)
 	}
 	if !sameGPUs {
-		s.log.Warn("other GPUs are Slurm's than before; running jobs go on", "now", s.slurm.found.Load().Describe(cfg.GPUs.Slurm == config.SlurmAllow))
+		s.log.Warn("Slurm's GPUs have changed; running jobs go on", "now", s.slurm.found.Load().Describe(cfg.GPUs.Slurm == config.SlurmAllow))
 	}
 	put(settings)
 }
 
-// auditReload notes that the settings were read again at the wish of root, or of whose own
-// scheduler it is: nobody else can send the signal, or have systemd send it.
+// auditReload records that the settings were read again by request of root, or of the scheduler's
+// own user: nobody else can send the signal, or make systemd send it.
 func (s *Supervisor) auditReload(o server.Outcome) {
 	by := job.Account{User: "root"}
 	if own := s.opt.Own.account(); own != nil {
@@ -105,8 +104,8 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	return s.opt.Own.settings(cfg), from, err
 }
 
-// quotaGroups is daemon.QuotaGroups. Where the directory was asked and did not answer, an account is in the groups that
-// its last job was submitted with.
+// quotaGroups is daemon.QuotaGroups. If the directory was asked and did not answer, an account is
+// in the groups of its last job.
 func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string) {
 	group, member := s.names.KnownGroup, s.names.KnownMember
 	if wait {
@@ -126,16 +125,16 @@ func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string)
 func (s *instance) reload() bool {
 	cfg, from, err := s.load()
 	if err != nil {
-		s.log.Error("reloading the configuration: nothing of it is used, the old one stays", "err", err)
+		s.log.Error("reloading the configuration: it has errors, so the old one stays in force", "err", err)
 		return false
 	}
 	settings, err := s.settings(cfg)
 	if err != nil {
-		s.log.Error("reloading the configuration: the old one stays", "err", err)
+		s.log.Error("reloading the configuration: the old one stays in force", "err", err)
 		return false
 	}
 	if late := needRestart(s.startedWith, cfg); len(late) > 0 {
-		s.log.Warn("some changed settings are taken on at the next restart only", "keys", strings.Join(late, ", "))
+		s.log.Warn("some changed settings take effect only at the next restart", "keys", strings.Join(late, ", "))
 	}
 	for _, c := range config.Changes(*s.cfg.Load(), cfg) {
 		s.log.Info("a setting has changed", "setting", c.Key, "value", cmp.Or(c.Now, "none"), "value-before", cmp.Or(c.Before, "none"))
@@ -146,7 +145,7 @@ func (s *instance) reload() bool {
 	return true
 }
 
-// needRestart names the settings that differ and that a reload can't change.
+// needRestart returns the changed settings that a reload can't apply.
 func needRestart(old, now config.Config) []string {
 	keys := map[string]bool{
 		"gpus.sample_timeout": old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
@@ -157,8 +156,8 @@ func needRestart(old, now config.Config) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// checkSettings reports settings that were changed and not read, whether they
-// can be, and of an administrators' group that is not there.
+// checkSettings reports settings that were changed and not read, whether they are valid, and a
+// missing group of administrators.
 func (s *Supervisor) checkSettings() job.Check {
 	r, adminGroup := s.read.Load(), s.cfg.Load().Daemon.AdminGroup
 	c := job.Check{Name: job.SettingsPart, Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}
@@ -177,7 +176,7 @@ func (s *Supervisor) checkSettings() job.Check {
 		return c
 	}
 	if _, there := s.names.KnownGroup(adminGroup); adminGroup != "" && !there {
-		return c.Degrade(fmt.Sprintf("no group %q is known (daemon.admin_group): root alone is an administrator", adminGroup),
+		return c.Degrade(fmt.Sprintf("there is no group %q (daemon.admin_group), so only root is an administrator", adminGroup),
 			"groupadd --system "+adminGroup+", or name another")
 	}
 	return c

@@ -18,24 +18,25 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// sender sends messages about jobs to those whom their owners named. It decides what a message says and which unit
-// sends it: the daemon itself opens no connection and runs no program for that.
+// sender sends messages about jobs to the recipients that their owners named. It decides the
+// content of a message and the unit that sends it. The daemon itself opens no connection and runs
+// no program for that.
 type sender struct {
-	Dir     string // of what gpusched-notify is given; root's alone to write
+	Dir     string // of gpusched-notify's inputs; only root may write to it
 	Program string // absolute path of gpusched-notify
 	Host    string // name of the machine, for people
 	Units   messageUnits
-	Scope   units.Scope // of the systemd that has them
+	Scope   units.Scope // of the systemd that runs the units
 
-	// Bars says why the site does not send a message, by its settings of now.
+	// Bars returns why the site, by its present settings, does not send a message.
 	Bars func(*job.Notify) job.Message
-	// Webhook returns the URL of one of the site's webhooks, "" if there is none of the name.
+	// Webhook returns the URL of one of the site's webhooks, "" for an unknown name.
 	Webhook func(name string) string
-	// Render is a job as everybody may see it.
+	// Render returns a job as everybody may see it.
 	Render func(*job.JobView) api.Job
 }
 
-// messageUnits is what of systemd sends messages.
+// messageUnits is the part of systemd that messages need.
 type messageUnits interface {
 	RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error)
 }
@@ -44,7 +45,7 @@ type messageUnits interface {
 func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool) {
 	wish := j.Request.Notify[n.Which]
 	wish.To = to
-	if why := s.Bars(&wish); !why.IsZero() { // they may have changed since it was owed
+	if why := s.Bars(&wish); !why.IsZero() { // the settings may have changed since the message became due
 		return why, false
 	}
 	m, err := s.message(n, j)
@@ -84,7 +85,7 @@ func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 	return outcome(&status)
 }
 
-// message is what the program is given, but for where it goes.
+// message returns the program's input without the recipient.
 func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, error) {
 	letter := words.MakeLetter(n.Event, j, s.Host)
 	m := contract.Message{
@@ -102,11 +103,10 @@ func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, erro
 	return m, err
 }
 
-// maxTold bounds what is kept of what the program says: it is its user's, who can have it
-// say anything.
+// maxTold limits what is kept of the program's status line: the user can make it say anything.
 const maxTold = 200
 
-// outcome says how it went from how the unit ended.
+// outcome translates the end of the unit.
 func outcome(s *units.Status) (why job.Message, again bool) {
 	if s.Result == units.ResultSuccess {
 		return job.Message{}, false
@@ -124,7 +124,7 @@ func outcome(s *units.Status) (why job.Message, again bool) {
 	return job.Say("detail/notify-unit", s.Result), again
 }
 
-// printable is a line that can be shown as it is.
+// printable returns a line that can be shown unchanged.
 func printable(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxTold)], "")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -135,7 +135,7 @@ func printable(s string) string {
 	}, s))
 }
 
-// hostname is the name of the machine, for people.
+// hostname returns the name of the machine, for people.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil || !job.Printable(name) || name == "" {

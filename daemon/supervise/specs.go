@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// specDir is the directory of specs as package daemon wants it.
+// specDir is the directory of specs as daemon.Specs.
 type specDir string
 
 func (d specDir) Write(id job.ID, uid int, s *launch.Spec) (string, error) {
@@ -36,7 +36,8 @@ func (d specDir) Sweep(keep func(job.ID, int) bool) error {
 	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
 }
 
-// fileAt tells a file from another that is put in its place, and from itself once anything about it is changed.
+// fileAt returns a string that differs for another file at the same path, and for the same file
+// after any change.
 func fileAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// stateFile is the file that the scheduler starts from, and what is done where it
-// is damaged.
+// stateFile opens the file that the scheduler starts from, and handles a damaged one.
 type stateFile struct {
 	path    string
 	lastIDs string // see store.Options
@@ -21,11 +20,11 @@ type stateFile struct {
 
 	extend func(by time.Duration, text string) // asks the service manager to wait longer for the daemon's start
 
-	suspected time.Time // when writing last said that the file is damaged
+	suspected time.Time // when a write last found the file damaged
 }
 
-// Of damaged files no more than maxAside are moved aside within asideTime: a disk
-// that damages each new one would fill itself with copies.
+// At most maxAside damaged files are moved aside within asideTime: a disk that damages each new
+// file would fill up with copies.
 const (
 	maxAside  = 3
 	asideTime = time.Hour
@@ -33,12 +32,11 @@ const (
 
 var errDamagedAgain = errors.New("the state file is damaged again and again, and the disk is probably broken")
 
-// open opens the state file and reads it. A damaged one is moved aside:
-// without its queue the scheduler is of more use than not at all, and running
-// jobs are recovered from their units. So is one that looks well and by which a
-// write failed twice within asideTime for damage. A file of a newer release, one
-// that is in use and a disk that fails are left alone: they are no damage, and the
-// next start tries again.
+// open opens the state file and reads it. It moves a damaged file aside: a scheduler without its
+// queue is better than none, and running jobs are recovered from their units. It also moves aside a
+// file that looks intact but with which writes have failed twice within asideTime because of
+// damage. A file of a newer release, a file in use and a failing disk are not damage: the file
+// stays, and the next start tries again.
 func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error) {
 	opened, state, err := f.read(ctx)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -64,8 +62,8 @@ func (f *stateFile) moveAside(why error) error {
 	return nil
 }
 
-// suspect notes that a write found the file damaged. The next opening checks
-// it; where that finds nothing, the second suspicion decides.
+// suspect records that a write found the file damaged. The next opening checks the file; if that
+// finds nothing, the second suspicion decides.
 func (f *stateFile) suspect(why error) {
 	now := time.Now()
 	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime
@@ -91,13 +89,14 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 	return opened, state, nil
 }
 
-// migrationTime is how long the change of a schema may take: with a long history that is longer than a start may.
+// migrationTime limits the change of a schema, which takes longer than a start may if the history
+// is long.
 const migrationTime = 2 * time.Hour
 
-// migrating reports that the schema of the file is about to change, and done that it has.
+// migrating reports that the schema of the file is about to change, and done that it has changed.
 func (f *stateFile) migrating(from, to int) (done func()) {
 	begun := time.Now()
-	f.log.Info("the state file is brought to the schema of this release; a copy stays beside it",
+	f.log.Info("bringing the state file to the schema of this release; a copy of the old one stays beside it",
 		"from", from, "to", to, "copy", store.BackupPath(f.path, from))
 	f.extend(migrationTime, "bringing the state file to the schema of this release")
 	return func() { f.log.Info("the state file has the schema of this release", "took", time.Since(begun)) }
@@ -115,6 +114,6 @@ func (f *stateFile) check() job.Check {
 	}
 	last := damaged[len(damaged)-1]
 	return c.Degrade(
-		fmt.Sprintf("a damaged state file was moved to %s: what waited then, the history, paused and drained GPUs and reservations are lost; what ran was recovered", last),
-		fmt.Sprintf("check the disk (journalctl -k), pause and drain GPUs again, have users submit again what waited ('sqlite3 %s .recover' shows what can be read), and move the file elsewhere", last))
+		fmt.Sprintf("a damaged state file was moved to %s: the jobs that waited, the history, paused and drained GPUs and reservations are lost; running jobs were recovered", last),
+		fmt.Sprintf("check the disk (journalctl -k), pause and drain GPUs again, ask users to resubmit the jobs that waited ('sqlite3 %s .recover' shows what can be read), and move the file elsewhere", last))
 }

@@ -29,53 +29,53 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// The time between tries to start the scheduler. The next one after it worked
-// for a while comes at once.
+// The time between tries to start the scheduler. After it has worked for stableAfter, the next try
+// comes soon again.
 const (
 	firstTry    = time.Second
 	lastTry     = 10 * time.Second
 	stableAfter = time.Minute
 )
 
-// Options are what a Supervisor is made of.
+// Options configure a Supervisor.
 type Options struct {
-	Config, DropIns string // the settings: the main file, and a directory of more
+	Config, DropIns string // the settings: the main file, and a directory of further files
 	State           string // the directory of the state file
-	Cache           string // the directory of the last ids beside that; "": none
-	Specs           string // the directory of the launchers' private instructions
-	Launcher, NVML  string // the programs that each unit executes, and that reads the GPUs
-	Accounts        string // the socket of what knows accounts of a directory
-	Own             *Own   // nil: it is the scheduler of the machine
+	Cache           string // the directory of the second copy of the last ids; "": none
+	Specs           string // the directory of the launchers' private specs
+	Launcher, NVML  string // the program that each unit executes, and the program that reads the GPUs
+	Accounts        string // the socket of gpusched-accounts
+	Own             *Own   // nil: the machine's scheduler
 	Environ         []string
 	Version, Commit string
 	Log             *slog.Logger
 	Level           *slog.LevelVar
-	Journal         *journal.Queue // behind Log
+	Journal         *journal.Queue // receives Log's lines
 }
 
-// Supervisor is what lives as long as the process: the server, the log and the
-// settings. The scheduler behind it is an instance, which may fail and begin anew;
-// the server tells meanwhile why there is none.
+// Supervisor is what lives as long as the process: the server, the log and the settings. The
+// scheduler behind it is an instance, which may fail and start again; meanwhile the server says why
+// there is none.
 type Supervisor struct {
 	opt     Options
 	log     *slog.Logger
 	notify  *systemd.Notifier
 	front   *front
 	names   *directory.Directory
-	person  func(uid int) (person int, certain bool) // whose the uids of containers are
+	person  func(uid int) (person int, certain bool) // maps the uids of containers to people
 	server  *server.Server
 	state   *stateFile
 	crashes crashes // of earlier processes
-	told    string  // the last reason why there is no scheduler that was logged
-	asked   bool    // a reload was asked for while there is none; the next try answers
+	told    string  // the last logged reason why there is no scheduler
+	asked   bool    // somebody asked for a reload while there is none; the next try answers
 	tally   *metrics.Tally
 	verbose *server.Verbosity
 
 	cfg  atomic.Pointer[config.Config]   // the settings in force
-	read atomic.Pointer[config.Snapshot] // the files that they are from
+	read atomic.Pointer[config.Snapshot] // the files that cfg was read from
 }
 
-// New makes one that Run starts.
+// New returns a supervisor that Run starts.
 func New(o Options) *Supervisor {
 	began := time.Now()
 	s := &Supervisor{
@@ -100,13 +100,13 @@ func New(o Options) *Supervisor {
 	return s
 }
 
-// hostFiles are what /etc/passwd and /etc/group say.
+// hostFiles are /etc/passwd and /etc/group.
 var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// use puts settings into force, as far as they are not the scheduler's. Groups that
-// they name are looked up before anybody asks.
+// use applies settings, except those of the scheduler. It looks up the groups that they name before
+// anybody asks.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
@@ -116,12 +116,12 @@ func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	s.read.Store(&from)
 }
 
-// Run serves until ctx is done: first the clients are let go, then the
-// scheduler stops. Running jobs are not touched. SIGHUP reloads.
+// Run serves until ctx is done. Then it first disconnects the clients and then stops the scheduler.
+// It does not touch running jobs. SIGHUP reloads.
 func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	var err error
 	if s.crashes, err = watchCrashes(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
-		s.log.Warn("crashes of this daemon are not noted", "err", err)
+		s.log.Warn("crashes of this daemon can't be recorded", "err", err)
 	}
 	again, ended := began(filepath.Dir(s.opt.Specs), time.Now())
 	defer ended()
@@ -150,11 +150,10 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(err, gaveUp)
 }
 
-// schedule keeps the scheduler running until ctx is done. While it can't be started,
-// the process stays, so that everybody who asks is told why, and tries again; a
-// reload has it try at once. Only where the disk was read-only it gives up, after
-// a while and with the reason: the process has mounts of its own, in which the
-// disk stays as read-only as it was when the process began.
+// schedule keeps the scheduler running until ctx is done. While the scheduler can't start, the
+// process stays, to answer requests with the reason, and tries again; a reload makes it try at
+// once. It gives up only if the disk is read-only, after a while and with the reason: the process
+// has its own mounts, in which the disk stays read-only as it was at the start.
 func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	var works atomic.Bool // then the scheduler's own loop feeds the watchdog
 	var parts sync.WaitGroup
@@ -184,13 +183,13 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 		s.answer(err)
 		s.resume(ctx, hup, wait)
 		if readOnly && ctx.Err() == nil {
-			return fmt.Errorf("beginning anew, to see whether the disk can be written: %w", err)
+			return fmt.Errorf("starting a new process, to see whether the disk can be written: %w", err)
 		}
 	}
 	return nil
 }
 
-// try starts the scheduler, and returns how long it worked and why it does no more.
+// try starts the scheduler, and returns how long it worked and why it ended.
 func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomic.Bool) (time.Duration, error) {
 	one, err := newInstance(ctx, s)
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	return time.Since(began), err
 }
 
-// resume waits for the time of the next try, which a reload brings on and which answers that.
+// resume waits for the time of the next try. A reload ends the wait, and the next try answers it.
 func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -221,7 +220,7 @@ func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time
 	}
 }
 
-// answer says what became of a reload that was asked for, after the try that read the settings.
+// answer reports the outcome of a reload, after the try that read the settings.
 func (s *Supervisor) answer(err error) {
 	if !s.asked {
 		return
@@ -235,7 +234,7 @@ func (s *Supervisor) answer(err error) {
 	s.notify.Ready()
 }
 
-// feed keeps the watchdog quiet while there is no scheduler that could hang.
+// feed feeds the watchdog while there is no scheduler that could hang.
 func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 	every := s.notify.WatchdogInterval() / 3
 	if every <= 0 {
@@ -255,21 +254,21 @@ func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 	}
 }
 
-// fail tells everybody why there is no scheduler: the journal once per reason.
+// fail reports why there is no scheduler, in the journal once per reason.
 func (s *Supervisor) fail(err error, wait time.Duration) {
 	if text := err.Error(); text != s.told {
-		s.log.Error("the scheduler can't work: jobs that run go on, nothing new is accepted or started, trying again",
+		s.log.Error("the scheduler can't work and will try again: running jobs go on, and no job is accepted or started",
 			"err", err)
 		s.told = text
 	}
 	if wait == 0 {
-		return // tried again at once
+		return // the next try comes at once
 	}
 	s.notify.ReadyBut("can't work, trying again: " + err.Error())
 	scheduler := job.Check{
 		Name: job.SchedulerPart, Health: job.Failing, Next: s.remedy(err, filepath.Dir(s.state.path)),
 		Unread: errors.As(err, new(settingsError)),
-		Detail: fmt.Sprintf("it can't work, jobs that run go on (last tried at %s, tries again every %s): %s",
+		Detail: fmt.Sprintf("it can't work; running jobs go on (last tried at %s, tries again every %s): %s",
 			time.Now().Format("15:04:05"), lastTry, strings.ReplaceAll(err.Error(), "\n", "; ")),
 	}
 	s.front.put(unavailable{
@@ -284,16 +283,17 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	})
 }
 
-// settingsError is that of settings that can't be used.
+// settingsError is the error of settings that can't be used.
 type settingsError struct{ error }
 
-// refusedAfter is within what time systemd has started the process that follows one which refused its settings, also
-// where a driver that hangs holds up gpusched-devices.service, which comes before.
+// refusedAfter is the time within which systemd starts the process after one that refused its
+// settings, even if a hanging driver delays gpusched-devices.service, which comes before.
 const refusedAfter = 2 * time.Minute
 
-// refuse returns what is wrong with the settings where this is the first process to meet it and systemd started it.
-// Then it ends, and the start fails before the eyes of whoever asked for it. systemd starts the next process by
-// itself, which finds the note in a directory that a restart leaves, stays, and tells everybody who asks.
+// refuse returns what is wrong with the settings if systemd started this process and it is the
+// first to find out. The process then ends, and whoever asked for the start sees it fail. systemd
+// starts the next process by itself. That one finds the note in a directory that survives restarts,
+// stays, and answers requests with the reason.
 func (s *Supervisor) refuse(dir string, now time.Time) error {
 	note := filepath.Join(dir, "refused")
 	before, beforeErr := os.Stat(note)
@@ -303,14 +303,14 @@ func (s *Supervisor) refuse(dir string, now time.Time) error {
 		return nil
 	}
 	_, _, err := s.load()
-	if err == nil || os.WriteFile(note, nil, 0o600) != nil { // without a note it would be refused for ever
+	if err == nil || os.WriteFile(note, nil, 0o600) != nil { // without a note every start would be refused
 		return nil
 	}
 	s.notify.Status("the settings can't be used: " + err.Error())
 	return settingsError{fmt.Errorf("%w; %s", err, s.remedy(settingsError{err}, ""))}
 }
 
-// remedy says what to do about a scheduler that can't be started.
+// remedy says what to do about a scheduler that can't start.
 func (s *Supervisor) remedy(err error, state string) string {
 	own := s.opt.Own
 	flag := own.flag()
@@ -325,11 +325,11 @@ func (s *Supervisor) remedy(err error, state string) string {
 	case errors.Is(err, store.ErrLocked):
 		return "end the other gpuschedd, see 'systemctl" + flag + " status gpusched' and 'pgrep -a gpuschedd'"
 	case errors.Is(err, errDamagedAgain):
-		return "check the disk of " + state + " (journalctl -k, smartctl); the daemon begins an empty file again in an hour"
+		return "check the disk of " + state + " (journalctl -k, smartctl); the daemon begins another empty file in an hour"
 	case errors.Is(err, job.ErrDamaged):
 		return "nothing: the daemon begins a new file by itself"
 	case errors.Is(err, job.ErrInvalid):
-		return "report it with 'journalctl" + flag + " -u gpusched': the daemon begins anew by itself, from the last that it could write"
+		return "report it with 'journalctl" + flag + " -u gpusched': the daemon restarts by itself, from the last state that it could write"
 	case errors.Is(err, units.ErrBus) && own != nil:
 		return "systemctl --user status"
 	case errors.Is(err, units.ErrBus):

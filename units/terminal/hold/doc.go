@@ -10,7 +10,7 @@
 // process that does only that, and ends when it is not used. Only a process of the unit itself, or PID 1, can start
 // it there. A holder for each job would cost memory for each; a second unit with the same properties would have
 // limits of its own beside the job's, and would have to be recorded and recovered. So systemd is asked to reload the
-// unit, as for a note in its journal (package daemon/notes): it runs gpusched-job there, as the user, under the job's
+// unit, as for a note in its journal (daemon/supervise): it runs gpusched-job there, as the user, under the job's
 // filter and limits, and that process leaves the door behind.
 //
 // Invariants, cited by tests:
