@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// crashOnce is a process that begins, and ends at a time with a report.
+// crashOnce is a process that starts, and ends at a time with a report.
 func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	t.Helper()
 	c, err := watchCrashes(dir, began)
@@ -27,8 +27,8 @@ func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	return c
 }
 
-// Single crashes cost no time, those that come one upon the other ever more, and
-// health tells for an hour and where the report is.
+// Single crashes cost no time, crashes in quick succession cost more and more, and health names
+// them for an hour, with the report.
 func TestCrashes(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().Truncate(time.Second)
@@ -60,8 +60,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// A process that begins soon after one that has not come to its end waits; one after an
-// orderly end, or after a while, does not.
+// A process waits if the one just before it did not end properly. It does not wait after a proper
+// end, or later.
 func TestBeginningOverAndOver(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -88,8 +88,8 @@ func TestBeginningOverAndOver(t *testing.T) {
 	}
 }
 
-// What is not a list of times, or of another clock, is left out; a process that
-// ended without a report did not crash.
+// Anything but a list of times by this clock is ignored. A process that ended without a report did
+// not crash.
 func TestCrashesFromABrokenList(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Before the schema changes, the service manager is asked for more time than a start may take, and not for ever.
+// Before the schema changes, the service manager is asked for more time than a start may take, with
+// a limit.
 func TestTheManagerWaitsForAMigration(t *testing.T) {
 	var told bytes.Buffer
 	var asked time.Duration

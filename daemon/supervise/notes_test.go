@@ -15,8 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stopped is a systemd in which what prints the notes of some jobs was stopped by
-// their user.
+// stopped is a systemd in which users have stopped the processes that print the notes of some jobs.
 type stopped struct {
 	mu    sync.Mutex
 	jobs  map[string]bool
@@ -46,8 +45,7 @@ func (s *stopped) Reload(ctx context.Context, name string) error {
 	return ctx.Err()
 }
 
-// A stopped process keeps the notes of its own job from being printed, and no
-// others (invariant 5).
+// A stopped process blocks the notes of its own job, and no others (invariant 5).
 func TestStoppedNote(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -84,7 +82,7 @@ func TestStoppedNote(t *testing.T) {
 	})
 }
 
-// A door is asked for by the same way, with what can't be a note.
+// A door is requested in the same way, with a text that can't be a note.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -103,7 +101,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// inUnits is a systemd in which the process that prints notes looks for what is wanted.
+// inUnits is a systemd whose note process checks what is wanted.
 type inUnits struct {
 	dir   string
 	doors []bool
@@ -119,7 +117,7 @@ func (a *inUnits) Reload(context.Context, string) error {
 	return nil
 }
 
-// However many a user stops, others' notes pass.
+// However many processes a user stops, the notes of others pass.
 func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,11 +136,11 @@ func TestStoppedNotes(t *testing.T) {
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("another user's note waited %v", took)
 		}
-		time.Sleep(3 * noteTime) // which ends them all
+		time.Sleep(3 * noteTime) // ends them all
 	})
 }
 
-// over is a systemd with a unit that holds nothing but a result.
+// over is a systemd with a unit of which only the result remains.
 type over struct{ reloads int }
 
 func (o *over) Status(_ context.Context, name string) (units.Status, error) {
@@ -151,7 +149,7 @@ func (o *over) Status(_ context.Context, name string) (units.Status, error) {
 
 func (o *over) Reload(context.Context, string) error { o.reloads++; return nil }
 
-// Nothing is brought into a unit in which nothing is left: its GPUs may be another's.
+// Nothing enters a unit of which only the result remains: its GPUs may be another job's.
 func TestNothingComesIntoASpentUnit(t *testing.T) {
 	u := &over{}
 	w := newNoteWriter(t.TempDir(), u, units.Scope{})

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The scheduler of the machine is as it is where there is nothing of one user's.
+// The machine's scheduler works the same without a user's own.
 func TestNobodysOwn(t *testing.T) {
 	var o *Own
 	list := []daemon.Check{{Name: "x"}}
@@ -25,7 +25,8 @@ func TestNobodysOwn(t *testing.T) {
 	}
 }
 
-// What a user's own can't enforce is limited, not healthy and no fault, and is said in words for that user.
+// What a user's own scheduler can't enforce counts as limited, neither healthy nor failing, and is
+// explained to that user.
 func TestOwnHealth(t *testing.T) {
 	dir := t.TempDir()
 	o := &Own{UID: 7, Name: "carol", Socket: "/run/user/7/gpusched/gpusched.sock", Linger: dir}

@@ -13,11 +13,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// healthNames are the lines of health that the daemon itself has, beside one for
-// each GPU and each job in trouble.
+// healthNames are the lines of health of the daemon itself, besides one for each GPU and each job
+// in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// rows reads the table of gpusched-admin(7) that says what the scheduler stands on.
+// rows reads the table of gpusched-admin(7) of the parts that the scheduler depends on.
 func rows(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")
@@ -36,14 +36,14 @@ func rows(t *testing.T) [][]string {
 	return list
 }
 
-// Every part of the table has a line in health, and every line of health is of a
-// part in the table.
+// Each part of the table has a line in health, and each line of health is about a part of the
+// table.
 func TestPartsHaveALineInHealth(t *testing.T) {
 	names := slices.Clone(healthNames)
 	for _, c := range (&instance{Supervisor: &Supervisor{}}).checks() {
 		names = append(names, c.Name)
 	}
-	// What is not a part that can fail under the scheduler, but a property of the machine.
+	// Properties of the machine rather than parts that can fail.
 	properties := []string{"state disk", "limits", "shared memory", "queue"}
 	told := map[string]bool{}
 	for _, row := range rows(t) {
@@ -63,9 +63,8 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	}
 }
 
-// limits are the rows of the table and where the program has what they tell, in
-// the order of the row: a constant of time as "file name", several with " + "
-// between them, or the words as they are.
+// limits maps the rows of the table to their values in the program, in the order of the row: a time
+// constant as "file name", several joined by " + ", or the text of the table.
 var limits = map[string][]string{
 	`systemd, D\-Bus`: {"daemon/executor.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
 	"starts of units": {"daemon/executor.go startTime", "daemon/loop.go retryEvery"},
@@ -93,7 +92,7 @@ var limits = map[string][]string{
 	"daemon itself":   {"100ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 
-// The limits of each row of the table are those of the program.
+// The limits in each row of the table are those of the program.
 func TestPartsLimits(t *testing.T) {
 	text := map[string]string{}
 	for _, row := range rows(t) {
@@ -115,7 +114,7 @@ func TestPartsLimits(t *testing.T) {
 	}
 }
 
-// limit is what the table says of one.
+// limit returns a limit as the table writes it.
 func limit(t *testing.T, l string) string {
 	t.Helper()
 	var sum time.Duration
@@ -129,8 +128,8 @@ func limit(t *testing.T, l string) string {
 	return job.FormatDuration(sum)
 }
 
-// constantOf reads a constant of time, such as "10 * time.Second", from a source
-// file: what is nobody else's business is not exported for a test.
+// constantOf reads a time constant, such as "10 * time.Second", from a source file, so that it need
+// not be exported for a test.
 func constantOf(t *testing.T, file, name string) time.Duration {
 	t.Helper()
 	source, err := os.ReadFile(file)

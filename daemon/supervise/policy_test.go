@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// CPUs that go while the scheduler works are not promised any more, and are once they are
-// back; a count that fails changes nothing.
+// CPUs that go offline are not promised any more, and are again once they are back. A failing count
+// changes nothing.
 func TestCPUsThatComeAndGo(t *testing.T) {
 	var log tape
 	online, fails := 16, error(nil)
@@ -45,7 +45,7 @@ func TestCPUsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// policySettings differ from the defaults wherever TestPolicy looks.
+// policySettings differ from the defaults wherever TestPolicy checks.
 const policySettings = `
 [jobs]
 max_suspend = "20m"
@@ -121,8 +121,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Whatever is kept of the memory, one user's jobs on all GPUs that name none have room in
-// the quota that a user has by default, and leave some of it.
+// Whatever the reserved memory is, one user's jobs that name no memory fit on all GPUs within the
+// default quota, and leave some of it.
 func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 	for _, percent := range []int{0, 5, 10, 40, 90} {
 		cfg := config.Default()
@@ -137,7 +137,7 @@ func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 	}
 }
 
-// TestPolicyDefault is what a site without any file gets.
+// TestPolicyDefault checks the policy of a site without any file.
 func TestPolicyDefault(t *testing.T) {
 	p := policy(config.Default(), 64<<30, 16)
 	week := 7 * 24 * time.Hour

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestNeedRestart names what a reload can't change, and nothing else.
+// TestNeedRestart: exactly the settings that a reload can't change are named.
 func TestNeedRestart(t *testing.T) {
 	old, now := config.Default(), config.Default()
 	now.Jobs.MaxRunning++

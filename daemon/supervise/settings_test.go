@@ -13,12 +13,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Settings that are not those that were read are told, whatever the clock says
-// of them.
+// Changed settings that were not read are reported, whatever the times of the files.
 func TestSettingsThatWereNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(o Options) error
-		want   string // "": nothing to tell
+		want   string // "": nothing to report
 	}{
 		"nothing":             {func(Options) error { return nil }, ""},
 		"a new file":          {func(o Options) error { return os.WriteFile(filepath.Join(o.DropIns, "20.toml"), nil, 0o644) }, "20.toml is new"},
@@ -56,7 +55,7 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A group of administrators that is not there is told, none at all is not.
+// A missing group of administrators is reported; no group at all is not.
 func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
 	s := &Supervisor{opt: o, names: directory.New(hostFiles, nil)}

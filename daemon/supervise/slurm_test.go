@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// GPUs that Slurm gets while the scheduler works are noticed without a reload, health names
-// them, and what can't be read takes nothing back.
+// GPUs that Slurm gets at run time are noticed without a reload and named by health, and unreadable
+// files release none.
 func TestSlurmTakesGPUs(t *testing.T) {
 	var log tape
 	root := t.TempDir()
@@ -73,8 +73,7 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	}
 }
 
-// A slurmd that runs by settings which can't be read takes every GPU, until somebody says
-// that the two share them.
+// A slurmd with unreadable settings takes every GPU, until somebody says that both share them.
 func TestASlurmOfWhichNobodyKnows(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "sys/fs/cgroup/system.slice/slurmd.service"} {

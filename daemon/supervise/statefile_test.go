@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// A damaged file never keeps the daemon from starting; the administrator is told
-// in the journal at error priority, and by health until the file is gone.
+// A damaged file never prevents the daemon from starting. The administrator learns it from the
+// journal, at error priority, and from health until the file is gone.
 func TestDamagedStateIsMovedAside(t *testing.T) {
 	for name, content := range map[string]string{
 		"no database": strings.Repeat("no database any more ", 1000),
@@ -62,7 +62,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 	}
 }
 
-// A file that somebody has open is no damage.
+// A file that another process has open is not damaged.
 func TestStateInUseIsLeftAlone(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	s, err := store.Open(t.Context(), f.path, store.Options{})
@@ -78,8 +78,8 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A disk that damages every new file does not fill up with copies, and the
-// scheduler says what is wrong instead.
+// A disk that damages every new file does not fill up with copies. The scheduler says what is wrong
+// instead.
 func TestDamagedAgainAndAgain(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	for i := range maxAside + 2 {
@@ -99,8 +99,8 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// A file by which writes fail for damage, and in which the check at the start
-// finds none, is moved aside at the second time.
+// If writes to a file fail because of damage, but the check at the start finds none, the file is
+// moved aside at the second failure.
 func TestDoubtedFile(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	opened, _, err := f.open(t.Context())

@@ -27,7 +27,7 @@ type desk struct {
 	log    tape
 }
 
-// tape keeps what is logged.
+// tape records the log.
 type tape struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -58,7 +58,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// open begins to serve, until the test ends.
+// open starts to serve, until the test ends.
 func (d *desk) open(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("unix", d.client.Socket)
@@ -81,7 +81,7 @@ func (d *desk) open(t *testing.T) {
 	})
 }
 
-// check is what health says first.
+// check returns the first line of health.
 func (d *desk) check(t *testing.T) job.Check {
 	t.Helper()
 	reply, err := api.Health(t.Context(), d.client)
@@ -98,7 +98,7 @@ func (d *desk) write(t *testing.T, file, text string) {
 	}
 }
 
-// occupy opens the state file as another daemon would.
+// occupy opens the state file like another daemon.
 func (d *desk) occupy(t *testing.T) {
 	t.Helper()
 	s, err := store.Open(t.Context(), d.s.state.path, store.Options{})
@@ -108,8 +108,8 @@ func (d *desk) occupy(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 }
 
-// A scheduler that can't be started answers all the same: health says why and
-// what to do, everything else is refused with the reason.
+// A scheduler that can't start still answers: health says why and what to do, and everything else
+// is refused with the reason.
 func TestCannotStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil        func(*desk)
@@ -139,7 +139,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// It tries again by itself, and at once when it is told to read its settings.
+// It tries again by itself, and at once when told to read its settings.
 func TestStartsAgain(t *testing.T) {
 	d := newDesk(t)
 	d.write(t, d.s.opt.Config, "no settings")
@@ -150,7 +150,7 @@ func TestStartsAgain(t *testing.T) {
 	}
 	d.write(t, d.s.opt.Config, "")
 	d.hup <- os.Interrupt
-	d.hup <- os.Interrupt // taken when the next try is over
+	d.hup <- os.Interrupt // received once the next try is over
 	if got := d.check(t); !strings.Contains(got.Next, "end the other") {
 		t.Errorf("health with the settings mended: %+v", got)
 	}
@@ -159,7 +159,7 @@ func TestStartsAgain(t *testing.T) {
 	}
 }
 
-// Invariant 4: what became of a reload is known when the settings were read.
+// Invariant 4: the outcome of a reload is known once the settings were read.
 func TestReloadIsAnsweredLate(t *testing.T) {
 	d := newDesk(t)
 	d.write(t, d.s.opt.Config, "no settings")
@@ -168,8 +168,8 @@ func TestReloadIsAnsweredLate(t *testing.T) {
 	d.check(t)
 	d.write(t, d.s.opt.Config, "still_none = 1")
 	d.hup <- os.Interrupt
-	d.hup <- os.Interrupt // taken when the next try is over
-	d.hup <- os.Interrupt // and when this one is
+	d.hup <- os.Interrupt // received once the next try is over
+	d.hup <- os.Interrupt // received once this one is
 	if got := d.check(t); !strings.Contains(got.Detail, "still_none") {
 		t.Errorf("health after the reload: %+v", got)
 	}
@@ -185,8 +185,9 @@ func TestReloadIsAnsweredLate(t *testing.T) {
 	}
 }
 
-// Invariant 3: the first process that systemd starts with wrong settings ends, the one that follows stays, and one that
-// is started by hand later ends again. Without systemd, or a place for the note, each stays.
+// Invariant 3: the first process that systemd starts with wrong settings ends, the next one stays,
+// and one started by hand later ends again. Without systemd, or a place for the note, each of them
+// stays.
 func TestWrongSettingsFailTheStart(t *testing.T) {
 	d, dir, now := newDesk(t), t.TempDir(), time.Now()
 	d.write(t, d.s.opt.Config, "no_such_key = 1")
