@@ -5,7 +5,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Meter reads what a control group has used so far, as daemon.Meter says.
+// Meter implements daemon.Meter: it reads what a control group has used so far.
 func Meter(controlGroup string) (job.HostUse, bool) {
 	s, err := cgroup.Read(cgroup.Root, controlGroup)
 	if err != nil {
@@ -14,7 +14,7 @@ func Meter(controlGroup string) (job.HostUse, bool) {
 	return job.HostUse{PeakMemBytes: s.PeakOrNow(), CPUTime: job.Span(s.CPU)}, true
 }
 
-// Processes lists what runs in a control group; what can't be read is not there.
+// Processes lists the processes in a control group, without those that can't be read.
 func Processes(controlGroup string) []cgroup.Process {
 	list, _ := cgroup.Processes(cgroup.Root, "/proc", controlGroup)
 	return list

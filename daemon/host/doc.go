@@ -1,7 +1,7 @@
-// Package host is the machine that the daemon stands on: its accounts, its
-// memory, its processes, and how those parts of it are that scheduling needs.
+// Package host reads the machine that the daemon runs on: its accounts, its memory, its processes,
+// and the state of the parts that scheduling needs.
 //
-// It decides nothing of jobs. Each Check… is a line of health, with what to do
-// where the part fails; none waits for longer than a file, a disk or a call to
-// systemd takes, and package daemon bounds that.
+// It decides nothing about jobs. Each function Check… returns a line of health, with advice if the
+// part fails. None of them waits for more than a file, a disk or a call to systemd; package daemon
+// bounds the time.
 package host

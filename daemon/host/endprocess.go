@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// EndProcess signals a process by a descriptor of it, which os.FindProcess holds:
-// between the look at who it is and the signal no other process can get its pid. One
-// that is gone is not an error.
+// EndProcess sends a signal to a process. It does so by a descriptor of the process, which
+// os.FindProcess opens: no other process can get the pid between the check of the owner and the
+// signal. It is no error if the process has ended.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// BootID returns the id of the running boot.
+// BootID returns the id of the current boot.
 func BootID() (string, error) {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -35,8 +35,8 @@ func Memory() (int64, error) {
 	return kib << 10, nil
 }
 
-// CPUs returns how many CPUs of the machine are online. Those of this process may
-// be fewer.
+// CPUs returns the number of CPUs of the machine that are online. This process may be allowed
+// fewer.
 func CPUs() (int, error) {
 	data, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -49,14 +49,14 @@ func CPUs() (int, error) {
 	return online.Len(), nil
 }
 
-// UnitOf returns how to find the unit that a process runs in, "" where that is not
-// known. Jobs are looked for below a control group, as gpu.OwnerBelow does.
+// UnitOf returns a function that finds the unit of a process, "" if it is unknown. It looks for
+// jobs below a control group, like gpu.OwnerBelow.
 func UnitOf(below string) func(pid int) string {
 	return func(pid int) string { return gpu.OwnerBelow("/proc", below, pid).Unit }
 }
 
-// UserName returns the name of an account, or "" where this host's passwd file
-// has none that can be shown.
+// UserName returns the name of an account, or "" if this host's passwd file has no printable name
+// for it.
 func UserName(uid int) string {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !job.Printable(u.Username) {
@@ -65,7 +65,7 @@ func UserName(uid int) string {
 	return u.Username
 }
 
-// UserID returns the uid of the account of a name.
+// UserID returns the uid of the account with a name.
 func UserID(name string) (int, bool) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -75,7 +75,7 @@ func UserID(name string) (int, bool) {
 	return uid, err == nil
 }
 
-// GroupID returns the gid of the group of a name.
+// GroupID returns the gid of the group with a name.
 func GroupID(name string) (int, bool) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
@@ -85,14 +85,14 @@ func GroupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
-// HasGroup reports whether there is a group of a gid.
+// HasGroup reports whether a group with a gid exists.
 func HasGroup(gid int) bool {
 	_, err := user.LookupGroupId(strconv.Itoa(gid))
 	return err == nil
 }
 
-// Member reports whether an account has a group, by this host's files, if they know
-// both: accounts and groups may come over the network.
+// Member reports whether an account is in a group, by this host's files. known is false unless the
+// files have both: accounts and groups may also come from a directory.
 func Member(uid, gid int) (in, known bool) {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !HasGroup(gid) {

@@ -23,7 +23,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// Health reports a journal that does not read, and what was left out.
+// Health reports a journald that does not read, and the number of lines that were left out.
 func TestCheckLog(t *testing.T) {
 	if c := CheckLog(time.Time{}, 0); c.Health != job.Healthy {
 		t.Errorf("while it reads: %+v", c)
@@ -33,8 +33,7 @@ func TestCheckLog(t *testing.T) {
 	}
 }
 
-// What the host's files know of a group counts, and what they do not know does
-// not.
+// The host's files are used for a group that they have, and for no other.
 func TestMember(t *testing.T) {
 	for _, c := range []struct {
 		uid, gid  int

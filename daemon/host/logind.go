@@ -10,12 +10,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// CheckSharedMemory reports whether logind deletes the shared memory of a user whose last
-// session ends, also that of the user's running jobs.
+// CheckSharedMemory reports whether logind deletes the shared memory of a user after the user's
+// last logout. That would include the shared memory of running jobs.
 func CheckSharedMemory() job.Check { return checkSharedMemory("") }
 
 func checkSharedMemory(root string) job.Check {
-	c := job.Check{Name: "shared memory", Health: job.Healthy, Detail: "logind leaves that of running jobs alone (RemoveIPC=no)"}
+	c := job.Check{Name: "shared memory", Health: job.Healthy, Detail: "logind does not delete that of running jobs (RemoveIPC=no)"}
 	if removesIPC(root) {
 		c.Detail = "logind deletes a user's /dev/shm files and System V segments 10 s after the user's last logout, " +
 			"also those of running jobs (RemoveIPC=yes), unless the user lingers"
@@ -25,8 +25,9 @@ func checkSharedMemory(root string) job.Check {
 	return c
 }
 
-// removesIPC reads RemoveIPC= as systemd does: from logind.conf, then from the drop-ins in
-// the order of their names. Of the files of a name the first counts.
+// removesIPC reads RemoveIPC= as systemd does: first from logind.conf, then from the drop-ins in
+// the order of their names. If several directories have a file with the same name, only the first
+// one counts.
 func removesIPC(root string) bool {
 	first := map[string]string{}
 	main := ""
@@ -51,7 +52,7 @@ func removesIPC(root string) bool {
 	return yes
 }
 
-// readRemoveIPC returns what a file of settings makes of the value before it.
+// readRemoveIPC returns the value after a configuration file is read, given the value before.
 func readRemoveIPC(path string, before bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""

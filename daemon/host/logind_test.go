@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// RemoveIPC= is read as systemd reads it: the default is yes, the first file of a name
-// counts, and of several names the last.
+// RemoveIPC= is read as systemd reads it: the default is yes, the first of several files with the
+// same name counts, and the last name wins.
 func TestSharedMemory(t *testing.T) {
 	const no, yes = "[Login]\nRemoveIPC=no\n", "[Login]\n RemoveIPC = Yes\n"
 	for name, c := range map[string]struct {

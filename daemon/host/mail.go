@@ -2,7 +2,7 @@ package host
 
 import "os"
 
-// mailProgram is where every mail system of Linux has a program of this name.
+// Every mail system of Linux installs a program with this path.
 const mailProgram = "/usr/sbin/sendmail"
 
 // HasMail reports whether the machine has a mail program.

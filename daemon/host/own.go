@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Exists reports whether there is a file.
+// Exists reports whether a file exists.
 func Exists(path string) (bool, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -20,19 +20,20 @@ func Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// CheckNoFilter reports what it means that a user's own systemd has no device filter, or
-// that the site has one for its users' sessions, which their jobs are then in.
+// CheckNoFilter reports the missing device filter of a user's own systemd. It also reports if the
+// device filter of the site's sessions closes GPUs to the user, since the user's jobs run in such a
+// session.
 func CheckNoFilter() job.Check { return checkNoFilter("/dev", access) }
 
-// access asks the kernel whether a node could be opened for reading and writing, and
-// bothers no driver.
+// access asks the kernel whether a file may be opened to read and write. It does not open it, which
+// would call the driver.
 func access(path string) error { return syscall.Access(path, 6) }
 
 func checkNoFilter(dev string, access func(string) error) job.Check {
 	c := job.Check{
 		Name: "device filter", Health: job.Limited,
-		Detail: "not enforced: a user's systemd can't keep a job from GPUs that it was not given; CUDA_VISIBLE_DEVICES tells its programs which are its own",
-		Next:   "where jobs must not open each other's GPUs, have an administrator install gpusched for the machine",
+		Detail: "not enforced: a user's systemd can't close the GPUs that a job was not given; CUDA_VISIBLE_DEVICES names its own to its programs",
+		Next:   "if jobs must not open each other's GPUs, ask an administrator to install gpusched for the machine",
 	}
 	nodes, _ := filepath.Glob(filepath.Join(dev, "nvidia[0-9]*"))
 	closed := 0
@@ -42,7 +43,7 @@ func checkNoFilter(dev string, access func(string) error) job.Check {
 		}
 	}
 	if closed > 0 {
-		return c.Degrade(fmt.Sprintf("%d of %d GPUs are closed to you, and to jobs of your own systemd, by their permissions or a device filter of this site's", closed, len(nodes)),
+		return c.Degrade(fmt.Sprintf("%d of %d GPUs are closed to you, and to jobs of your own systemd, by their permissions or by a device filter of this site", closed, len(nodes)),
 			"submit to the scheduler of the machine, without --user")
 	}
 	return c

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// That there is no filter is limited, and no fault; that the site's closes the GPUs to sessions is.
+// A missing device filter is a limitation and no fault. GPUs that the site's filter closes to
+// sessions are a fault.
 func TestCheckNoFilter(t *testing.T) {
 	dev := t.TempDir()
 	for _, name := range []string{"nvidia0", "nvidia1", "nvidiactl"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Self says what this process uses, which began then, by its directory in /proc. What
-// can't be read is 0.
+// Self returns what this process uses, by its directory in /proc. began is when the process
+// started. What can't be read is 0.
 func Self(proc string, began time.Time) metrics.Process {
 	use := metrics.Process{Started: began, Goroutines: runtime.NumGoroutine()}
 	var times syscall.Rusage
@@ -31,12 +31,12 @@ func Self(proc string, began time.Time) metrics.Process {
 	if dir, err := os.Open(filepath.Join(proc, "fd")); err == nil {
 		names, _ := dir.Readdirnames(-1)
 		dir.Close()
-		use.OpenFDs = int64(len(names) - 1) // without that of the directory
+		use.OpenFDs = int64(len(names) - 1) // not the directory itself
 	}
 	return use
 }
 
-// fieldsOf reads the numbers in a file.
+// fieldsOf returns the numbers in a file.
 func fieldsOf(path string) []int64 {
 	var list []int64
 	text, err := os.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This process, as its own /proc has it.
+// Self reads this process.
 func TestSelf(t *testing.T) {
 	began := time.Now()
 	before := Self("/proc/self", began)
@@ -28,7 +28,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// What is not there, or makes no sense, is nothing.
+// A missing or malformed file gives 0.
 func TestSelfWithoutProc(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "statm"), []byte("12 x"), 0o600); err != nil {

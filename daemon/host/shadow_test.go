@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// An account expires on the day that its line of the file says, and one without a
-// day, or that the file does not know, never.
+// An account expires on the day in its line. It never expires without a day, or without a line.
 func TestExpiredAccounts(t *testing.T) {
 	const day = 20_000 // 2024-10-04
 	noon := time.Unix(day*secondsOfDay+secondsOfDay/2, 0)

@@ -9,39 +9,39 @@ import (
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
-// Subordinates knows whose a subordinate uid is, as subuid(5) says: the uids
-// that a user's containers run as. One user has tens of thousands of them.
+// Subordinates finds the owner of a subordinate uid, by subuid(5). The containers of a user run as
+// such uids; a user has tens of thousands of them.
 type Subordinates struct {
 	path  string
 	uidOf func(name string) (int, bool)
 	named func(uid, owner int) (named, known bool) // nil: no account has a uid of a range
 
-	mu     sync.Mutex // guards the fields that follow
-	looked time.Time  // when the file was looked at last
-	read   time.Time  // the file's time of change when it was read
-	ranges []uidRange
+	mu      sync.Mutex // guards the fields that follow
+	checked time.Time  // when the file was last checked
+	read    time.Time  // the file's time of modification when it was last read
+	ranges  []uidRange
 
-	allKnown bool // whose they are
+	allKnown bool // whether the account of each owner was found
 }
 
-// NewSubordinates reads them from a file, which need not be there and calls owners by name. Named
-// reports whether an account has a uid of an owner's range, and whether that is known: such a uid is
-// nobody's subordinate, whatever the file says, as ranges may take in uids of a directory. Neither
+// NewSubordinates reads the ranges from a file, which may be missing and names owners. named
+// reports whether an account has a uid of an owner's range, and whether that is known. Such a uid
+// is no subordinate, whatever the file says, as a range may include uids of a directory. Neither
 // function may wait.
 func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid, owner int) (named, known bool),
 ) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }
 
-// uidRange is the subordinate uids from first up to, and without, end.
+// uidRange is the subordinate uids of an owner, from first to before end.
 type uidRange struct{ owner, first, end int }
 
-// lookEvery is how old the knowledge of the file may be.
-const lookEvery = 10 * time.Second
+// The file is checked for changes every checkEvery.
+const checkEvery = 10 * time.Second
 
-// Person returns whose subordinate uid it is, or the uid itself, and whether that is certain: while
-// it is not, the uid is the range's owner's unless it turns out to be an account's. The owner of a
-// range whose account this host cannot look up is called by its first uid.
+// Person returns the user that a uid belongs to: the owner of its range, or the uid itself. certain
+// is false while it is unknown whether the uid is an account: then person is the owner. If this
+// host can't find the account of the owner, person is the first uid of the range.
 func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	owner := s.inRange(uid)
 	if owner == uid || s.named == nil {
@@ -54,12 +54,12 @@ func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	return owner, known
 }
 
-// inRange returns the owner of the range that a uid is in, or the uid itself.
+// inRange returns the owner of the range that includes a uid, or the uid itself.
 func (s *Subordinates) inRange(uid int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := time.Now(); now.Sub(s.looked) > lookEvery {
-		s.looked = now
+	if now := time.Now(); now.Sub(s.checked) > checkEvery {
+		s.checked = now
 		s.refresh()
 	}
 	for _, r := range s.ranges {
@@ -70,8 +70,8 @@ func (s *Subordinates) inRange(uid int) int {
 	return uid
 }
 
-// refresh reads the file where it has changed, or named somebody whom the directory
-// may know by now; without one there are none.
+// refresh reads the file again if it has changed, or if the account of an owner was not found: the
+// directory may know it by now. Without the file there are no ranges.
 func (s *Subordinates) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -82,14 +82,15 @@ func (s *Subordinates) refresh() {
 		return
 	}
 	if text, err := os.ReadFile(s.path); err == nil {
-		s.ranges, s.allKnown = owned(string(text), s.uidOf)
+		s.ranges, s.allKnown = parseOwners(string(text), s.uidOf)
 		s.read = info.ModTime()
 	}
 }
 
-// owned reads whose each range is, and whether that was known of all. One of an account that turns out to be root's
-// is left out as root's own are.
-func owned(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
+// parseOwners returns the ranges in a text with their owners, and whether the account of each owner was
+// found. Parse leaves out the ranges of root; owned also leaves out those of an account whose uid
+// is 0.
+func parseOwners(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
 	allKnown = true
 	ranges, _ := subuid.Parse(text)
 	for _, r := range ranges {

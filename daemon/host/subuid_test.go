@@ -12,17 +12,17 @@ func TestSubordinatesHaveOwners(t *testing.T) {
 	uidOf := func(name string) (int, bool) {
 		return map[string]int{"alice": 1001}[name], name == "alice" || name == "root"
 	}
-	got, all := owned("alice:100000:65536\n1002:165536:65536\nfar:300000:10\n# no\n00:1000000:5\nalice:0:65536\n", uidOf)
+	got, all := parseOwners("alice:100000:65536\n1002:165536:65536\nfar:300000:10\n# no\n00:1000000:5\nalice:0:65536\n", uidOf)
 	want := []uidRange{{1001, 100000, 165536}, {1002, 165536, 231072}, {300000, 300000, 300010}}
 	if !reflect.DeepEqual(got, want) || all {
 		t.Errorf("got %v, want %v, all known: %t", got, want, all)
 	}
-	if _, all := owned("alice:100000:65536\n1002:165536:65536\n", uidOf); !all {
+	if _, all := parseOwners("alice:100000:65536\n1002:165536:65536\n", uidOf); !all {
 		t.Error("everybody is known, and the file would be read over and over")
 	}
 }
 
-// An owner whom only a directory knows may become known after the file was read.
+// The account of an owner may be found later, in a directory.
 func TestSubordinatesOfADirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("dora:100000:65536\n"), 0o644); err != nil {
@@ -34,7 +34,7 @@ func TestSubordinatesOfADirectory(t *testing.T) {
 		if got, _ := s.Person(100005); got != want {
 			t.Errorf("owner %d, want %d", got, want)
 		}
-		known, s.looked = true, time.Time{}
+		known, s.checked = true, time.Time{}
 	}
 }
 
@@ -50,7 +50,7 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 	if got, _ := s.Person(100005); got != 100005 {
 		t.Errorf("the file is looked at for each request: %d", got)
 	}
-	s.looked = time.Time{}
+	s.checked = time.Time{}
 	for uid, want := range map[int]int{0: 0, 1001: 1001, 99999: 99999, 100000: 1001, 165535: 1001, 165536: 165536} {
 		if got, _ := s.Person(uid); got != want {
 			t.Errorf("owner of %d: %d, want %d", uid, got, want)
@@ -58,14 +58,14 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 	}
 }
 
-// A range may take in the uid of an account: that is itself, and not the owner of the range. Until it is known
-// whether there is one, it is not certain whose the uid is.
+// A range may include the uid of an account, which then is a person of its own. While it is unknown
+// whether there is such an account, the person is not certain.
 func TestAccountsAreNobodysSubordinates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	accounts, by := map[int]bool{165600: true, 200000: false}, 0 // what the directory has said
+	accounts, by := map[int]bool{165600: true, 200000: false}, 0 // what the directory has answered
 	s := NewSubordinates(path, UserID, func(uid, owner int) (named, known bool) {
 		by = owner
 		named, known = accounts[uid]
@@ -87,14 +87,13 @@ func TestAccountsAreNobodysSubordinates(t *testing.T) {
 	}
 }
 
-// FuzzSubordinates: whatever the file says, nobody's limits become root's or an
-// account's of the system, and a range is one.
+// Whatever the file says, no uid becomes root's or a system account's, and no range is empty.
 func FuzzSubordinates(f *testing.F) {
 	for _, seed := range []string{"alice:100000:65536\n", "1001:165536:65536", "root:100000:1\n:1:1\nx:y:z\n", "bob:2147483647:2147483647\n", "a:65535:9\n0:70000:9\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ranges, _ := owned(text, func(name string) (int, bool) { return 1001, name == "alice" })
+		ranges, _ := parseOwners(text, func(name string) (int, bool) { return 1001, name == "alice" })
 		for _, r := range ranges {
 			if r.owner == 0 || r.first < 1<<16 || r.end <= r.first {
 				t.Errorf("%+v from %q", r, text)

@@ -67,8 +67,8 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	cfg.GPUs.Slurm = config.SlurmAllow
 	s.Supervisor.use(cfg, config.Snapshot{})
 	put(conf, "Name=gpu File=/dev/nvidia[0-1]\n")
-	expect("allowed", 1, "-", job.Healthy, "can meet there")
-	if n := strings.Count(log.String(), "other GPUs are Slurm's than before"); n != 3 {
+	expect("allowed", 1, "-", job.Healthy, "both may use the same one")
+	if n := strings.Count(log.String(), "Slurm's GPUs have changed"); n != 3 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
 }
