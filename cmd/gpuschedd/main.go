@@ -36,15 +36,15 @@ func run(args []string) int {
 	}
 	o := supervise.Options{Config: config.MainFile, DropIns: config.DropInDir, Version: version, Commit: commit}
 	flags := flag.NewFlagSet("gpuschedd", flag.ContinueOnError)
-	flags.StringVar(&o.State, "state", "/var/lib/gpusched", "directory of the state file")
+	flags.StringVar(&o.State, "state", "/var/lib/gpusched", "the directory of the state file")
 	o.Cache = os.Getenv("CACHE_DIRECTORY") // see CacheDirectory= in gpusched.service
-	flags.StringVar(&o.Specs, "specs", "/run/gpusched/specs", "directory of the launchers' private instructions")
-	socket := flags.String("socket", "", "listen here instead of on the activated socket")
+	flags.StringVar(&o.Specs, "specs", "/run/gpusched/specs", "the directory of the launchers' private instructions")
+	socket := flags.String("socket", "", "listen on this socket instead of the activated one")
 	flags.StringVar(&o.Launcher, "launcher", "/usr/libexec/gpusched/gpusched-job", "the program that each unit executes")
 	flags.StringVar(&o.NVML, "nvml", "/usr/libexec/gpusched/gpusched-nvml", "the program that reads the GPUs")
-	flags.StringVar(&o.Accounts, "accounts", "/run/gpusched/accounts.sock", "the socket of what knows accounts of a directory")
-	user := flags.Bool("user", false, "be the scheduler of the user who runs it: jobs are units of that user's own systemd")
-	showVersion := flags.Bool("version", false, "print the version and end")
+	flags.StringVar(&o.Accounts, "accounts", "/run/gpusched/accounts.sock", "the socket of gpusched-accounts, which looks up accounts of a directory")
+	user := flags.Bool("user", false, "schedule for the user who runs it only: jobs are units of that user's own systemd")
+	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -74,7 +74,7 @@ func run(args []string) int {
 	return serve(o, *socket)
 }
 
-// simulate replays traces, and says on a terminal how far it is.
+// simulate replays traces, and shows its progress on a terminal.
 func simulate(args []string) int {
 	line := progress.Begin(os.Stderr, os.Getenv, "gpuschedd sim: replaying")
 	defer line.End()
@@ -104,7 +104,7 @@ func serve(o supervise.Options, socket string) int {
 	}
 	if err != nil {
 		log.Error("running", "err", err)
-		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd starts it again a tenth of a second later
+		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd restarts it after a tenth of a second
 			waitForStop(ctx, failedWait)
 		}
 		return 1
@@ -112,18 +112,19 @@ func serve(o supervise.Options, socket string) int {
 	return 0
 }
 
-// failedWait is how long a daemon that could not start stays, so that it fails twice a second at most.
+// A daemon that could not start waits for failedWait before it ends, so that it fails at most twice
+// a second.
 const failedWait = 500 * time.Millisecond
 
-// waitForStop waits for so long, or until it is told to stop.
+// waitForStop waits for limit, or until a signal ends the daemon.
 func waitForStop(ctx context.Context, limit time.Duration) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	<-ctx.Done()
 }
 
-// logTo begins the log: with fields where systemd connected us to the journal,
-// else as lines of text.
+// logTo opens the log. It has fields if systemd connected stderr to the journal, and is lines of
+// text if not.
 func logTo(stderr *os.File) *journal.Queue {
 	if journal.IsJournal(stderr, os.Getenv("JOURNAL_STREAM")) {
 		return journal.NewNative(journal.Socket, stderr)
@@ -131,7 +132,7 @@ func logTo(stderr *os.File) *journal.Queue {
 	return journal.NewText(stderr)
 }
 
-// listen takes the activated socket, or opens the one that was named.
+// listen returns the activated socket, or opens the one that a flag names.
 func listen(socket string, mode fs.FileMode) ([]net.Listener, error) {
 	if socket == "" {
 		l, err := systemd.Listeners()

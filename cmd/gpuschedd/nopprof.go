@@ -2,5 +2,5 @@
 
 package main
 
-// servePprof is of builds with '-tags pprof'.
+// servePprof does something only in a build with '-tags pprof'.
 func servePprof() {}

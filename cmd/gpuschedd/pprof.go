@@ -6,16 +6,16 @@ import (
 	"log"
 	"net"
 	"net/http"
-	_ "net/http/pprof" // on http.DefaultServeMux, which nothing else serves
+	_ "net/http/pprof" // on http.DefaultServeMux, which serves nothing else
 	"os"
 	"path/filepath"
 )
 
-// pprofSocket is where a gpuschedd that was built with '-tags pprof' answers what
-// net/http/pprof does: root alone can open it. No package has such a build.
+// A gpuschedd that was built with '-tags pprof' serves net/http/pprof on pprofSocket, which only
+// root can open. No package has such a build.
 const pprofSocket = "/run/gpusched/pprof.sock"
 
-// servePprof answers there until the process ends.
+// servePprof serves net/http/pprof until the process ends.
 func servePprof() {
 	_ = os.Remove(pprofSocket)
 	if err := os.MkdirAll(filepath.Dir(pprofSocket), 0o755); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/supervise"
 )
 
-// paths are where the scheduler of one user has what is its own.
+// paths are the places of one user's own scheduler.
 type paths struct {
 	uid                    int
 	name                   string
@@ -26,16 +26,16 @@ type paths struct {
 // lingerDir has a file for each user whose services systemd starts without a login.
 const lingerDir = "/var/lib/systemd/linger"
 
-// ownPaths takes them from the environment that systemd gives a user's services. State is
-// not $STATE_DIRECTORY, which is another directory before systemd 254, and is apart for
-// each machine: homes are shared, and a queue is of one.
+// ownPaths returns the paths by the environment that systemd gives a user's services. State is not
+// $STATE_DIRECTORY, which was another directory before systemd 254. It is separate for each
+// machine: a home may be on several machines, but a queue belongs to one.
 func ownPaths(getenv func(string) string, uid int) (paths, error) {
 	home, runtime := getenv("HOME"), getenv("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(home) || !filepath.IsAbs(runtime) {
 		return paths{}, errors.New("--user needs $HOME and $XDG_RUNTIME_DIR, as 'systemctl --user start gpusched' sets them")
 	}
 	if info, err := os.Stat(runtime); err != nil || !belongsTo(info, uid) {
-		return paths{}, fmt.Errorf("--user needs a $XDG_RUNTIME_DIR that belongs to uid %d, and %s does not", uid, runtime)
+		return paths{}, fmt.Errorf("--user needs a $XDG_RUNTIME_DIR that belongs to uid %d, but %s does not", uid, runtime)
 	}
 	machine := machineName()
 	return paths{
@@ -51,7 +51,8 @@ func belongsTo(info fs.FileInfo, uid int) bool {
 	return ok && int(st.Uid) == uid
 }
 
-// machineName tells the machines apart that have one home. A host's name changes.
+// machineName identifies this machine among those that share a home. It prefers the machine id, as
+// a hostname can change.
 func machineName() string {
 	if id, err := os.ReadFile("/etc/machine-id"); err == nil {
 		if name := strings.TrimSpace(string(id)); name != "" && filepath.Base(name) == name {
@@ -64,8 +65,8 @@ func machineName() string {
 	return "localhost"
 }
 
-// apply puts them in the place of those of the machine, as far as no option has set
-// others, and makes the directories.
+// apply sets the paths of the user's own scheduler, except those that a flag has set, and makes the
+// directories.
 func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) error {
 	o.Config, o.DropIns = filepath.Join(p.config, "gpusched.toml"), filepath.Join(p.config, "conf.d")
 	o.Own = &supervise.Own{
@@ -73,11 +74,11 @@ func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) e
 		Linger: filepath.Join(lingerDir, p.name),
 	}
 	if !set["accounts"] {
-		o.Accounts = "" // of the machine's scheduler alone
+		o.Accounts = "" // only for the machine's scheduler
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find the other programs, which are beside this one: %w", err)
+		return fmt.Errorf("find the programs beside this one: %w", err)
 	}
 	beside := filepath.Dir(self)
 	for name, to := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/supervise"
 )
 
-// What one user's scheduler has is in that user's places, and an option wins.
+// The paths of a user's scheduler belong to the user. A flag overrides them.
 func TestOwnPaths(t *testing.T) {
 	home, runtime := t.TempDir(), t.TempDir()
 	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": runtime, "USER": "carol"}

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// files have root, alice and the group lab, which alice is in.
+// files have root, alice, and the group lab with alice in it.
 var files = Files{
 	UserName: func(uid int) string { return map[int]string{0: "root", 1001: "alice"}[uid] },
 	UserID:   func(name string) (int, bool) { return 1001, name == "alice" },
@@ -25,7 +25,7 @@ var files = Files{
 	Member:   func(uid, gid int) (bool, bool) { return uid == 1001, uid == 1001 && gid == 2001 },
 }
 
-// world is a directory with dora, who is in physics.
+// world is a directory that has dora, who is in the group physics.
 type world struct {
 	hangs, gone, fails atomic.Bool
 	asked              atomic.Int64
@@ -46,10 +46,10 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 	return map[Query]Answer{
 		{UserByID, "70001"}:      {Found: true, Name: "dora", ID: 70001},
 		{UserByName, "dora"}:     {Found: true, Name: "dora", ID: 70001},
-		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // another name of hers
+		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // another name of dora's account
 		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
 		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
-		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // as somebody of the files
+		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // the name of an account in the files
 		{UserByName, "allie"}:    {Found: true, Name: "allie", ID: 1001},
 		{GroupByName, "labs"}:    {Found: true, Name: "labs", ID: 2001},
 		{GroupByID, "70200"}:     {Found: true, Name: "chiefs", ID: 70200},
@@ -58,8 +58,8 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 	}[q], nil
 }
 
-// lives runs a test with a directory in time that passes by itself.
-func lives(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
+// inVirtualTime runs a test with a directory under a virtual clock.
+func inVirtualTime(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var w world
@@ -67,21 +67,21 @@ func lives(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
 	})
 }
 
-// userID asks for a name as one of the accounts.
+// userID looks up a name, as the account with uid 1001 would.
 func userID(d *Directory, name string) (int, bool) {
 	uid, ok, _ := d.UserID(1001, name)
 	return uid, ok
 }
 
-// took is how long something took.
-func took(f func()) time.Duration {
+// elapsed returns how long a function elapsed.
+func elapsed(f func()) time.Duration {
 	begin := time.Now()
 	f()
 	return time.Since(begin)
 }
 
 func TestNamesAndNumbers(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		if name, none := d.UserName(70001), d.UserName(70002); name != "dora" || none != "" {
 			t.Errorf("%q, %q", name, none)
 		}
@@ -112,11 +112,11 @@ func TestNamesAndNumbers(t *testing.T) {
 	})
 }
 
-// The files' word counts where they know both, the directory's for the rest, and
-// nobody's where one is not known.
+// The files answer for an account and a group that they have. The directory answers for the others,
+// and nobody for what neither has.
 func TestMember(t *testing.T) {
-	lives(t, func(t *testing.T, _ *world, d *Directory) {
-		d.Member(1001, 70100) // of the files: not waited for
+	inVirtualTime(t, func(t *testing.T, _ *world, d *Directory) {
+		d.Member(1001, 70100) // an account of the files: no wait
 		synctest.Wait()
 		d.Member(1001, 70100)
 		synctest.Wait()
@@ -143,22 +143,22 @@ func TestMember(t *testing.T) {
 	})
 }
 
-// TestHanging: invariants 1 and 3. Each account waits once, for patience; nobody after that, and
-// nobody for an account of the files; what was known stays known; it comes back.
-func TestHanging(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+// Invariants 1 and 3: each account waits once, for patience. After that nobody waits, and nobody
+// waits for an account in the files. What was known stays known, until the directory answers again.
+func TestDirectoryHangs(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
 		w.hangs.Store(true)
-		if got := took(func() { userID(d, "nobody-of-us") }); got != patience {
+		if got := elapsed(func() { userID(d, "nobody-of-us") }); got != patience {
 			t.Errorf("the first one waits %v", got)
 		}
 		<-time.After(2 * fresh)
-		if got := took(func() { d.UserName(70001); d.Holds(70001, 70100); d.UserName(70002) }); got != 2*patience {
+		if got := elapsed(func() { d.UserName(70001); d.Holds(70001, 70100); d.UserName(70002) }); got != 2*patience {
 			t.Errorf("two accounts wait %v", got)
 		}
 		<-time.After(answerTime)
 		asked := w.asked.Load()
-		if got := took(func() {
+		if got := elapsed(func() {
 			for range 1000 {
 				if name := d.UserName(70001); name != "dora" {
 					t.Fatalf("dora is called %q", name)
@@ -189,9 +189,9 @@ func TestHanging(t *testing.T) {
 	})
 }
 
-// TestFailing: a program that is not there is no answer either.
-func TestFailing(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+// Invariant 1: no answer can come if the program is not there.
+func TestNoProgram(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.fails.Store(true)
 		if name := d.UserName(70001); name != "" || d.Check().Health != job.Degraded {
 			t.Errorf("%q, %+v", name, d.Check())
@@ -199,17 +199,17 @@ func TestFailing(t *testing.T) {
 	})
 }
 
-// TestForgets: invariant 2. Who is not found any more is known for an hour.
-func TestForgets(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+// Invariant 2: an account that is no longer found stays known for an hour.
+func TestMissingAccountIsForgotten(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
 		w.gone.Store(true)
-		<-time.After(keep)
+		<-time.After(keepMissing)
 		if name := d.UserName(70001); name != "dora" {
 			t.Errorf("within the hour: %q", name)
 		}
 		<-time.After(2 * fresh)
-		d.UserName(70001) // which asks
+		d.UserName(70001) // this asks again
 		synctest.Wait()
 		if name := d.UserName(70001); name != "" {
 			t.Errorf("after it: %q", name)
@@ -217,14 +217,14 @@ func TestForgets(t *testing.T) {
 	})
 }
 
-// TestBounds: invariant 4.
+// Invariant 4.
 func TestBounds(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		for uid := range maxKnown + 100 {
 			d.KnownName(100000 + uid)
 		}
-		if d.known.len() > maxKnown {
-			t.Errorf("%d answers are remembered", d.known.len())
+		if d.cache.len() > maxKnown {
+			t.Errorf("%d answers are remembered", d.cache.len())
 		}
 		synctest.Wait()
 		w.hangs.Store(true)
@@ -233,14 +233,14 @@ func TestBounds(t *testing.T) {
 			d.KnownID("user-" + strconv.Itoa(i))
 		}
 		synctest.Wait()
-		if n := w.asked.Load() - asked; n != maxOthers {
+		if n := w.asked.Load() - asked; n != maxNotUrgent {
 			t.Errorf("%d questions at once", n)
 		}
 		<-time.After(answerTime)
 	})
 }
 
-// TestNoDirectory: without one there are the files.
+// Without a directory there are only the files.
 func TestNoDirectory(t *testing.T) {
 	d := New(files, Socket(""))
 	if d.UserName(70001) != "" || d.UserName(1001) != "alice" || d.Check().Health != job.Healthy {
@@ -248,7 +248,7 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// What comes over the socket makes nobody root, and has names that can be shown.
+// An answer over the socket can't make anybody root, and its names are printable.
 func TestSocketAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -291,10 +291,10 @@ func answerOnce(l net.Listener, said string) {
 	_, _ = c.Write([]byte(said))
 }
 
-// Whose a number is today is asked anew where a start rests on it: what the directory said a while
-// ago, or says no more, is not enough. A name that still is one of the account's stays.
-func TestWhoseNumberItIsToday(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+// A start asks again which account has a number: an old answer, or none, is not enough. A name that
+// is still one of the account's names stays.
+func TestStartAsksForTheNameAgain(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		today := func(uid int, was string) string {
 			name, err := d.NameToday(uid, was, patience)
 			if err != nil {
@@ -316,25 +316,25 @@ func TestWhoseNumberItIsToday(t *testing.T) {
 			t.Errorf("an account that has a name of the files is %q", got)
 		}
 		w.gone.Store(true)
-		time.Sleep(certain)
+		time.Sleep(maxStartAge)
 		if got := today(70001, "dora"); got != "" || d.KnownName(70001) != "dora" {
 			t.Errorf("an account that is gone is %q, and shown as %q", got, d.KnownName(70001))
 		}
 		w.gone.Store(false)
 		w.hangs.Store(true)
-		time.Sleep(certain)
+		time.Sleep(maxStartAge)
 		for range 2 {
-			if waited := took(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
+			if waited := elapsed(func() { w.is(t, today(70001, "dora"), "?") }); waited > patience {
 				t.Errorf("a directory that hangs held a start up for %s", waited)
 			}
 		}
 		w.is(t, today(1001, "alice"), "alice")
-		time.Sleep(answerTime) // until nobody is asked any more
+		time.Sleep(answerTime) // until no question is under way
 	})
 }
 
-// One account's name that is slow keeps no other from starting.
-func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
+// A slow name of one account delays the starts of no other.
+func TestSlowNameDelaysOnlyItsOwnStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(files, func(ctx context.Context, q Query) (Answer, error) {
 			if q.Key == "70002" {
@@ -348,10 +348,10 @@ func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
 			if d.answers(Query{UserByID, "70002"}) {
 				t.Error("the slow one is answered")
 			}
-			if waited := took(func() { _, _ = d.NameToday(70002, "slow", patience) }); waited > patience {
+			if waited := elapsed(func() { _, _ = d.NameToday(70002, "slow", patience) }); waited > patience {
 				t.Errorf("its own start waited for %s", waited)
 			}
-			waited := took(func() {
+			waited := elapsed(func() {
 				if name, err := d.NameToday(70001, "dora", patience); name != "dora" || err != nil {
 					t.Errorf("the other's start: %q, %v", name, err)
 				}
@@ -364,9 +364,9 @@ func TestASlowNameHoldsUpItsOwnStartsAlone(t *testing.T) {
 	})
 }
 
-// A name gives rights, so who has the number today is asked before one that was known a while ago
-// is believed: the directory may have given the number to another.
-func TestANumberThatAnotherHasNow(t *testing.T) {
+// A name gives rights. So the directory is asked again who has a number before an old answer is
+// used: it may have given the number to another account.
+func TestNumberGivenToAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := "kate"
 		d := New(files, func(context.Context, Query) (Answer, error) {
@@ -384,8 +384,8 @@ func TestANumberThatAnotherHasNow(t *testing.T) {
 	})
 }
 
-// More starts at once than there may be questions wait for their turn: none fails for that.
-func TestStartsWaitForAPlace(t *testing.T) {
+// If more jobs start at once than questions are allowed, they wait for their turn, and none fails.
+func TestStartsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(files, func(_ context.Context, q Query) (Answer, error) {
 			time.Sleep(10 * time.Millisecond)

@@ -12,16 +12,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Kind is what a Query is about.
+// Kind is the kind of a Query.
 type Kind string
 
-// The kinds of questions. The key is a name, or a number in decimal.
+// The kinds of queries. The key is a name, or a decimal number.
 const (
 	UserByName  Kind = "user"
 	UserByID    Kind = "uid"
 	GroupByName Kind = "group"
 	GroupByID   Kind = "gid"
-	GroupsOf    Kind = "groups" // of the account of a uid
+	GroupsOf    Kind = "groups" // of the account with a uid
 )
 
 // Query asks for one entry.
@@ -30,10 +30,10 @@ type Query struct {
 	Key  string `json:"key"`
 }
 
-// maxKey is the most bytes of a key: names of accounts have 256 at most.
+// maxKey is the most bytes of a key. Names of accounts have at most 256.
 const maxKey = 256
 
-// Valid reports whether the question can be asked.
+// Valid reports whether the query may be asked.
 func (q Query) Valid() bool {
 	if len(q.Key) > maxKey {
 		return false
@@ -47,27 +47,26 @@ func (q Query) Valid() bool {
 	return false
 }
 
-// isName reports whether a text can be the name of an account or a group: one that is a
-// number, or begins as the C library lets numbers begin, would be taken for that, and one
-// with a colon can be nobody's.
+// isName reports whether a text can be the name of an account or a group. The C library would read
+// a number, or what begins like one, as a uid, and no name can contain a colon.
 func isName(s string) bool {
 	return s != "" && job.Printable(s) && !strings.Contains(s, ":") && !strings.ContainsAny(s[:1], "+- ") &&
 		strings.Trim(s, "0123456789") != ""
 }
 
-// Answer is the entry: a name and its number, or the groups of an account.
+// Answer is an entry: a name and its number, or the groups of an account.
 type Answer struct {
 	Found  bool   `json:"found"`
 	Name   string `json:"name,omitempty"`
 	ID     int    `json:"id,omitempty"`
 	Groups []int  `json:"groups,omitempty"`
-	Error  string `json:"error,omitempty"` // why it is not known whether there is one
+	Error  string `json:"error,omitempty"` // why it is unknown whether the entry exists
 }
 
-// maxAnswer bounds an answer: 65536 groups, the most that Linux has, are less.
+// maxAnswer is the most bytes of an answer. The 65536 groups that Linux allows need less.
 const maxAnswer = 1 << 20
 
-// Socket asks the program that listens at path; nil without one.
+// Socket returns a function that asks the program which listens at path, nil without a path.
 func Socket(path string) func(context.Context, Query) (Answer, error) {
 	if path == "" {
 		return nil
@@ -103,7 +102,8 @@ func ask(ctx context.Context, path string, q Query) (Answer, error) {
 	if a.Error != "" {
 		return Answer{}, errors.New(a.Error)
 	}
-	// Root and its group are the files'; a name that can't be shown, or looks like a number, is none.
+	// Only the files define root and its group. A name that can't be shown, or looks like a number,
+	// is invalid.
 	if a.Found && q.Kind != GroupsOf && (a.ID <= 0 || !isName(a.Name)) {
 		return Answer{}, nil
 	}

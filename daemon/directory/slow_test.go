@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// slowly runs a test with the directory of world, where names that begin with "slow", and the accounts
-// from 80000 to 89999, get no answer: those of a domain whose server is away.
+// slowly runs a test with the directory of world. It gives no answer for names that begin with
+// "slow" and for the uids from 80000 to 89999, like a domain whose server is away.
 func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,11 +29,11 @@ func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	})
 }
 
-// othersGoOn checks that accounts which nothing is known of yet have their names and rights at once,
-// and that names which others ask for are looked up.
+// othersGoOn checks that new accounts have their names and rights at once, and that names which
+// others ask for are looked up.
 func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	t.Helper()
-	waited := took(func() {
+	waited := elapsed(func() {
 		if got := d.UserName(70001); got != "dora" {
 			t.Errorf("dora is called %q", got)
 		}
@@ -58,8 +58,8 @@ func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	}
 }
 
-// Names that are slow keep nobody's name and rights from being known, right after a start and for however long
-// one account, or many, ask for them: invariant 5.
+// Invariant 5: slow names delay the names and rights of nobody else, right after a start and later,
+// however often one account or many ask for them.
 func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	for _, accounts := range []int{1, 2, 3 * maxAsked} {
 		slowly(t, func(t *testing.T, d *Directory) {
@@ -68,7 +68,7 @@ func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 					go d.UserID(2000+a, "slow"+strconv.Itoa(at)+"-"+strconv.Itoa(a))
 				}
 				time.Sleep(700 * time.Millisecond)
-				if at == 3 && accounts < maxOthers || at == 99 && accounts < maxOthers {
+				if at == 3 && accounts < maxNotUrgent || at == 99 && accounts < maxNotUrgent {
 					othersGoOn(t, d, 1001, "none-"+strconv.Itoa(at))
 				} else if at == 3 {
 					othersGoOn(t, d, 1001, "")
@@ -78,13 +78,13 @@ func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	}
 }
 
-// An account that is slow at the door, and one that has jobs in everybody's list, keep nobody else waiting, and
-// are not waited for twice themselves.
+// A slow account that sends a request, or that has jobs in the list of all, makes nobody else wait.
+// Nobody waits twice for the slow account either.
 func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		for at := range 8 {
 			uid := 80000 + at
-			if waited := took(func() { d.UserName(uid); d.Holds(uid, 70100); d.InGroup(uid, 2001); d.UserName(uid) }); waited != patience {
+			if waited := elapsed(func() { d.UserName(uid); d.Holds(uid, 70100); d.InGroup(uid, 2001); d.UserName(uid) }); waited != patience {
 				t.Errorf("the slow account itself waits %s", waited)
 			}
 			for range 100 {
@@ -99,11 +99,11 @@ func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 	})
 }
 
-// Whoever asks for names that are slow waits for none of the next, and is told that there was no answer.
+// A user who asks for slow names waits only once, and is told that there was no answer.
 func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "slow")
-		waited := took(func() {
+		waited := elapsed(func() {
 			for i := range 100 {
 				if _, _, err := d.UserID(1002, "slow"+strconv.Itoa(i)); err == nil {
 					t.Fatal("what was not asked counts as an account that does not exist")
@@ -126,8 +126,9 @@ func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 	})
 }
 
-// Whoever asked for a name first keeps no answer about it from others, however silent that account's names are.
-func TestANameThatASlowAskerAskedForFirst(t *testing.T) {
+// The user who asked for a name first does not keep its answer from others, even if that user's
+// other names are slow.
+func TestNameFirstAskedByASlowAsker(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "none")
 		time.Sleep(2 * fresh)
@@ -139,9 +140,9 @@ func TestANameThatASlowAskerAskedForFirst(t *testing.T) {
 	})
 }
 
-// Health finds out by itself whether all of the directory is silent, or only what somebody asked for.
+// Health finds out without a request whether the whole directory is silent, or only some names.
 func TestHealthAsksWhatWasAnsweredBefore(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
 		w.hangs.Store(true)
 		time.Sleep(time.Second)

@@ -60,7 +60,7 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 
 // A range may include the uid of an account, which then is a person of its own. While it is unknown
 // whether there is such an account, the person is not certain.
-func TestAccountsAreNobodysSubordinates(t *testing.T) {
+func TestAccountIsNoSubordinate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one value, of the text and of one entry, far below what a datagram
-// may have (net.core.wmem_default, as a rule 208 KiB): no other way around for
-// large ones is needed.
+// Bounds of one value, of the text and of one entry. A datagram may have far more
+// (net.core.wmem_default, usually 208 KiB), so large entries need no other protocol.
 const (
 	maxValue = 8 << 10
 	maxText  = 32 << 10
 	maxEntry = 128 << 10
 )
 
-// fieldPrefix is before the names of our fields.
+// The names of our fields begin with fieldPrefix.
 const fieldPrefix = "GPUSCHED_"
 
 // entry is one line of the log.
@@ -30,7 +29,7 @@ type entry struct {
 
 type field struct{ name, value string }
 
-// add adds a field of an attribute, and what the text says of it.
+// add adds an attribute as a field and, unless its name begins with fieldPrefix, to the text.
 func (e *entry) add(name, value string) {
 	value = cut(value)
 	if strings.HasPrefix(name, fieldPrefix) {
@@ -43,15 +42,16 @@ func (e *entry) add(name, value string) {
 	}
 }
 
-// auditField marks entries of the audit log.
+// auditField is the field that only entries of the audit log have.
 const auditField = fieldPrefix + "AUDIT"
 
-// audit reports whether the entry is one of the audit log.
-func (e *entry) audit() bool {
+// isAudit reports whether the entry belongs to the audit log.
+func (e *entry) isAudit() bool {
 	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
 
-// fieldWord turns a name into what journald accepts in names: A to Z, 0 to 9, _.
+// fieldWord replaces what journald does not accept in a field name. It accepts A to Z, 0 to 9, and
+// _.
 func fieldWord(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,7 +64,7 @@ func fieldWord(name string) string {
 	}, name)
 }
 
-// cut shortens what is too long, and says so.
+// cut shortens a value that is too long, and marks its end.
 func cut(value string) string {
 	if len(value) <= maxValue {
 		return value
@@ -72,8 +72,8 @@ func cut(value string) string {
 	return value[:maxValue] + "…"
 }
 
-// quoted is a value as it stands after "=" in the text: in quotes where it
-// would not end at the next space, or has what a terminal must not see.
+// quoted returns a value as it appears after "=" in the text. It adds quotes if the value has a
+// space, or characters that must not reach a terminal.
 func quoted(value string) string {
 	if value == "" || strings.ContainsAny(value, ` "=`) || !printable(value) {
 		return strconv.Quote(value)
@@ -81,12 +81,12 @@ func quoted(value string) string {
 	return value
 }
 
-// printable reports whether a text can be shown on a terminal as it is.
+// printable reports whether a text is safe to show on a terminal.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// priority is the syslog priority of a level, as in sd-daemon(3).
+// priority returns the syslog priority of a level, see sd-daemon(3).
 func priority(l slog.Level) byte {
 	switch {
 	case l >= slog.LevelError:

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Handler makes entries of records and puts them into a queue.
+// Handler turns records into entries and puts them into a queue.
 type Handler struct {
 	queue *Queue
 	level slog.Leveler
-	attrs []field // of With
-	group string  // before the names of attributes, with a point after it
+	attrs []field // of WithAttrs
+	group string  // prefix of attribute names, ends with a point
 }
 
-// NewHandler returns a handler for records of at least a level.
+// NewHandler returns a handler for records with at least the given level.
 func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: q, level: level} }
 
-// Enabled reports whether a record of the level is of interest.
+// Enabled reports whether records of the level are logged.
 func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle never fails; it waits as the queue does.
+// Handle never fails. It waits only if Queue.put does.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	e := entry{level: r.Level, text: cut(r.Message)}
 	if !printable(e.text) {
@@ -49,7 +49,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
-// WithGroup returns a handler that puts a name before those of attributes.
+// WithGroup returns a handler that adds a prefix to the names of attributes.
 func (h *Handler) WithGroup(name string) slog.Handler {
 	with := *h
 	if name != "" {
@@ -58,7 +58,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// flat appends an attribute, or those of a group.
+// flat appends an attribute, or the attributes of a group, to list.
 func flat(list []field, group string, a slog.Attr) []field {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {

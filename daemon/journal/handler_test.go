@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Each record is one line with journald's priority, whatever is in it, and no
-// time of its own.
+// Each record is one line with journald's priority, whatever it contains, and without a time.
 func TestText(t *testing.T) {
 	var out bytes.Buffer
 	q := NewText(&out)
@@ -27,7 +26,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Invariant 3: what is long is cut, in its field and in the text, and says so.
+// Invariant 3: a long value is cut, both in its field and in the text, and marked as cut.
 func TestEntriesAreBounded(t *testing.T) {
 	s := &slow{gate: make(chan struct{})}
 	close(s.gate)

@@ -5,20 +5,20 @@ import (
 	"net"
 )
 
-// Socket is where journald takes entries with fields.
+// Socket is the socket on which journald accepts entries with fields.
 const Socket = "/run/systemd/journal/socket"
 
-// identifier is what the journal calls us.
+// identifier is the daemon's name in the journal.
 const identifier = "gpuschedd"
 
-// native sends entries by journald's own protocol: one datagram each.
+// native sends entries by journald's own protocol, each as one datagram.
 type native struct {
 	path string
-	conn *net.UnixConn // nil: none yet, or it failed
+	conn *net.UnixConn // nil: not connected
 }
 
-// send waits while journald does not read. A connection that fails is made
-// anew once: journald's socket may be another than before.
+// send waits while journald does not read. If the connection fails, it connects once more: journald
+// may have a new socket.
 func (n *native) send(e entry) error {
 	d := datagram(e)
 	if n.conn != nil {
@@ -28,7 +28,7 @@ func (n *native) send(e entry) error {
 		_ = n.conn.Close()
 		n.conn = nil
 	}
-	// Connected, so that a full queue of journald's wakes us when it has room.
+	// A connected socket can wait until journald's queue has room.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.path, Net: "unixgram"})
 	if err != nil {
 		return err
@@ -41,9 +41,8 @@ func (n *native) send(e entry) error {
 	return nil
 }
 
-// datagram is an entry as in systemd's "Native Journal Protocol": of each field
-// the name, the length and the bytes, so that no value can be taken for more
-// than that.
+// datagram encodes an entry by systemd's "Native Journal Protocol". Each field is sent as its name,
+// its length and its bytes, so that no value can look like another field.
 func datagram(e entry) []byte {
 	var d []byte
 	for _, f := range []field{{"MESSAGE", e.text}, {"PRIORITY", string(priority(e.level))}, {"SYSLOG_IDENTIFIER", identifier}} {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// journald is a socket like its own.
+// journald is a socket like journald's.
 type journald struct{ *net.UnixConn }
 
 func listen(t *testing.T, path string) journald {
@@ -29,8 +29,7 @@ func listen(t *testing.T, path string) journald {
 	return journald{c}
 }
 
-// next reads one entry as journald does: fields with a length, or up to the end
-// of the line.
+// next reads one entry as journald does: each field has a length, or ends with its line.
 func (j journald) next(t *testing.T) []string {
 	t.Helper()
 	_ = j.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -72,8 +71,8 @@ func parse(d []byte) (fields []string, err error) {
 	return fields, nil
 }
 
-// Invariant 2: what is logged is in the fields, byte for byte, and nothing that
-// somebody wrote becomes one of its own.
+// Invariant 2: fields have exactly the bytes that were logged, and no value becomes a field of its
+// own.
 func TestNativeFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)
@@ -90,7 +89,7 @@ func TestNativeFields(t *testing.T) {
 	}
 }
 
-// Invariant 4, and that a journald which comes back with another socket is found.
+// Invariant 4. A journald that comes back with another socket is found.
 func TestNativeFallsBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	var stderr bytes.Buffer
@@ -121,14 +120,13 @@ func TestNativeFallsBack(t *testing.T) {
 	}
 }
 
-// A journald that does not read holds up nobody but the queue, which goes on
-// when it does.
+// A journald that does not read stops only the queue, which goes on when journald does.
 func TestNativeWaitsForTheReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)
 	q := NewNative(path, os.Stderr)
 	log := slog.New(NewHandler(q, slog.LevelInfo))
-	const lines = queueLength / 2 // far more than the kernel keeps
+	const lines = queueLength / 2 // far more than the kernel buffers
 	for i := range lines {
 		log.Info("line", "n", i)
 	}
@@ -142,8 +140,7 @@ func TestNativeWaitsForTheReader(t *testing.T) {
 	}
 }
 
-// The standard error output is the journal only where its file is the one that
-// systemd connected.
+// The standard error output is the journal only if its file is the one that systemd connected.
 func TestIsJournal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -157,8 +154,7 @@ func TestIsJournal(t *testing.T) {
 	}
 }
 
-// FuzzDatagram: no bytes of a name, a value or a message make more fields than
-// there are.
+// Whatever bytes a name, a value or a message has, the number of fields stays the same.
 func FuzzDatagram(f *testing.F) {
 	f.Add("audit", "target", "x\nGPUSCHED_OUTCOME=done")
 	f.Add("a=b\nc", "GPUSCHED_\n", "\x00\xff")

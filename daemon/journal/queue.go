@@ -10,41 +10,40 @@ import (
 )
 
 const (
-	// queueLength is how many entries wait for a journal that does not read. With
-	// the kernel's buffer that is some seconds of the busiest day.
+	// queueLength is how many entries wait while journald does not read. With the kernel's buffer
+	// that covers some seconds of the busiest day.
 	queueLength = 4096
-	// patience is how long the last entries may take when the daemon ends, from
-	// when on the journal is said not to read, and how long an entry of the audit
-	// log waits for room.
+	// patience is how long the daemon waits at its end for the last entries, after how long without
+	// a read the journal counts as stuck, and how long an entry of the audit log waits for room.
 	patience = 2 * time.Second
 )
 
-// sender is the journal, or what stands for it; send may take any time.
+// sender is the journal, or a substitute for it. send may take any time.
 type sender interface {
 	send(entry) error
 }
 
-// Queue passes entries on from a goroutine of its own (invariant 1): a journald
-// that hangs would otherwise take the scheduler with it.
+// Queue sends entries in its own goroutine (invariant 1), so that a journald that hangs does not
+// stop the scheduler.
 type Queue struct {
 	to       sender
-	fallback sender // for what to does not take
+	fallback sender // for entries that the first sender fails to send
 
 	entries chan entry
-	audit   chan entry    // those of the audit log, which go first
-	lost    atomic.Uint64 // since the last entry that told
-	since   atomic.Int64  // when the sending under way began, in Unix nanoseconds; 0: none
+	audit   chan entry    // entries of the audit log, which are sent first
+	lost    atomic.Uint64 // dropped since the last entry that reported them
+	since   atomic.Int64  // when the current send began, in Unix nanoseconds; 0: none is under way
 
 	close func()
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// NewText returns a queue that ends as lines of text in w.
+// NewText returns a queue that writes lines of text to w.
 func NewText(w io.Writer) *Queue { return newQueue(text{w}, text{io.Discard}) }
 
-// NewNative returns a queue that ends in journald's socket at path, or as
-// lines of text in w where that fails.
+// NewNative returns a queue that sends to journald's socket at path. If that fails, it writes lines
+// of text to w.
 func NewNative(path string, w io.Writer) *Queue { return newQueue(&native{path: path}, text{w}) }
 
 func newQueue(to, fallback sender) *Queue {
@@ -57,9 +56,9 @@ func newQueue(to, fallback sender) *Queue {
 	return q
 }
 
-// put takes one entry and never waits.
+// put adds an entry. It does not wait, except for the audit log.
 func (q *Queue) put(e entry) {
-	if e.audit() {
+	if e.isAudit() {
 		q.putAudit(e)
 		return
 	}
@@ -70,8 +69,8 @@ func (q *Queue) put(e entry) {
 	}
 }
 
-// putAudit takes an entry of the audit log, and waits a little where even there
-// no room is: whoever did something as an administrator, or was refused it, can.
+// putAudit adds an entry of the audit log. If there is no room it waits for patience: the caller
+// acted as an administrator, or was refused it, and may wait.
 func (q *Queue) putAudit(e entry) {
 	select {
 	case q.audit <- e:
@@ -80,7 +79,7 @@ func (q *Queue) putAudit(e entry) {
 	}
 }
 
-// Close waits until everything is sent, but not longer than two seconds.
+// Close waits until all entries are sent, but no longer than patience.
 func (q *Queue) Close() error {
 	q.close()
 	select {
@@ -90,8 +89,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Stuck tells since when the journal has not read, and how many entries were
-// left out meanwhile; zero while it reads.
+// Stuck returns since when the journal has not read, and how many entries were dropped since. It
+// returns zero while the journal reads.
 func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
 	began := q.since.Load()
 	if began == 0 || now.Sub(time.Unix(0, began)) < patience {
@@ -107,8 +106,8 @@ func (q *Queue) run() {
 	}
 }
 
-// next waits for an entry, of the audit log first. After the end it returns those
-// that are left, and false when none is.
+// next waits for the next entry, first of the audit log. After Close it returns the entries that
+// are left, then false.
 func (q *Queue) next() (entry, bool) {
 	select {
 	case e := <-q.audit:
@@ -132,20 +131,20 @@ func (q *Queue) next() (entry, bool) {
 	}
 }
 
-// pass sends an entry, and after it how many were left out.
+// pass sends an entry, and then the number of dropped entries.
 func (q *Queue) pass(e entry) {
 	q.since.Store(time.Now().UnixNano())
 	defer q.since.Store(0)
 	q.send(e)
 	if n := q.lost.Swap(0); n > 0 {
-		told := entry{level: slog.LevelWarn, text: "lines of this log were left out, since the journal did not read"}
-		told.add("lines", strconv.FormatUint(n, 10))
-		q.send(told)
+		report := entry{level: slog.LevelWarn, text: "lines of this log were left out because the journal did not read"}
+		report.add("lines", strconv.FormatUint(n, 10))
+		q.send(report)
 	}
 }
 
-// send falls back on text (invariant 4). What that does not take either is lost:
-// there is no other place for it.
+// send falls back on text (invariant 4). If that fails too, the entry is lost: there is no other
+// place for it.
 func (q *Queue) send(e entry) {
 	if q.to.send(e) != nil {
 		_ = q.fallback.send(e)

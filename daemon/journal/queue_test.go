@@ -20,8 +20,8 @@ func (s *slow) send(e entry) error {
 	return nil
 }
 
-// Invariant 1: whoever logs goes on while the journal does not read; what found
-// no room is counted, and all is well again afterwards.
+// Invariant 1: callers go on while the journal does not read. Dropped entries are counted, and the
+// next ones arrive.
 func TestLogNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -31,7 +31,7 @@ func TestLogNeverBlocks(t *testing.T) {
 		for i := range queueLength + 1 + extra {
 			log.Info("line", "n", i)
 			if i == 0 {
-				synctest.Wait() // it is being sent
+				synctest.Wait() // the first entry is being sent
 			}
 		}
 		if since, _ := q.Stuck(time.Now()); !since.IsZero() {
@@ -63,8 +63,7 @@ func TestLogNeverBlocks(t *testing.T) {
 	})
 }
 
-// However many lines there are, every entry of the audit log arrives, before
-// those that wait.
+// However many lines there are, each entry of the audit log arrives, before the lines that wait.
 func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -78,7 +77,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 				deeds++
 			}
 			if i == 0 {
-				synctest.Wait() // it is being sent
+				synctest.Wait() // the first entry is being sent
 			}
 		}
 		close(journal.gate)
@@ -87,7 +86,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 		}
 		arrived, last := 0, 0
 		for i, e := range journal.got {
-			if e.audit() {
+			if e.isAudit() {
 				arrived, last = arrived+1, i
 			}
 		}
@@ -97,8 +96,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	})
 }
 
-// Where even the audit log has no room, whoever adds to it waits, and not for
-// ever.
+// If even the audit log has no room, its caller waits, but not for ever.
 func TestAuditWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -122,7 +120,7 @@ func TestAuditWaitsForRoom(t *testing.T) {
 	})
 }
 
-// The end of the daemon does not wait for a journal that never reads.
+// The daemon can end although the journal never reads.
 func TestLogEndsWithoutTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}

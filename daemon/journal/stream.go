@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// IsJournal reports whether an open file is the journal, by the value that
-// systemd gave its service in JOURNAL_STREAM: device and inode of what it
-// connected. A file that was put in its place is not.
+// IsJournal reports whether an open file is the journal. stream is JOURNAL_STREAM, in which systemd
+// names the device and the inode of what it connected. They differ if the output was redirected.
 func IsJournal(f *os.File, stream string) bool {
 	var dev, ino uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &dev, &ino); err != nil {
@@ -23,8 +22,8 @@ func IsJournal(f *os.File, stream string) bool {
 	return ok && uint64(st.Dev) == dev && st.Ino == ino
 }
 
-// line is an entry as text, with the priority before it that journald and other
-// readers of sd-daemon(3) know.
+// line returns an entry as text. It begins with the priority that journald and other readers of
+// sd-daemon(3) know.
 func line(e entry) []byte {
 	return fmt.Appendf(nil, "<%c>%s\n", priority(e.level), e.text)
 }

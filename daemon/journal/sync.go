@@ -13,26 +13,27 @@ import (
 // syncTime is how long to wait for journald, whose disk may be slow.
 const syncTime = 5 * time.Second
 
-// A Syncer has journald write down what was sent to it. Many may ask at once: each is answered by a request that
-// begins after it asked, and one is under way at a time.
+// A Syncer makes journald write all messages that it was sent. Many callers may ask at once. Each
+// gets the result of a request that began after its call, and only one request runs at a time.
 type Syncer struct {
 	path string // of journald's socket
 
-	busy sync.Mutex // held for the request under way
+	busy sync.Mutex // held while a request runs
 	mu   sync.Mutex // guards next
-	next *syncing
+	next *syncRequest
 }
 
-// syncing is a request to journald, and who waits for it.
-type syncing struct {
+// syncRequest is a request to journald that callers wait for.
+type syncRequest struct {
 	done chan struct{}
 	err  error
 }
 
-// NewSyncer returns a Syncer for the journald of this machine, which root alone may ask.
+// NewSyncer returns a Syncer for this machine's journald, which only root may ask.
 func NewSyncer() *Syncer { return &Syncer{path: "/run/systemd/journal/io.systemd.journal"} }
 
-// Sync returns when all that programs had printed to the journal before is in it, where everybody who may can read it.
+// Sync returns when the journal has all that programs printed before the call, for everybody who
+// may read it.
 func (s *Syncer) Sync(ctx context.Context) error {
 	turn := s.join()
 	select {
@@ -43,18 +44,18 @@ func (s *Syncer) Sync(ctx context.Context) error {
 	}
 }
 
-// join returns the request that begins next. Whoever is the first to join it has it run.
-func (s *Syncer) join() *syncing {
+// join returns the request that runs next. The first caller to join it starts it.
+func (s *Syncer) join() *syncRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.next == nil {
-		s.next = &syncing{done: make(chan struct{})}
+		s.next = &syncRequest{done: make(chan struct{})}
 		go s.run(s.next)
 	}
 	return s.next
 }
 
-func (s *Syncer) run(turn *syncing) {
+func (s *Syncer) run(turn *syncRequest) {
 	s.busy.Lock()
 	defer s.busy.Unlock()
 	s.mu.Lock()
@@ -64,7 +65,7 @@ func (s *Syncer) run(turn *syncing) {
 	close(turn.done)
 }
 
-// ask calls journald by varlink: documents of JSON that end with a NUL.
+// ask calls journald by varlink, which sends JSON documents that end with a NUL byte.
 func (s *Syncer) ask() error {
 	conn, err := net.DialTimeout("unix", s.path, syncTime)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package slots bounds how many callers of each key do something at once, such as
-// the requests of each user; the others wait for their turn.
+// Package slots limits how many callers with the same key do something at once, for example the
+// requests of one user. The others wait for their turn.
 package slots

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Slots holds the slots of each key. The zero value is ready for use.
+// Slots are the slots of all keys. The zero value is ready for use.
 type Slots[K comparable] struct {
-	mu    sync.Mutex // guards what follows, and the counts in it
+	mu    sync.Mutex // guards byKey, and the counts in it
 	byKey map[K]*slots
 }
 
-// slots are those of one key.
+// slots are the slots of one key.
 type slots struct {
 	taken chan struct{}
-	users int // callers that have one or wait for one
+	users int // callers that hold a slot or wait for one
 }
 
-// Enter waits for one of the key's slots; leave, to be called once, gives it back.
-// How many there are is decided by the first of the callers of a key.
+// Enter waits for a slot of a key. The caller must call leave once to give it back. The first
+// caller of a key decides how many slots there are.
 func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), err error) {
 	one := s.join(key, most)
 	select {
@@ -30,7 +30,7 @@ func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), er
 	}
 }
 
-// Keys returns how many keys have callers.
+// Keys returns the number of keys that have callers.
 func (s *Slots[K]) Keys() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

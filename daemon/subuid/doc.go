@@ -1,4 +1,4 @@
-// Package subuid reads subuid(5), the ranges of uids that users' containers run
-// as. The daemon counts what those do as the user's own, and the doctor says what
-// the daemon will not count: both by this one judgement.
+// Package subuid reads subuid(5), the uid ranges that users' containers run as. The daemon counts
+// these uids as the user's own, and the doctor reports which lines the daemon ignores: both use
+// this parser.
 package subuid

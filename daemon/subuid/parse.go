@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Lowest is where ranges of users begin: what is below may be an account's uid.
+// Lowest is the lowest uid of a range. A lower uid may be an account's.
 const Lowest = 1 << 16
 
-// Range is the uids from First up to, and without, End.
+// Range is the uids from First to before End.
 type Range struct {
 	Owner      string // as written: a name or a uid
 	First, End int
 }
 
-// Parse reads lines such as alice:100000:65536. Numbers of lines that make no
-// sense, from 1, are in bad. Root's are left out, whose huge range for containers
-// may take in accounts of a directory service.
+// Parse reads lines such as alice:100000:65536. bad are the numbers of invalid lines, from 1. Parse
+// leaves out the ranges of root: its large range for containers may include accounts of a
+// directory.
 func Parse(text string) (ranges []Range, bad []int) {
 	number := 0
 	for line := range strings.Lines(text) {

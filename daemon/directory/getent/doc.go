@@ -1,10 +1,10 @@
-// Package getent asks the C library's name service (nsswitch.conf) who accounts and
-// groups are, through getent(1): its modules need the C library, can hang, and are
-// other people's code, so each question is a process that can be killed.
+// Package getent asks the C library's name service (nsswitch.conf) for accounts and groups, through
+// getent(1). The modules of the name service need the C library, may hang, and are not our code: so
+// each question is a process that can be killed.
 //
 // Invariants, cited by tests:
 //
-//  1. A question is over after limit, whatever a module does.
-//  2. What is asked is one argument after "--", never an option and never a shell's.
-//  3. "Not found" is said only where getent said so.
+//  1. A question ends within limit, whatever a module does.
+//  2. The key is one argument after "--". It is never read as an option or by a shell.
+//  3. The answer is "not found" only if getent said so.
 package getent

@@ -13,13 +13,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 )
 
-// Program is getent(1), which every C library comes with.
+// Program is the path of getent(1), which every C library includes.
 const Program = "/usr/bin/getent"
 
 // limit is how long a question may take: less than the daemon waits.
 const limit = 4 * time.Second
 
-// notFound is getent's exit status for a key that is not in the database.
+// getent exits with notFound if a key is not in the database.
 const notFound = 2
 
 // Resolver asks a program such as getent(1).
@@ -33,7 +33,7 @@ func (r Resolver) Answer(ctx context.Context, q directory.Query) directory.Answe
 	defer cancel()
 	a, err := r.answer(ctx, q)
 	if ctx.Err() != nil {
-		err = errors.New("the name service of the C library gave no answer in time")
+		err = errors.New("the C library's name service gave no answer in time")
 	}
 	if err != nil {
 		return directory.Answer{Error: err.Error()}
@@ -43,7 +43,7 @@ func (r Resolver) Answer(ctx context.Context, q directory.Query) directory.Answe
 
 func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answer, error) {
 	if !q.Valid() {
-		return directory.Answer{}, fmt.Errorf("no question: %q %q", q.Kind, q.Key)
+		return directory.Answer{}, fmt.Errorf("invalid question: %q %q", q.Kind, q.Key)
 	}
 	switch q.Kind {
 	case directory.UserByName, directory.UserByID:
@@ -56,7 +56,7 @@ func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answ
 	return r.groups(ctx, q.Key)
 }
 
-// entry looks up a line NAME:PASSWORD:NUMBER:… of a database.
+// entry returns a line NAME:PASSWORD:NUMBER:… of a database, and its fields.
 func (r Resolver) entry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
 	line, err := r.ask(ctx, database, key)
 	if line == "" || err != nil {
@@ -67,13 +67,13 @@ func (r Resolver) entry(ctx context.Context, database, key string) (directory.An
 		return directory.Answer{}, nil, fmt.Errorf("getent %s: a line of %d fields", database, len(fields))
 	}
 	id, err := strconv.ParseUint(fields[2], 10, 31)
-	if err != nil { // one entry that can't be an account's here says nothing of the directory
+	if err != nil { // one invalid entry does not mean that the directory fails
 		return directory.Answer{}, nil, nil
 	}
 	return directory.Answer{Found: true, Name: fields[0], ID: int(id)}, fields, nil
 }
 
-// groups are all groups of the account of a uid, ascending.
+// groups returns all groups of the account with a uid, sorted.
 func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, error) {
 	a, fields, err := r.entry(ctx, "passwd", uid)
 	if !a.Found || err != nil {
@@ -94,7 +94,7 @@ func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, err
 	return a, nil
 }
 
-// ask returns the first line of the answer, "" where there is none.
+// ask returns the first line of the answer, "" if the key was not found.
 func (r Resolver) ask(ctx context.Context, database, key string) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Program, database, "--", key)
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}

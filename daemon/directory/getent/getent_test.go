@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 )
 
-// program is a getent(1) of a test's own.
+// program is a getent(1) of the test.
 func program(t *testing.T, script string) Resolver {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "getent")
@@ -22,7 +22,7 @@ func program(t *testing.T, script string) Resolver {
 	return Resolver{path}
 }
 
-// The real one, for whom every machine has.
+// The real getent, with accounts that every machine has.
 func TestGetent(t *testing.T) {
 	r := Resolver{Program}
 	for _, q := range []directory.Query{{Kind: directory.UserByName, Key: "root"}, {Kind: directory.UserByID, Key: "0"}, {Kind: directory.GroupByName, Key: "root"}, {Kind: directory.GroupByID, Key: "0"}} {
@@ -40,7 +40,7 @@ func TestGetent(t *testing.T) {
 	}
 }
 
-// TestArguments: invariant 2. Names of Active Directory have spaces.
+// Invariant 2. Names in Active Directory contain spaces.
 func TestArguments(t *testing.T) {
 	r := program(t, `case "$#|$1|$2|$3" in
 "3|passwd|--|70001") echo 'X y:*:70001:70500:Xaver:/home/x:/bin/sh';;
@@ -60,7 +60,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// An entry whose number is none of ours is not there, and no sign of a directory that fails.
+// An entry with an invalid number counts as not found, and not as a failure of the directory.
 func TestStrangeEntry(t *testing.T) {
 	for _, script := range []string{"echo a:b:c:d", "echo 'a:b:99999999999:1'", "echo 'a:b:-2:1'"} {
 		if a := program(t, script).Answer(t.Context(), directory.Query{Kind: directory.UserByName, Key: "dora"}); a.Found || a.Error != "" {
@@ -73,7 +73,7 @@ func TestStrangeEntry(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: invariants 1 and 3.
+// Invariants 1 and 3.
 func TestNoAnswer(t *testing.T) {
 	for _, script := range []string{"exit 1", "exit 3", "kill -SEGV $$", "echo nonsense", "sleep 1000"} {
 		begin := time.Now()
@@ -86,7 +86,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// What is asked over the socket is answered there, and nonsense ends one connection.
+// A question over the socket gets an answer. An invalid one ends only its connection.
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -36,8 +36,8 @@ func Serve(ctx context.Context, l net.Listener, r Resolver) error {
 	}
 }
 
-// serve answers what one connection asks. Whoever asked has gone where it can't
-// be read or written.
+// serve answers the question of one connection. It ignores errors of the connection: then nobody
+// waits for the answer.
 func serve(ctx context.Context, c net.Conn, r Resolver) {
 	var q directory.Query
 	if c.SetDeadline(time.Now().Add(2*limit)) != nil || json.NewDecoder(io.LimitReader(c, maxQuestion)).Decode(&q) != nil {

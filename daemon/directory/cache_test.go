@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// TestFlood: invariant 5. Whoever asks for many names, also as the uids of their containers, has
-// answers of their own forgotten, the oldest first, and nobody else's.
+// Invariant 5: a user who asks for many names, or for the uids of their containers, evicts only
+// answers of their own, the oldest first.
 func TestFlood(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.Persons(func(uid int) (int, bool) {
 			if uid >= 200000 {
 				return 1002, true
@@ -29,8 +29,8 @@ func TestFlood(t *testing.T) {
 			d.UserName(200000 + uid)
 		}
 		for _, asker := range []int{1002, containersOf(1002)} {
-			if n := d.known.of(asker).list.Len(); n != maxKnownBy || d.known.len() > 2*maxKnownBy+5 {
-				t.Errorf("%d answers are kept for %d, %d in all", n, asker, d.known.len())
+			if n := d.cache.asker(asker).list.Len(); n != maxKnownBy || d.cache.len() > 2*maxKnownBy+5 {
+				t.Errorf("%d answers are kept for %d, %d in all", n, asker, d.cache.len())
 			}
 		}
 		asked := w.asked.Load()
@@ -48,8 +48,9 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// An account whose uid is in the range of another's containers is known as soon as the directory has
-// answered, and stays so (invariant 5): whatever the other asks for, and whichever uids of that range come.
+// Invariant 5: an account in the uid range of another user's containers is known as soon as the
+// directory has answered. It stays known, whatever that user asks for and whichever uids of the
+// range appear.
 func TestAccountInTheRangeOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world
@@ -96,7 +97,7 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 			d.UserName(80000 + i)
 		}
 		is(70001, true, true)
-		is(70002, false, false) // it was forgotten
+		is(70002, false, false) // it was evicted
 		close(slow)
 		time.Sleep(2 * fresh)
 		w.hangs.Store(true)
@@ -107,7 +108,7 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 	})
 }
 
-// Without a directory nothing is left to be known of a uid, and what the files name is known at once.
+// Without a directory nothing about a uid is unknown, and the names in the files are known at once.
 func TestAccountInARangeByTheFiles(t *testing.T) {
 	d := New(files, nil)
 	if named, known := d.Named(1001, 1002); !named || !known {
@@ -118,10 +119,10 @@ func TestAccountInARangeByTheFiles(t *testing.T) {
 	}
 }
 
-// Questions of one account under way leave room for those of others, and an account that has
-// none to spare is told so.
+// The questions of one account leave room for those of others. An account that has too many under
+// way is told so.
 func TestFloodOfQuestions(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.hangs.Store(true)
 		var err error
 		for i := range 100 {
@@ -143,38 +144,37 @@ func TestFloodOfQuestions(t *testing.T) {
 	})
 }
 
-// Where many accounts have asked for much, that which has asked for most loses.
-func TestShelvesInAll(t *testing.T) {
-	s := newShelves()
+// If many accounts have asked for much, the one with the most answers loses one.
+func TestBusiestAskerLosesAnswers(t *testing.T) {
+	s := newCache()
 	ask := func(asker, n int) {
 		for i := range n {
 			s.entry(Query{UserByName, "n" + strconv.Itoa(asker) + "-" + strconv.Itoa(i)}, asker)
 		}
 	}
-	ask(ourselves, maxKnown/2)
+	ask(daemonItself, maxKnown/2)
 	for asker := range maxKnown / maxKnownBy {
 		ask(asker+1, maxKnownBy)
 	}
-	if n := s.of(ourselves).list.Len(); n != maxKnown/2 || s.len() != maxKnown {
+	if n := s.asker(daemonItself).list.Len(); n != maxKnown/2 || s.len() != maxKnown {
 		t.Errorf("%d of %d are ours", n, s.len())
 	}
-	ask(ourselves, 2*maxKnown)
-	if n := s.of(ourselves).list.Len(); n != maxKnown || s.len() != maxKnown || len(s.byAsker) != 1 {
+	ask(daemonItself, 2*maxKnown)
+	if n := s.asker(daemonItself).list.Len(); n != maxKnown || s.len() != maxKnown || len(s.byAsker) != 1 {
 		t.Errorf("%d of %d are ours, of %d accounts", n, s.len(), len(s.byAsker))
 	}
 }
 
-// TestTrust: invariant 2. While there is no answer an administrator stays one for a day and no
-// longer, and nobody becomes one.
+// Invariant 2: without an answer an administrator stays one for a day, and nobody becomes one.
 func TestTrust(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		if !d.Holds(70001, 70100) {
 			t.Fatal("dora is not in physics")
 		}
 		d.UserName(70001)
 		w.hangs.Store(true)
-		d.UserName(70003) // finds that it hangs
-		<-time.After(trust - time.Minute)
+		d.UserName(70003) // this finds that it hangs
+		<-time.After(trustGroups - time.Minute)
 		if !d.Holds(70001, 70100) || d.Holds(1001, 70100) {
 			t.Error("within the day what was known does not count, or what was not does")
 		}
@@ -195,15 +195,15 @@ func TestTrust(t *testing.T) {
 	})
 }
 
-// TestSilentNames: a name that is known is answered at once while the directory is silent, and
-// of another it is said that nobody knows.
+// Invariant 2: while the directory is silent, a known name is answered at once, and another one is
+// reported as unknown.
 func TestSilentNames(t *testing.T) {
-	lives(t, func(t *testing.T, w *world, d *Directory) {
+	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserID(1001, "dora")
 		d.UserID(1001, "nobody-of-us")
 		w.hangs.Store(true)
 		<-time.After(2 * fresh)
-		if got := took(func() {
+		if got := elapsed(func() {
 			if uid, ok, err := d.UserID(1001, "dora"); uid != 70001 || !ok || err != nil {
 				t.Errorf("dora: %d, %t, %v", uid, ok, err)
 			}
@@ -211,7 +211,7 @@ func TestSilentNames(t *testing.T) {
 			t.Errorf("what is known takes %v", got)
 		}
 		d.UserID(1001, "erik")
-		if got := took(func() {
+		if got := elapsed(func() {
 			_, ok, err := d.UserID(1001, "erik")
 			_, before, errBefore := d.UserID(1001, "nobody-of-us")
 			if ok || err == nil || before || errBefore == nil {
