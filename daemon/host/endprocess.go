@@ -12,7 +12,7 @@ import (
 
 // EndProcess sends a signal to a process. It does so by a descriptor of the process, which
 // os.FindProcess opens: no other process can get the pid between the check of the owner and the
-// signal. It is no error if the process has ended.
+// signal. A process that has ended is not an error.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {
