@@ -124,10 +124,14 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		e.sent = false
 	}
+	look := "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+	if c.Own {
+		look = "see 'systemctl --user status gpusched' and 'journalctl --user -u gpusched'"
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = fmt.Sprintf("the scheduler at %s did not answer within %s", c.socket(), answerTime)
-		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+		e.Hint = look
 	case errors.Is(err, errTooLong):
 		e.Message = fmt.Sprintf("the scheduler at %s answers with more than %d MiB", c.socket(), maxReply>>20)
 		e.Hint = "ask for less of it"
@@ -136,7 +140,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Hint = "see 'gpusched version'"
 	case e.sent:
 		e.Message = "the scheduler closed the connection without an answer"
-		e.Hint = "see 'systemctl status gpusched' and 'journalctl -u gpusched'"
+		e.Hint = look
 	case errors.Is(err, syscall.ENOENT):
 		e.Message += ": there is no such socket"
 		e.Hint = "is gpusched installed here and running? see 'systemctl status gpusched.socket'"
@@ -153,7 +157,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		e.Message += fmt.Sprintf(": %v", dial.Err)
 		e.Hint = "see 'systemctl status gpusched'"
 	}
-	if c.Own {
+	if c.Own && !e.sent {
 		e.Hint = "see 'systemctl --user status gpusched'; 'systemctl --user enable --now gpusched' starts a scheduler of your own"
 	}
 	return e

@@ -152,7 +152,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 		e := asError(err)
 		if e.Code == api.CodeInternal {
 			var id string
-			e, id = internalError()
+			e, id = m.s.internalError()
 			m.s.log.Error("request refused", "uid", m.r.who.UID, "action", "many", "id", id, "error", err)
 		}
 		m.write(w, out, api.ManyPart{Error: e})

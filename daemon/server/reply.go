@@ -33,14 +33,15 @@ func asError(err error) *api.Error {
 }
 
 // internalError returns an error that refers to an entry in the log, and its number.
-func internalError() (*api.Error, string) {
+func (s *Server) internalError() (*api.Error, string) {
 	var b [4]byte
 	rand.Read(b[:])
 	id := hex.EncodeToString(b[:])
-	return &api.Error{
-		Code: api.CodeInternal, Message: "internal error " + id,
-		Hint: "an administrator finds it with: journalctl -u gpusched -g " + id,
-	}, id
+	hint := "an administrator finds it with: journalctl -u gpusched -g " + id
+	if s.opt.Own != nil {
+		hint = "find it with: journalctl --user -u gpusched -g " + id
+	}
+	return &api.Error{Code: api.CodeInternal, Message: "internal error " + id, Hint: hint}, id
 }
 
 func writeError(w http.ResponseWriter, e *api.Error) {

@@ -149,7 +149,7 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	e, id := internalError()
+	e, id := s.internalError()
 	s.log.Error("panic while answering", "id", id, "method", r.Method, "path", r.URL.Path,
 		"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	writeError(w, e)
@@ -168,7 +168,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err err
 	args := []any{"uid", uid, "method", r.Method, "path", r.URL.Path, "code", string(e.Code)}
 	if e.Code == api.CodeInternal {
 		var id string
-		e, id = internalError()
+		e, id = s.internalError()
 		level, args = slog.LevelError, append(args, "id", id, "error", err)
 	}
 	s.log.Log(r.Context(), level, "request refused", args...)
