@@ -16,10 +16,11 @@ type About struct {
 
 	OwnInput bool // it reads the standard input, which therefore does not end it on another machine
 
-	Usual    bool           // 'gpusched --help' lists it
-	Options  string         // what its --help lists, with blanks between them; "": as many as there is room for
-	Examples []string       // what its --help shows
-	Habits   *manual.Habits // what other tools call its options
+	Usual    bool                  // 'gpusched --help' lists it
+	Options  string                // what its --help lists, with blanks between them; "": as many as there is room for
+	Examples []string              // what its --help shows
+	Habits   *manual.Habits        // what other tools call its options
+	Section  func() manual.Section // what its manual page has besides; nil: nothing
 
 	Offers  Offers                // the jobs that completion offers
 	Columns func(a *App) []string // the columns that completion offers for -o cols=

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
@@ -31,7 +33,8 @@ func writeManual(_ context.Context, a *cli.App, args []string) error {
 		return site.BecomeSlurm(a)
 	}
 	manual.Describe(parser.Model.Node)
-	source := manual.Source{Grammar: parser.Model, Version: cli.Version, OnSlurm: onSlurm(a)}
+	source := manual.Source{Grammar: parser.Model, Version: cli.Version, OnSlurm: onSlurm(a),
+		Besides: func(n *kong.Node) func() manual.Section { return parse.AboutNode(n).Section }}
 	_, source.ReasonsOnSlurm = a.Slurm.Manual()
 	if epoch := a.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)

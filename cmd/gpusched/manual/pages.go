@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
 // Source is what the pages are made of besides the tables of this package.
@@ -16,8 +14,9 @@ type Source struct {
 	Version string
 	Date    string // of the release, "" where it is not given
 
-	OnSlurm        []Section // what can't be asked of Slurm, or means something else there
-	ReasonsOnSlurm []Entry   // why a job waits there and nowhere else
+	Besides        func(*kong.Node) func() Section // what the page of a command has besides; nil: nothing
+	OnSlurm        []Section                       // what can't be asked of Slurm, or means something else there
+	ReasonsOnSlurm []Entry                         // why a job waits there and nowhere else
 }
 
 // Pages returns one page for the program, one for each command, the tour, and one about the order of
@@ -68,15 +67,6 @@ func (s Source) program(leaves []*kong.Node) string {
 	return p.String()
 }
 
-// aboutFamily is what the manual says of a metric.
-func aboutFamily(f *metrics.Family) string {
-	text := string(f.Type)
-	if len(f.Labels) > 0 {
-		text += " by " + strings.Join(f.Labels, ", ")
-	}
-	return text + ". " + f.Help
-}
-
 // tour is gpusched(7).
 func (s Source) tour() string {
 	return s.prosePage("tour", "gpusched", "a tour of gpusched, and recipes",
@@ -111,11 +101,9 @@ func (s Source) command(n *kong.Node) string {
 	if n.Detail != "" {
 		p.prose("DESCRIPTION", n.Detail)
 	}
-	if n.Name == "metrics" {
-		p.section("METRICS")
-		for _, f := range metrics.Families() {
-			fmt.Fprintf(p, ".TP\n.B %s\n%s\n", Roff(f.Exposed()), emphasised(aboutFamily(&f)))
-		}
+	if besides := s.Besides(n); besides != nil {
+		section := besides()
+		p.terms(section.Title, section.Entries)
 	}
 	if len(n.Positional) > 0 || len(n.Flags) > 0 {
 		p.section("OPTIONS")

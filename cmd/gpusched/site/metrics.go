@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
+	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 	"github.com/gpusched/gpusched/daemon/api"
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
@@ -22,7 +24,21 @@ func (*MetricsCmd) About() cli.About {
 		Host: cli.RunThere, Hosts: cli.OneAtATime,
 		Slurm: cli.NotForSlurm("Slurm is measured by exporters of its own",
 			"for example prometheus-slurm-exporter; 'gpusched status --json' has counts"),
+		Section: families,
 	}
+}
+
+// families lists every metric for the manual.
+func families() manual.Section {
+	section := manual.Section{Title: "METRICS"}
+	for _, f := range metrics.Families() {
+		text := string(f.Type)
+		if len(f.Labels) > 0 {
+			text += " by " + strings.Join(f.Labels, ", ")
+		}
+		section.Entries = append(section.Entries, manual.Entry{Word: f.Exposed(), Text: text + ". " + f.Help})
+	}
+	return section
 }
 
 func (c *MetricsCmd) Run(ctx context.Context, a *cli.App) error {
