@@ -69,7 +69,12 @@ func (a *App) CutOwn(args []string) ([]string, error) {
 	return args[1:], NotOn(OwnFlag, args[1:])
 }
 
-// AsTyped has the commands that a text proposes ask the same scheduler.
+// AsTyped makes the commands that a text proposes ask the same scheduler as this one: 'gpusched list'
+// becomes 'gpusched --user list'.
+//
+// It goes by the notation 'gpusched …' in quotes, as the manual's bold type does, and edits finished
+// text. Marks that are replaced when a sentence is made would do the same in some 120 places that
+// name a command, half of them in parts of the program that do not know how it was called.
 func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {
@@ -82,23 +87,21 @@ func (a *App) AsTyped(text string) string {
 	default:
 		return text
 	}
-	text = flagged(text, flag)
-	for _, named := range []string{flag + " " + flag, flag + " " + OnFlag + " "} { // what is named wins
-		text = strings.ReplaceAll(text, named, strings.TrimPrefix(named, flag+" "))
-	}
-	return text
-}
-
-// flagged has the commands of a text begin with a flag, except those that a job's name sends to Slurm.
-func flagged(text, flag string) string {
 	const begins = "'gpusched "
 	parts := strings.Split(text, begins)
 	for i, part := range parts[1:] {
-		if command, _, _ := strings.Cut(part, "'"); !strings.Contains(command, " "+SlurmPrefix) {
+		if command, _, _ := strings.Cut(part, "'"); !namesScheduler(command) {
 			parts[i+1] = flag + " " + part
 		}
 	}
 	return strings.Join(parts, begins)
+}
+
+// namesScheduler reports whether a proposed command says itself which scheduler it asks: by an option
+// in front, or by the name of a job of Slurm.
+func namesScheduler(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return slices.Contains([]string{OwnFlag, HostsFlag, OnFlag}, first) || strings.Contains(command, " "+SlurmPrefix)
 }
 
 // OwnConfigDir is where a user's own scheduler has its settings.
