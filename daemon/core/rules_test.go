@@ -46,7 +46,7 @@ func TestSiteRules(t *testing.T) {
 		"grace":   {site.Policy{MaxGrace: time.Minute}, grace(time.Minute), grace(time.Minute + time.Second), "the grace time 1m1s is above"},
 		"retries": {site.Policy{MaxRetries: 2}, asks(func(r *job.Request) { r.Retries = 2 }), asks(func(r *job.Request) { r.Retries = 3 }), "--retries 3 is more"},
 		"memory": {site.Policy{MaxMemBytes: 8}, asks(func(r *job.Request) { r.MemBytes = 8 }), asks(func(r *job.Request) { r.MemBytes = 9 }),
-			"above this site's most for a job"},
+			"more than this site allows a job"},
 		"time of a class": {
 			site.Policy{ClassMaxTime: map[job.Class]time.Duration{job.Low: time.Hour}},
 			asks(func(r *job.Request) { r.Priority, r.TimeLimit = low, job.Span(time.Hour) }),

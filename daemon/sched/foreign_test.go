@@ -131,7 +131,7 @@ func TestUnifiedMemory(t *testing.T) {
 	sc.waits(1, 500)
 	sc.waits(2, 500)
 	sc.expect("start 1 on 500m of 0, start 2 on 500m of 0")
-	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks for 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU")
+	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 500, GPUMemBytes: 1}), "asks for 0.5 of a GPU with 1B of memory, and these GPUs use the host's memory, which can't be kept for a GPU")
 
 	sc.q = NewQueue()
 	sc.preemptible(101, class(job.Scavenger), on(0)...)

@@ -20,7 +20,7 @@ func TestNever(t *testing.T) {
 		"asks for 5 GPUs, this machine has 4":                                             {r: job.Request{GPUMilli: 5000}},
 		"asks for 4.5 GPUs, this machine has 4":                                           {r: job.Request{GPUMilli: 4500}},
 		"asks for 1 GPU of type h100, this machine has 0":                                 {r: job.Request{GPUMilli: 1000, GPUType: "h100"}},
-		"asks for 0.5 of a GPU with 90G of memory, the most that one has for jobs is 80G": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
+		"asks for 0.5 of a GPU with 90G of memory, and no GPU has more than 80G for jobs": {r: job.Request{GPUMilli: 500, GPUMemBytes: 90 * gib}},
 		"asks for 2 GPUs among 3, this machine has 1":                                     {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{3}}},
 		"asks for 2 GPUs among 1,2,3 other than 0,2,3, this machine has 1":                {r: job.Request{GPUMilli: 2000, GPUsFrom: []int{1, 2, 3}, ExcludeGPUs: []int{0, 2, 3}}},
 		"asks for GPU 7, which this machine does not have or does not offer":              {r: job.Request{GPUMilli: 1000, GPUIDs: []int{7}}},
@@ -82,7 +82,7 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	} {
 		checkNever(t, Infeasible(&sc.s, nil, &r), "")
 	}
-	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, the most that one has for jobs is 80G")
+	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, and no GPU has more than 80G for jobs")
 }
 
 // If no GPU is known, the answer depends on whether the reason is known.
@@ -107,7 +107,7 @@ func TestNeverOfUnifiedMemory(t *testing.T) {
 		"":                                    {1, job.Request{GPUMilli: 1000, GPUMemBytes: 80 * gib}},
 		" ":                                   {2, job.Request{GPUMilli: 2000}},
 		"asks for 3 GPUs, this machine has 2": {2, job.Request{GPUMilli: 3000}},
-		"asks for 1 GPU with 8G of memory, and these GPUs use the host's memory, of which nothing can be kept for a GPU": {2, job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib}},
+		"asks for 1 GPU with 8G of memory, and these GPUs use the host's memory, which can't be kept for a GPU": {2, job.Request{GPUMilli: 1000, GPUMemBytes: 8 * gib}},
 	} {
 		sc := newScene(t, 2)
 		for i := range c.unified {

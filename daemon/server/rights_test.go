@@ -216,12 +216,12 @@ func TestNameOfASilentDirectory(t *testing.T) {
 		return 0, false, errors.New("nothing within 2s")
 	}
 	code, body := ask(s, alice, "GET", "/v1/jobs?user=dora", "")
-	if code != http.StatusServiceUnavailable || !strings.Contains(body, "gives no answer (nothing within 2s)") ||
+	if code != http.StatusServiceUnavailable || !strings.Contains(body, "does not answer (nothing within 2s)") ||
 		!strings.Contains(body, "dora") || asker != alice.uid+1_000_000 {
 		t.Errorf("%d for %d: %s", code, asker, body)
 	}
 	reserve := `{"gpus":[0],"to":"2040-01-01T00:00:00Z","users":["dora"]}`
-	if code, body = ask(s, root, "POST", "/v1/reservations", reserve); !strings.Contains(body, "gives no answer") {
+	if code, body = ask(s, root, "POST", "/v1/reservations", reserve); !strings.Contains(body, "does not answer") {
 		t.Errorf("a reservation: %d %s", code, body)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead says why a job is before another one, to follow its name.
+// Ahead returns the reason that another job is ahead of the reader's, to follow the other job's
+// name.
 func Ahead(a *job.Ahead) string {
 	text := aheadCause(a)
 	if a.Again {
@@ -43,8 +44,8 @@ func aheadCause(a *job.Ahead) string {
 	return longer((its.Waited - own.Waited).Duration())
 }
 
-// byScore names what most of a higher score comes from: share, wait and length, by how far apart
-// they are.
+// byScore names the one or two largest causes of a higher score among share, wait and length, the
+// largest first.
 func byScore(a *job.Ahead) string {
 	its, own := a.Its, a.Own
 	type part struct {
@@ -71,7 +72,7 @@ func byScore(a *job.Ahead) string {
 	return strings.Join(texts, "; ")
 }
 
-// share is a use in words, of 1 for all that is due.
+// share puts recent use into words; 1 is a fair share.
 func share(x float64) string {
 	switch {
 	case x < 0.1:
@@ -89,7 +90,7 @@ func longer(d time.Duration) string {
 	return "it has waited " + long(d) + " longer"
 }
 
-// long is a duration to the two largest units.
+// long formats a duration to its two largest units.
 func long(d time.Duration) string {
 	switch {
 	case d >= 24*time.Hour:
@@ -104,7 +105,8 @@ func long(d time.Duration) string {
 
 func ratio(a, b job.Span) float64 { return float64(a) / float64(max(b, job.Span(time.Second))) }
 
-// pow2 is the ratio of the factors of two shares.
+// pow2 approximates 2 to the power of x, the factor by which shares that differ by x divide a
+// score.
 func pow2(x float64) float64 {
 	out := 1.0
 	for ; x >= 1 && out < 1e9; x-- {
@@ -113,7 +115,7 @@ func pow2(x float64) float64 {
 	return out * (1 + max(0, min(x, 1)))
 }
 
-// Sooner are the options of a change, and those that it leaves out, as people type them.
+// Sooner returns the options of a change as people type them, and the options that it takes away.
 func Sooner(s *job.Sooner) (options, without []string) {
 	change := reflect.ValueOf(s.Change)
 	for i := range change.NumField() {
@@ -133,8 +135,8 @@ func Sooner(s *job.Sooner) (options, without []string) {
 	return options, without
 }
 
-// SoonerIf is what the reader has to know of the job before a change is any good; "" where the
-// change can't have the job fail.
+// SoonerIf returns the condition under which the changed job still succeeds; "" if the change can't
+// make it fail.
 func SoonerIf(s *job.Sooner) string {
 	c := &s.Change
 	switch {

@@ -8,7 +8,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAhead: each cause in a sentence that follows the job's name.
 func TestAhead(t *testing.T) {
 	const hour, minute = job.Span(time.Hour), job.Span(time.Minute)
 	normal := job.Merits{Share: 1, Waited: hour, Length: hour, Score: 2}
@@ -38,7 +37,6 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestSooner: what to type for each change that is tried.
 func TestSooner(t *testing.T) {
 	gpus, mem, cpus, limit, yes := 500, int64(20<<30), 4, job.Span(90*time.Minute), true
 	for want, s := range map[string]job.Sooner{

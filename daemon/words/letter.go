@@ -8,17 +8,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Letter is what a message about a job says.
+// Letter is the text of a message about a job.
 type Letter struct {
 	Subject string // one line of printable text
 	Body    string // lines
-	Chat    string // the subject for a room of many people: whose job it is, and no markup
+	Chat    string // the subject for a room of many people: with the job's owner, without markup
 }
 
-// maxSubject bounds a subject and a line for a chat, in bytes.
+// maxSubject is the most bytes of a subject, and of a line for a chat.
 const maxSubject = 200
 
-// MakeLetter says what became of a job, for its owner, who reads it elsewhere and once.
+// MakeLetter tells the owner of a job what became of it. The owner reads it once, away from the
+// machine, so it has all that matters.
 func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	happened := whatHappened(event, j)
 	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), plain(j.Label.Name))
@@ -34,7 +35,8 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	return Letter{plain(subject), b.String(), cut(unmarked(j.Owner.User + ": " + subject))}
 }
 
-// LeftOut is what a message for a chat says of those before it that were too many; "" where none were.
+// LeftOut tells a chat how many earlier messages were left out because there were too many; "" for
+// none.
 func LeftOut(n int) string {
 	if n == 0 {
 		return ""
@@ -42,7 +44,7 @@ func LeftOut(n int) string {
 	return fmt.Sprintf(" (messages of this user left out before it: %d)", n)
 }
 
-// cut shortens either to its bound.
+// cut shortens a text to maxSubject.
 func cut(s string) string {
 	if len(s) <= maxSubject {
 		return s
@@ -67,7 +69,7 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	return plain(Result(j.Result))
 }
 
-// facts are what is on record of the job, in the order in which people ask.
+// facts lists what is on record about the job, in the order in which people ask.
 func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {
@@ -119,8 +121,8 @@ func moment(t time.Time) string {
 	return job.FormatMoment(t)
 }
 
-// plain replaces what could be more than text where it is read: ends of lines in the
-// header of a mail, sequences on a terminal.
+// plain replaces characters that can act on whatever shows the text: line ends in the header of a
+// mail, control sequences on a terminal.
 func plain(s string) string {
 	if job.Printable(s) {
 		return s
@@ -133,15 +135,15 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// markup has the signs that chat programs take for more than text, each with the full-width
-// form that people read alike: with them a name could call everybody in a room (Slack's
-// <!channel>, Discord's and Mattermost's @everyone), hide text or show a link as another.
-// Escapes would not do: each of these programs has others, and shows those of the others.
+// markup replaces the characters to which chat programs give a meaning with full-width ones that
+// look alike to people. Otherwise a name could call everybody in a room (Slack's <!channel>,
+// Discord's and Mattermost's @everyone), hide text, or show one link as another. Escaping does not
+// help: each program has its own escapes, and shows the escapes of the others.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 
-// unmarked is a text in which a chat program finds nothing that calls people, hides text or
-// shows a link as another.
+// unmarked returns the text without anything that makes a chat program call people, hide text or
+// show one link as another.
 func unmarked(s string) string { return markup.Replace(plain(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -15,7 +15,7 @@ func letterJob(user, name string) *job.Job {
 	return j
 }
 
-// A line for a room of many people says whose job it is; a mail goes to one.
+// A message for a room names the job's owner in its subject; a mail need not.
 func TestLetterSaysWhose(t *testing.T) {
 	l := MakeLetter(job.NotifyEnd, letterJob("alice", "train"), "gpu1")
 	if want := "job 7 (train) completed: exit code 0 on gpu1"; l.Subject != want || l.Chat != "alice: "+want {
@@ -30,7 +30,7 @@ func TestLetterSaysWhose(t *testing.T) {
 	}
 }
 
-// The full-width forms of markup, of three bytes each, count as well.
+// A full-width character has three bytes, and each of them counts.
 func TestLongMarkupInChats(t *testing.T) {
 	for _, j := range []*job.Job{
 		letterJob("alice", strings.Repeat("@", 150)), letterJob("alice", strings.Repeat("a*", 200)),
@@ -43,8 +43,8 @@ func TestLongMarkupInChats(t *testing.T) {
 	}
 }
 
-// What Slack, Discord and Mattermost make of a text that is more than text, in a name or,
-// where a directory has such accounts, in a user's, is none of it in a chat's line.
+// A line for a chat has nothing in it to which Slack, Discord or Mattermost gives a meaning,
+// whether it comes from a job's name or from the name of a directory's user.
 func TestNoMarkupInChats(t *testing.T) {
 	for program, names := range map[string][]string{
 		"Slack": {
@@ -79,8 +79,7 @@ func TestNoMarkupInChats(t *testing.T) {
 	}
 }
 
-// Names of before there were rules for them, and of accounts, have nothing in a letter that
-// moves a cursor or ends a line.
+// Names of accounts, and names older than the rules for them, can't move a cursor or end a line.
 func TestLettersAreText(t *testing.T) {
 	for _, name := range []string{"a\r\nBcc: b@c", "\x1b[2J", "\u009b2J", "\u202etxt", "\xff\xfe", "a\u2028b", "\u200b"} {
 		j := letterJob(name, name)

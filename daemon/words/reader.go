@@ -2,25 +2,27 @@ package words
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Reader is a person who reads sentences. The zero Reader reads what scripts do: times in UTC, and the jobs of one
-// machine.
+// Reader is a person who reads sentences. The zero Reader is a script: its times are in UTC, and
+// its jobs are those of one machine.
 type Reader struct {
-	Moment func(time.Time) string // writes a time in the reader's zone; nil: in UTC
-	Host   string                 // the machine to name with each job; "": none
+	Moment func(time.Time) string // formats a time in the reader's zone; nil: in UTC
+	Host   string                 // the machine that is named in front of each job; "": none
+	Brief  bool                   // only what matters most, for a narrow column
 }
 
-// Say puts a message into words.
+// Say puts a message into words, with the hint in brackets.
 func (r Reader) Say(m job.Message) string { return Say(r.message(m)) }
 
 // Refusal says what was refused and why, and what to do next.
 func (r Reader) Refusal(m job.Message) (text, hint string) { return split(r.message(m)) }
 
-// Reason says why a job waits, without the GPU's number.
+// Reason says why a job waits, without naming the GPU.
 func (r Reader) Reason(x job.Reason) string { return Reason(r.reason(x)) }
 
 // Why says in one short line why a job waits.
@@ -29,10 +31,14 @@ func (r Reader) Why(list []job.Reason) string {
 	for i, x := range list {
 		read[i] = r.reason(x)
 	}
-	return Why(read)
+	parts := causes(read)
+	if r.Brief {
+		parts = parts[:min(len(parts), 1)]
+	}
+	return strings.Join(parts, "; ")
 }
 
-// Check says how a part of the scheduler's health is.
+// Check describes the health of one part of the scheduler.
 func (r Reader) Check(c job.Check) string {
 	if c.Said == nil {
 		return c.Detail
@@ -43,7 +49,7 @@ func (r Reader) Check(c job.Check) string {
 // Result says how an attempt ended.
 func (r Reader) Result(x *job.Result) string { return Result(r.result(x)) }
 
-// Shown says how an attempt ended, in another scheduler's words where there are some.
+// Shown says how an attempt ended, in another scheduler's words if the result has some.
 func (r Reader) Shown(x *job.ShownResult) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -51,10 +57,10 @@ func (r Reader) Shown(x *job.ShownResult) string {
 	return r.Result(&x.Result)
 }
 
-// Ending is Result without the state, where that stands before a colon.
+// Ending is Result without the state in front of a colon.
 func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
 
-// How says how an attempt ended, beside its state.
+// How is Result for a line that also shows the state.
 func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
 
 // Event says what has changed.
@@ -67,7 +73,7 @@ func (r Reader) Event(e *job.Event) string {
 	return Event(&read)
 }
 
-// message is a message whose arguments are as the reader has them.
+// message returns the message with its arguments as the reader reads them.
 func (r Reader) message(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)
 	for i, a := range m.Args {
@@ -101,6 +107,12 @@ func (r Reader) reason(x job.Reason) job.Reason {
 func (r Reader) result(x *job.Result) *job.Result {
 	read := *x
 	read.Detail, read.Left = r.message(x.Detail), r.message(x.Left)
+	if r.Brief {
+		read.Left = job.Message{}
+		if read.Cause != job.StopGPULost {
+			read.GPUError = nil
+		}
+	}
 	if name := forName(x); r.Host != "" && name != "" {
 		read.ForName = r.Host + ":" + name
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job of another machine is named with it wherever a sentence names one, and nowhere else: what somebody typed is
-// not looked into.
+// A job of another machine has the machine's name in front wherever a sentence names it. Text that
+// somebody typed stays as it is.
 func TestAReaderOfAnotherMachine(t *testing.T) {
 	a := Reader{Host: "a"}
 	busy := func(gpu int, id job.ID, more ...job.ID) job.Reason {
@@ -32,7 +32,7 @@ func TestAReaderOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// A reader of what came as JSON reads what one of the scheduler's own does, whatever the arguments are.
+// A message reads the same before and after its way through JSON, whatever its arguments are.
 func TestWhatWasSentReadsAsItWas(t *testing.T) {
 	at := time.Date(2026, 3, 1, 21, 0, 0, 0, time.UTC)
 	read := Reader{Moment: func(t time.Time) string { return t.Format(time.Kitchen) }}
@@ -61,7 +61,6 @@ func TestWhatWasSentReadsAsItWas(t *testing.T) {
 	}
 }
 
-// How a job ended is said beside its state without it.
 func TestHowBesideTheState(t *testing.T) {
 	left := job.Say("detail/left-one")
 	for _, c := range []struct {

@@ -9,31 +9,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// concern is with whom a reason lies.
+// concern is the party that a reason for waiting lies with.
 type concern int
 
 const (
-	own     concern = iota // the job or its owner: while there is one, the GPUs do not matter
-	quota                  // a quota: it matters less than GPUs where these would not do either
+	own     concern = iota // the job or its owner: as long as there is one, the GPUs do not matter
+	quota                  // a quota: it matters less than the GPUs if these would not do either
 	machine                // the whole machine
 	someGPU                // a GPU
-	aside                  // a GPU of which it says nothing bad, or nothing that would ever change
+	aside                  // a GPU, of which the reason says nothing bad or nothing that would ever change
 )
 
-// reason is the words for a cause of waiting.
+// reason has the words for one reason code.
 type reason struct {
 	code           job.ReasonCode
 	about          concern
 	alone, on, all string
 }
 
-// reasons has the words of each cause of waiting: its sentence; what follows
-// "GPU 0" in a line, where that is not "is" and the sentence; and what follows
-// "GPUs 0,1", where that is not "are" and the code. In braces are the parts of
-// Reason as value spells them. Of its own reasons a job shows the first; those
-// of GPUs are in the order in which they pass: first a reservation, which keeps a
-// job from a GPU that looks free, then what ends by itself and soon, then what a
-// person has to end, then what nobody can.
+// reasons has the words for each reason code. alone is its sentence. on follows "GPU 0" in a line,
+// and is "is" and the sentence if empty. all follows "GPUs 0,1", and is "are" and the code if
+// empty. The names in braces are parts of a job.Reason, as value spells them.
+//
+// A job shows the first reason of its own. The reasons of GPUs are in the order in which they pass:
+// a reservation first, since it keeps a job from a GPU that looks free, then what ends by itself
+// and soon, then what a person has to end, then what nobody can end.
 var reasons = []reason{
 	{job.ReasonAccount, own, "its user can start nothing: {text}", "", ""},
 	{job.ReasonTurn, own, "it waits for its turn to be started: systemd is starting other jobs", "", ""},
@@ -55,7 +55,7 @@ var reasons = []reason{
 
 	{job.ReasonDrained, machine, "no new job starts: {text}", "", ""},
 	{job.ReasonNoSample, machine, "the scheduler has just started and has not seen the GPUs yet", "", ""},
-	{job.ReasonChecking, machine, "its GPUs look free; checking once more before it starts", "", ""},
+	{job.ReasonChecking, machine, "checking once more that its GPUs are free before it starts", "", ""},
 	{job.ReasonGPUCount, machine, "needs {need GPU}, {have} available now", "", ""},
 	{job.ReasonHostMemory, machine, "needs {need bytes} of host memory, {have bytes} is free{detail}", "", ""},
 	{job.ReasonHostCPUs, machine, "needs {need CPU}, {have} {left} free{detail}", "", ""},
@@ -90,7 +90,7 @@ var reasons = []reason{
 	{job.ReasonGPUExcluded, aside, "not among the GPUs the job may use", "", "are not among those the job may use"},
 }
 
-// rank is a code's place in reasons; -1 where it has none.
+// rank returns a code's index in reasons, -1 if it has none.
 func rank(code job.ReasonCode) int {
 	for i := range reasons {
 		if reasons[i].code == code {
@@ -100,13 +100,13 @@ func rank(code job.ReasonCode) int {
 	return -1
 }
 
-// OfJob reports whether a cause of waiting lies with the job or its owner, and not with the machine.
+// OfJob reports whether a reason lies with the job or its owner rather than with the machine.
 func OfJob(code job.ReasonCode) bool {
 	at := rank(code)
 	return at >= 0 && reasons[at].about <= quota
 }
 
-// ReasonCodes returns every code that a Reason may have.
+// ReasonCodes returns every code that a job.Reason can have.
 func ReasonCodes() []job.ReasonCode {
 	codes := make([]job.ReasonCode, len(reasons))
 	for i := range reasons {
@@ -115,7 +115,7 @@ func ReasonCodes() []job.ReasonCode {
 	return codes
 }
 
-// Reason says for people why a job waits, without the GPU's number.
+// Reason says why a job waits, without naming the GPU.
 func Reason(r job.Reason) string {
 	at := rank(r.Code)
 	if at < 0 {
@@ -124,7 +124,7 @@ func Reason(r job.Reason) string {
 	return expand(reasons[at].alone, r)
 }
 
-// expand puts the parts of a reason where a format has their names in braces.
+// expand replaces each name in braces with that part of the reason.
 func expand(format string, r job.Reason) string {
 	var b strings.Builder
 	for {
@@ -203,7 +203,7 @@ func areSo(many int64) string {
 	return "are"
 }
 
-// failed says what a job tries again after: a failure, or starts in a row.
+// failed says what went wrong before the back-off: the job, or its start so many times in a row.
 func failed(starts int64) string {
 	switch {
 	case starts > 1:
@@ -214,7 +214,7 @@ func failed(starts int64) string {
 	return "failed, and tries"
 }
 
-// names are what people call the jobs of a reason; nil where there is none.
+// names returns the names of a reason's jobs, nil if it has none.
 func names(r job.Reason) []string {
 	if r.Names != nil || r.Job == 0 {
 		return r.Names
@@ -226,7 +226,7 @@ func names(r job.Reason) []string {
 	return list
 }
 
-// called is what people call the first of them.
+// called returns the name of a reason's first job.
 func called(r job.Reason) string {
 	if list := names(r); list != nil {
 		return list[0]
@@ -234,7 +234,7 @@ func called(r job.Reason) string {
 	return r.Job.String()
 }
 
-// holders names the jobs that hold a GPU, and how many there are beside these.
+// holders names the jobs that hold a GPU, and counts those that the reason does not list.
 func holders(r job.Reason) string {
 	list := names(r)
 	if len(list) < 2 {
@@ -247,7 +247,7 @@ func holders(r job.Reason) string {
 	return "jobs " + strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// outsiders says who has a GPU without a job.
+// outsiders says who uses a GPU outside gpusched.
 func outsiders(r job.Reason) string {
 	var parts []string
 	if len(r.Foreign) > 0 {
@@ -259,7 +259,7 @@ func outsiders(r job.Reason) string {
 	return cmp.Or(strings.Join(parts, ", "), "the driver does not say by whom")
 }
 
-// foreign names the processes of no job.
+// foreign names processes that belong to no job.
 func foreign(list []job.Foreign) string {
 	parts := make([]string, len(list))
 	for i, f := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is on record reads as it was said, with a code or as somebody else's words.
+// A message on record reads as it did when it was made, whether it has a code or free text.
 func TestARecordedMessageReadsAsBefore(t *testing.T) {
 	left := job.Say("detail/out-of-service", 3, job.Say("detail/ghost", job.Size(20<<30+1)))
 	taken := job.Reason{Code: job.ReasonGPUForeign, Foreign: []job.Foreign{{PID: 7, User: "bob", Bytes: 3 << 30}}}

@@ -11,14 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Result says for people how an attempt ended and, where it helps, what to do
-// next.
+// Result says how an attempt ended and, where it helps, what to do next.
 func Result(r *job.Result) string {
 	state, more := outcome(r)
 	return state + more + left(r)
 }
 
-// How is Result beside the state, which says a part of it already; "" where that says all.
+// How is Result for a line that also shows the state; "" if the state says it all.
 func How(r *job.Result) string {
 	state, more := outcome(r)
 	if state != "" {
@@ -45,7 +44,7 @@ func left(r *job.Result) string {
 	return "; " + Say(r.Left)
 }
 
-// outcome says how an attempt ended: its state, where the sentence begins with that, and the rest.
+// outcome says how an attempt ended: the state if the sentence begins with it, and the rest.
 func outcome(r *job.Result) (state, rest string) {
 	switch r.Outcome {
 	case job.Completed:
@@ -78,8 +77,9 @@ func outcome(r *job.Result) (state, rest string) {
 	return state, rest
 }
 
-// outOfMemory blames a job's own limit only where the job is known to have reached it: the
-// kernel kills for a limit above it and a full machine too, and systemd-oomd for pressure.
+// outOfMemory blames a job's own limit only if the job is known to have reached it. The kernel also
+// kills because of a limit further up or a full machine, and systemd-oomd because of memory
+// pressure.
 func outOfMemory(r *job.Result) string {
 	limit := job.FormatSize(r.MemBytes)
 	own := "killed for going over its host memory limit of " + limit + " (ask for more with --mem)"
@@ -103,7 +103,7 @@ func leaving(r *job.Result) string {
 	return fmt.Sprintf("exit code %d", r.ExitCode)
 }
 
-// forName is what people call the job in For; "" where there is none.
+// forName returns the name of the job in r.For, "" if there is none.
 func forName(r *job.Result) string {
 	if r.ForName != "" || r.For == 0 {
 		return r.ForName
@@ -121,7 +121,7 @@ func cancelled(r *job.Result) (state, rest string) {
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
 		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
-	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open one, so somebody passed it an open device
+	case r.Cause == job.StopTrespass && r.Breach == nil: // jobs can't open such a GPU, so somebody passed it an open device
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
 		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)
@@ -133,7 +133,7 @@ func cancelled(r *job.Result) (state, rest string) {
 	return "cancelled", rest
 }
 
-// overBudget says why a job was stopped that went over its budget.
+// overBudget says why a job that exceeded its budget was stopped.
 func overBudget(r *job.Result) string {
 	b := r.Breach
 	if b == nil {
@@ -143,7 +143,7 @@ func overBudget(r *job.Result) string {
 		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
 }
 
-// over says how much a job uses and may.
+// over says by how much a job exceeds its budget.
 func over(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }
@@ -175,10 +175,10 @@ func failure(r *job.Result) (state, rest string) {
 	return "failed", fmt.Sprintf(": exit code %d", r.ExitCode) + inBrackets(shellWords(r.ExitCode))
 }
 
-// fatal are the signals of which shells tell most often.
+// fatal lists the signals that shells report most often.
 var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS}
 
-// shellWords says what a shell means by an exit code; "" for those that each program has for itself.
+// shellWords returns the meaning that shells give an exit code; "" if each program has its own.
 func shellWords(code int) string {
 	switch {
 	case code == 126:
@@ -191,7 +191,7 @@ func shellWords(code int) string {
 	return ""
 }
 
-// GPUError says what a GPU reported while a job had it.
+// GPUError says what a GPU reported while the job had it.
 func GPUError(e job.GPUError) string {
 	if e.Xid == 0 {
 		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(Say(e.What))
@@ -199,10 +199,10 @@ func GPUError(e job.GPUError) string {
 	return fmt.Sprintf("GPU %d reported %s", e.GPU, xid(&e))
 }
 
-// xid is an Xid with what it means, where that is known.
+// xid names an Xid, with its meaning if that is known.
 func xid(e *job.GPUError) string { return fmt.Sprintf("Xid %d", e.Xid) + inBrackets(Say(e.What)) }
 
-// Warning says what is not as it should be with a job, to follow "the job".
+// Warning says what is wrong with a running job, to follow "the job".
 func Warning(w job.Warning) string {
 	if w.Code == job.WarningMemory {
 		return "uses " + over(w.GPU, w.Used, w.Promised)

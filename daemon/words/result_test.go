@@ -18,7 +18,7 @@ func TestResult(t *testing.T) {
 		{job.Result{Outcome: job.Completed}, 0, "completed: exit code 0"},
 		{job.Result{Outcome: job.Failed, ExitCode: 3}, 3, "failed: exit code 3"},
 		{job.Result{Outcome: job.Failed, ExitCode: 3, Detail: job.Say("detail/blamed", 2)}, 3,
-			"failed: exit code 3; earlier jobs on GPU 2 failed, too, so that GPU is suspect now and this job was queued again, once"},
+			"failed: exit code 3; earlier jobs on GPU 2 failed, too, so that GPU is suspect now and this job was queued again"},
 		{job.Result{Outcome: job.Failed, ExitCode: 255}, 255, "failed: exit code 255"},
 		{job.Result{Outcome: job.Failed, ExitCode: 127}, 127, "failed: exit code 127 (in a shell: a command was not found)"},
 		{job.Result{Outcome: job.Failed, ExitCode: 126}, 126, "failed: exit code 126 (in a shell: a command cannot be executed)"},
@@ -49,8 +49,8 @@ func TestResult(t *testing.T) {
 		{job.Result{Outcome: job.Failed, Launch: contract.StepShell, Errno: 2, ExitCode: 203}, 125,
 			"could not start: its user's login shell, which --env login needs, could not be run: no such file or directory"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepExec, Errno: 2, ExitCode: 203}, 127, "could not start: its command could not be run: no such file or directory"},
-		{job.Result{Outcome: job.Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or GPUs of others could be opened, too"},
-		{job.Result{Outcome: job.Failed, Launch: contract.StepSetup, ExitCode: 223}, 125, "could not start: its set-up before the command failed (its output says how)"},
+		{job.Result{Outcome: job.Failed, Launch: contract.StepFilter, ExitCode: 226}, 125, "could not start: its GPUs could not be opened, or GPUs of other jobs could"},
+		{job.Result{Outcome: job.Failed, Launch: contract.StepSetup, ExitCode: 223}, 125, "could not start: its set-up failed (see its output)"},
 		{job.Result{Outcome: job.Failed, Launch: contract.StepLimits, Errno: 1, Detail: job.Text("NOFILE")}, 125, "could not start: its resource limits could not be set: operation not permitted (NOFILE)"},
 		{job.Result{Outcome: job.Failed, ExitCode: 1, GPUError: &job.GPUError{GPU: 2, Xid: 31, What: job.Text("a bad address")}}, 1, "failed: exit code 1; GPU 2 reported Xid 31 (a bad address)"},
 		{job.Result{Outcome: job.Failed, Signal: 6, GPUError: &job.GPUError{Xid: 999}}, 134, "killed by signal 6 (ABRT); GPU 0 reported Xid 999"},
@@ -139,7 +139,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonQuotaHours, GPU: job.NoGPU, Detail: job.Text("alice"), Have: 99, Need: 90}, "alice has used 99 GPU-hours lately, the quota is 90"},
 		{job.Reason{Code: job.ReasonAccount, GPU: job.NoGPU, Detail: job.Text("the account of alice has expired")}, "its user can start nothing: the account of alice has expired"},
 		{job.Reason{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: job.Say("detail/starts-failed", 3, job.Text("systemd: no"), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))},
-			"no job starts: the last 3 starts failed, most recently because of this: systemd: no; one job is tried again at 2026-01-01 12:00:00 UTC"},
+			"no job starts: the last 3 starts failed (most recently: systemd: no); one job is tried again at 2026-01-01 12:00:00 UTC"},
 		{job.Reason{Code: job.ReasonGPUCount, GPU: job.NoGPU, Need: 4, Have: 1}, "needs 4 GPUs, 1 available now"},
 		{job.Reason{Code: job.ReasonGPUCount, GPU: job.NoGPU, Need: 1}, "needs 1 GPU, 0 available now"},
 		{job.Reason{Code: job.ReasonHostMemory, GPU: job.NoGPU, Need: 64 * gib, Have: 0}, "needs 64G of host memory, 0B is free"},
@@ -158,7 +158,7 @@ func TestReason(t *testing.T) {
 		{job.Reason{Code: job.ReasonNoGPUJobs, GPU: job.NoGPU, Need: 10, Detail: job.Text("bob has 9")}, "jobs without a GPU take 10 places, all that they may have here (bob has 9)"},
 		{job.Reason{Code: job.ReasonNoGPUMemory, GPU: job.NoGPU, Need: 8 * gib, Have: gib}, "needs 8G of host memory, 1G is left of what jobs without a GPU may have"},
 		{job.Reason{Code: job.ReasonNoSample, GPU: job.NoGPU}, "the scheduler has just started and has not seen the GPUs yet"},
-		{job.Reason{Code: job.ReasonChecking, GPU: job.NoGPU}, "its GPUs look free; checking once more before it starts"},
+		{job.Reason{Code: job.ReasonChecking, GPU: job.NoGPU}, "checking once more that its GPUs are free before it starts"},
 	} {
 		covered[c.reason.Code] = true
 		if got := Reason(c.reason); got != c.want {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sentence is what a code says: of a refusal what and why, and what next. Both
-// are formats for the arguments.
+// sentence has the formats for a code: what happened and why, and what to do next. Both are filled
+// with the message's arguments.
 type sentence struct{ text, hint string }
 
 // Say puts a message into words, with the hint in brackets.
@@ -23,7 +23,8 @@ func Say(m job.Message) string {
 // Refusal says what was refused and why, and what to do next.
 func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
 
-// Spelled is a message of which JSON keeps each argument: what is no time, message or reason is in words.
+// Spelled replaces each argument that JSON would not keep as it is with its words. Times, messages
+// and reasons stay as they are.
 func Spelled(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)
 	for i, a := range m.Args {
@@ -36,7 +37,7 @@ func Spelled(m job.Message) job.Message {
 	return m
 }
 
-// Error is what an error says to people.
+// Error puts an error into words.
 func Error(err error) string {
 	var refusal *job.Refusal
 	var problems job.Problems
@@ -88,13 +89,13 @@ func fill(format string, args []any) string {
 	return one(fmt.Sprintf(format, spelled...))
 }
 
-// singulars are the nouns that sentences count.
+// singulars has the nouns that sentences count.
 var singulars = map[string]string{
 	"GPUs": "GPU", "jobs": "job", "tasks": "task", "processes": "process", "messages": "message", "starts": "start",
 	"dependencies": "dependency", "ranges": "range", "bytes": "byte", "combinations": "combination", "modules": "module",
 }
 
-// one has no plural after '1', as in '1 GPUs'.
+// one puts a noun behind a "1" into the singular: "1 GPUs" becomes "1 GPU".
 func one(text string) string {
 	words := strings.Split(text, " ")
 	for i := range len(words) - 1 {
@@ -113,7 +114,7 @@ func one(text string) string {
 	return strings.Join(words, " ")
 }
 
-// spell is how an argument is spelled in a sentence.
+// spell returns an argument as a sentence shows it.
 func spell(a any) any {
 	switch v := a.(type) {
 	case time.Time:
@@ -140,7 +141,7 @@ func spell(a any) any {
 	return a
 }
 
-// lines says every problem, one a line.
+// lines says every problem on a line of its own.
 func lines(list job.Problems) string {
 	said := make([]string, len(list))
 	for i, m := range list {

@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The parts of a session's name are bounded: with the directory and its user, the name
-// of a socket has at most 107 bytes.
+// The parts of a session's name are bounded because the name of a socket, with the directory and
+// the user, has at most 107 bytes.
 const (
 	maxScreenGPUs = 24
 	maxScreenMode = 16
 )
 
-// ScreenName is the name of a job's session of GNU screen in this attempt, "" for a job
-// without: gpujob_<gpu_ids>_<mode>_<job_id>. The mode is what the command's own --mode
-// says; of one that says nothing, whether the job has whole GPUs, a part of one, or none.
+// ScreenName returns the name of the GNU screen session of a job's present attempt, "" for a job
+// without a session. The name is gpujob_<gpu_ids>_<mode>_<job_id>. The mode is the value of the
+// command's own --mode, or else whether the job has whole GPUs, a part of a GPU, or none.
 func ScreenName(j *job.Job, argv []string) string {
 	if !j.Request.Screen || j.Attempt == nil {
 		return ""
@@ -38,7 +38,7 @@ func screenMode(r *job.Request) string {
 	return "whole"
 }
 
-// screenGPUs are the GPUs' numbers, as ranges where they are many.
+// screenGPUs lists the GPUs' numbers, as ranges if there are many.
 func screenGPUs(gpus []job.Allocation) string {
 	if len(gpus) == 0 {
 		return "none"
@@ -66,7 +66,7 @@ func screenGPUs(gpus []job.Allocation) string {
 	return strconv.Itoa(len(gpus)) + "gpus"
 }
 
-// modeOf is what a command's own --mode says, in letters that every name can have.
+// modeOf returns the value of the command's own --mode, in letters that any socket's name can have.
 func modeOf(argv []string) string {
 	for i, arg := range argv {
 		value, found := strings.CutPrefix(arg, "--mode=")

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A session is named after its GPUs, its command's own mode and its job, in letters that
-// every socket can have.
+// A session is named after its GPUs, the command's own --mode and its job, in letters that any
+// socket's name can have.
 func TestScreenName(t *testing.T) {
 	gpus := func(indexes ...int) (list []job.Allocation) {
 		for _, i := range indexes {

@@ -9,15 +9,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxGroups is how many causes that lie with GPUs one line names.
+// maxGroups is the most reasons of GPUs that one line names.
 const maxGroups = 2
 
-// Why says in one short line what the reader can do most with: what keeps the
-// job wherever it would go, and then the GPUs, by the causes that pass soonest.
-// GPUs that are no candidates are named only when there is nothing else to say.
-func Why(list []job.Reason) string {
+// Why says in one short line why a job waits.
+func Why(list []job.Reason) string { return Reader{}.Why(list) }
+
+// causes lists what keeps a job waiting. What keeps it from every GPU comes first, then the reasons
+// of GPUs, those that pass soonest first. GPUs that the job can't use are named only if there is
+// nothing else to say.
+func causes(list []job.Reason) []string {
 	if first, ok := ownReason(list); ok {
-		return Reason(first)
+		return []string{Reason(first)}
 	}
 	var parts, others, last []string
 	for _, r := range list {
@@ -41,11 +44,11 @@ func Why(list []job.Reason) string {
 	if len(parts) == 0 {
 		parts = others
 	}
-	return strings.Join(append(parts, last[:min(len(last), 1)]...), "; ")
+	return append(parts, last[:min(len(last), 1)]...)
 }
 
-// InOrder is the reasons with those first that matter most: what the machine lacks besides GPUs
-// comes after the GPUs where none of these would do.
+// InOrder sorts reasons so that those that matter most come first. What the machine lacks besides
+// GPUs comes last if no GPU would do either.
 func InOrder(list []job.Reason) []job.Reason {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b job.Reason) int {
@@ -60,7 +63,7 @@ func InOrder(list []job.Reason) []job.Reason {
 	return out
 }
 
-// lesser reports whether a reason is none as long as the others are there.
+// lesser reports whether a reason does not matter as long as the GPUs keep the job waiting.
 func lesser(r job.Reason, all []job.Reason) bool {
 	switch r.Code {
 	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
@@ -70,7 +73,7 @@ func lesser(r job.Reason, all []job.Reason) bool {
 	return at >= 0 && reasons[at].about == quota && lacksGPUs(all)
 }
 
-// lacksGPUs reports whether fewer GPUs would do now than the job needs.
+// lacksGPUs reports whether fewer GPUs are usable now than the job needs.
 func lacksGPUs(all []job.Reason) bool {
 	free, others := 0, 0
 	for _, r := range all {
@@ -86,7 +89,8 @@ func lacksGPUs(all []job.Reason) bool {
 	return free == 0 && others > 0
 }
 
-// ownReason finds the first reason that lies with the job or its owner; a quota is one where GPUs are there.
+// ownReason returns the first reason that lies with the job or its owner. A quota counts only if
+// there are enough GPUs.
 func ownReason(list []job.Reason) (job.Reason, bool) {
 	last := quota
 	if lacksGPUs(list) {
@@ -103,7 +107,7 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 	return job.Reason{}, false
 }
 
-// reasonGroup is the GPUs that one cause keeps.
+// reasonGroup is a reason with all GPUs that have it.
 type reasonGroup struct {
 	rank  int
 	first job.Reason
@@ -111,7 +115,7 @@ type reasonGroup struct {
 	jobs  []string
 }
 
-// groupReasons gathers the GPUs by code, in the order of first mention.
+// groupReasons groups the reasons of GPUs by code, in the order of first mention.
 func groupReasons(list []job.Reason) []*reasonGroup {
 	var groups []*reasonGroup
 	byCode := map[job.ReasonCode]*reasonGroup{}
@@ -130,7 +134,7 @@ func groupReasons(list []job.Reason) []*reasonGroup {
 	return groups
 }
 
-// String is the reason's own sentence for one GPU, a summary for several.
+// String returns the reason's own sentence for one GPU, and a summary for several.
 func (g *reasonGroup) String() string {
 	on, all := "", ""
 	if g.rank >= 0 {
@@ -143,8 +147,7 @@ func (g *reasonGroup) String() string {
 	return fmt.Sprintf("GPUs %s %s", job.FormatGPUList(g.gpus), expand(all, g.first))
 }
 
-// nameList is "job 3" or "jobs 3,4"; it names up to three, and says that there
-// are more.
+// nameList returns "job 3" or "jobs 3,4", or the first three names and "…".
 func nameList(names []string) string {
 	var parts []string
 	seen := map[string]bool{}

@@ -70,7 +70,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 	}
 }
 
-// A code that the summary does not know must still read as words.
+// Every code reads as words in the summary, not as a code.
 func TestWhyKnowsEveryCode(t *testing.T) {
 	for _, code := range ReasonCodes() {
 		for _, list := range [][]job.Reason{
@@ -83,8 +83,8 @@ func TestWhyKnowsEveryCode(t *testing.T) {
 	}
 }
 
-// A code without a place would come first, or be lost: each that is declared has
-// one row, and those of GPUs are behind the others.
+// Each declared code has exactly one row, and the rows of GPUs come last. A code without a row
+// would come first or be lost.
 func TestEveryCodeHasARow(t *testing.T) {
 	text, err := os.ReadFile("../job/reason.go")
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// use is one place of the source that names a code.
+// use is a place in the source that names a code.
 type use struct {
 	at   string
-	args int // how many arguments the sentence gets; -1 where the code is not an argument of a call
+	args int // the number of arguments; -1 if the code is not an argument of a call
 }
 
 var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
 
-// uses finds every code that the source names, outside of tests and of this package.
+// uses finds every code that the source names, outside tests and this package.
 func uses(t *testing.T) map[job.Code][]use {
 	t.Helper()
 	found := map[job.Code][]use{}
@@ -60,7 +60,7 @@ func uses(t *testing.T) map[job.Code][]use {
 
 var verb = regexp.MustCompile(`%(?:\[(\d+)\])?[vq]`)
 
-// verbs returns which arguments a format uses.
+// verbs returns the set of arguments that a format uses.
 func verbs(t *testing.T, format string) map[int]bool {
 	t.Helper()
 	used := map[int]bool{}
@@ -106,7 +106,7 @@ func TestEachCodeHasASentence(t *testing.T) {
 	}
 }
 
-// Clients read messages of other machines.
+// A message without its arguments, as another release may send it, still says something.
 func TestAMessageWithoutItsArgumentsIsSaid(t *testing.T) {
 	for code := range sentences {
 		for _, args := range [][]any{nil, {"x"}} {
@@ -117,11 +117,10 @@ func TestAMessageWithoutItsArgumentsIsSaid(t *testing.T) {
 	}
 }
 
-// TestOne: what is counted is one thing where it is one.
 func TestOne(t *testing.T) {
 	for want, m := range map[string]job.Message{
 		"--gpu-ids names 1 GPU but --gpus asks for 2: leave --gpus out":                                  job.Say("usage/gpu-ids-count", 1, 2),
-		"--retries 1 is more than this site's most, 0 (use fewer --retries)":                             job.Say("policy/retries", 1, 0),
+		"--retries 1 is more than this site allows, 0 (use fewer --retries)":                             job.Say("policy/retries", 1, 0),
 		"the queue is full, with 1 job (try again when some have started)":                               job.Say("policy/queue", 1),
 		"group 1 has 1 job waiting, its limit (try again when some have started)":                        job.Say("policy/group-queue", 1, 1),
 		"you have 11 jobs waiting, this site's limit (try again when some have started, or cancel some)": job.Say("policy/user-queue", 11),

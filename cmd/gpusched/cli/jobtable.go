@@ -184,11 +184,10 @@ const leastSentence = 30
 // shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
 // for that in a few words what is the matter with the job, or with the most GPUs.
 func shortWhy(j api.Job, read words.Reader, width int) string {
+	read.Brief = true
 	note := j.Note(read)
-	first, _, _ := strings.Cut(note, "; ")
-	first, _, _ = strings.Cut(first, ", so ")
-	if width >= leastSentence || term.Columns(first) <= width {
-		return first
+	if width >= leastSentence || term.Columns(note) <= width {
+		return note
 	}
 	count, most := map[job.ReasonCode]int{}, job.ReasonCode("")
 	for _, r := range j.Reasons {

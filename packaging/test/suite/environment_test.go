@@ -43,7 +43,7 @@ func TestEnvironments(t *testing.T) {
 	if got := output(t, "alice", id); !strings.HasPrefix(got, "before\n") || strings.Contains(got, "not this") || !strings.Contains(got, "its set-up failed: exit status 4") {
 		t.Errorf("a set-up that fails: %q", got)
 	}
-	if told := sh(t, "alice", fmt.Sprintf("gpusched show %d", id)); !strings.Contains(told, "could not start: its set-up before the command failed") ||
+	if told := sh(t, "alice", fmt.Sprintf("gpusched show %d", id)); !strings.Contains(told, "could not start: its set-up failed") ||
 		!strings.Contains(told, "set-up      echo before; exit 4") {
 		t.Errorf("show: %s", told)
 	}

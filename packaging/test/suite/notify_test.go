@@ -111,7 +111,7 @@ func TestMail(t *testing.T) {
 	}
 	sh(t, "", "rm /usr/sbin/sendmail")
 	refused(t, "alice", "gpusched submit --notify mail:end -- true", 8, "there is no /usr/sbin/sendmail on this machine")
-	refused(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "no plain mail address")
+	refused(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "not a plain mail address")
 }
 
 // TestWebhook: a URL of the user's is posted to by the user, the site's by nobody's
@@ -181,7 +181,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	}
 	sh(t, "", "rm "+later+"; systemctl reload gpusched")
 	refused(t, "alice", "gpusched submit --notify end --notify-to nothing -- true", 8, "this site has no webhook of that name")
-	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "no URL of at most")
+	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "a URL begins with http")
 }
 
 // TestTerminalMessage: who is logged in gets a line, as long as the terminal lets
