@@ -1,2 +1,3 @@
-// Command gpusched is the command line: its name, version and settings of Go's runtime. All else is below, in client.
+// Command gpusched is the command line. This package has its name, its version and settings of Go's
+// runtime; package client has all else.
 package main

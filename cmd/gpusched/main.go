@@ -1,5 +1,5 @@
-// A command lives for milliseconds: the runtime need not follow changes of CPU quotas, or
-// name its memory. (It reads the mount table for them once, whatever it is told: Go 1.26.)
+// A command lives for milliseconds, so the runtime need not follow changes of CPU quotas or name
+// its memory. (It still reads the mount table once: Go 1.26.)
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/client"
 )
 
-// Set when the program is linked, by -X main.version and -X main.commit.
+// version and commit are set by the linker (-X main.version, -X main.commit).
 var (
 	version = "dev"
 	commit  = ""

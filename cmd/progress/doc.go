@@ -1,10 +1,10 @@
-// Package progress shows somebody who waits how far long work is: one line at the end of a
-// terminal, which goes when the work is done.
+// Package progress tells a waiting user how far long work is: by one line at the end of a terminal,
+// which is removed when the work is done.
 //
 // Invariants, cited by tests:
 //
-//  1. What is not a terminal, or one that knows no escape sequences, gets nothing.
+//  1. Nothing is written to a file, or to a terminal without escape sequences.
 //  2. Work that is done at once shows nothing.
-//  3. The line is one line, whatever the width, and leaves nothing behind; what else is
-//     printed meanwhile (Aside) is above it, whole.
+//  3. The line never takes more than one line, whatever the width, and leaves nothing behind. Other
+//     output meanwhile (Aside) appears whole, above it.
 package progress

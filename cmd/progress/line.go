@@ -16,7 +16,7 @@ const (
 	redraw   = 100 * time.Millisecond
 )
 
-// Line is about one piece of work. The methods of nil, which nobody sees, do nothing.
+// Line shows the progress of one piece of work. A nil Line, which nobody sees, does nothing.
 type Line struct {
 	out   io.Writer
 	width func() int
@@ -25,12 +25,13 @@ type Line struct {
 
 	stop, ended chan struct{}
 
-	mu    sync.Mutex // guards what follows, and the order of what is on the screen
+	mu    sync.Mutex // guards the fields below, and the order of writes to the screen
 	text  string
 	drawn string // "": nothing is on the screen
 }
 
-// Begin begins a line on a file, the standard error; nil where it is to have none. End ends it.
+// Begin begins a line on f, the standard error; it returns nil if f can't show one. Call End when
+// the work is done.
 func Begin(f *os.File, getenv func(string) string, format string, args ...any) *Line {
 	if kind := getenv("TERM"); kind == "" || kind == "dumb" || columns(f) == 0 {
 		return nil
@@ -38,14 +39,14 @@ func Begin(f *os.File, getenv func(string) string, format string, args ...any) *
 	return begin(f, func() int { return columns(f) }, fmt.Sprintf(format, args...))
 }
 
-// columns is how wide a terminal is; 0: it is none.
+// columns returns the width of a terminal, 0 if f is not a terminal.
 func columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0
 	}
 	if size.Col == 0 {
-		return 80 // a terminal that was told no size
+		return 80 // the terminal does not know its size
 	}
 	return int(size.Col)
 }
@@ -71,7 +72,7 @@ func (l *Line) run() {
 	}
 }
 
-// Say says how far the work is.
+// Say replaces the text.
 func (l *Line) Say(format string, args ...any) {
 	if l == nil {
 		return
@@ -86,7 +87,7 @@ func (l *Line) draw() {
 	defer l.mu.Unlock()
 	text := []rune(l.text)
 	for i, r := range text {
-		if r >= 0x1100 || !unicode.IsPrint(r) { // each character has one column at most, and does nothing
+		if r >= 0x1100 || !unicode.IsPrint(r) { // so that each character has at most one column and no effect
 			text[i] = '?'
 		}
 	}
@@ -97,7 +98,7 @@ func (l *Line) draw() {
 	}
 }
 
-// clear takes the line away; l.mu is held.
+// clear removes the line; l.mu is held.
 func (l *Line) clear() {
 	if l.drawn != "" {
 		fmt.Fprint(l.out, "\r\x1b[K")
@@ -105,7 +106,7 @@ func (l *Line) clear() {
 	}
 }
 
-// Aside has f print something that stays.
+// Aside calls f, which may print text that stays.
 func (l *Line) Aside(f func()) {
 	if l != nil {
 		l.mu.Lock()
@@ -115,7 +116,7 @@ func (l *Line) Aside(f func()) {
 	f()
 }
 
-// Over is a writer to the same terminal, whose text is above the line.
+// Over returns a writer to the same terminal, whose text appears above the line.
 func (l *Line) Over(w io.Writer) io.Writer {
 	if l == nil {
 		return w
@@ -128,13 +129,13 @@ type over struct {
 	w io.Writer
 }
 
-// Write passes whole lines on.
+// Write writes above the line; text has whole lines.
 func (o over) Write(text []byte) (n int, err error) {
 	o.l.Aside(func() { n, err = o.w.Write(text) })
 	return n, err
 }
 
-// End takes the line away. It may be called again.
+// End removes the line. It may be called again.
 func (l *Line) End() {
 	if l == nil {
 		return

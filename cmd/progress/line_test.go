@@ -44,7 +44,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// Invariant 1, and a real terminal.
+// Invariant 1, and a line on a real terminal.
 func TestTerminals(t *testing.T) {
 	far, near, err := pty.Open()
 	if err != nil {

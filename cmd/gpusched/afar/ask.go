@@ -17,7 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// AskHost has the gpusched of a machine answer a command line, one of so many machines that are asked at once.
+// AskHost makes the gpusched of a machine answer a command line; among is the number of machines
+// that are asked at once.
 func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among int) (remote.Answer, error) {
 	t.Called, t.Plain = host, t.Plain || host == PlainHost(a)
 	if host != remote.Here {
@@ -27,7 +28,7 @@ func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among
 	return remote.AskBy(ctx, cmd, host, t, among)
 }
 
-// PlainHost is the machine that has the jobs whose ids name none.
+// PlainHost returns the machine that ids without a machine belong to.
 func PlainHost(a *cli.App) string {
 	if len(a.Hosts) == 1 {
 		return a.Hosts[0]
@@ -35,10 +36,10 @@ func PlainHost(a *cli.App) string {
 	return remote.Here
 }
 
-// Typed is the command line as another machine is to answer it.
+// Typed returns the command line in the form that is sent to another machine.
 func Typed(a *cli.App) remote.Typed { return remote.Typed{Words: a.Words} }
 
-// Asking are the words before a command that say which scheduler of this machine it asks.
+// Asking returns the words in front of a command that select a scheduler of this machine.
 func Asking(a *cli.App) []string {
 	switch {
 	case a.Own:
@@ -51,8 +52,7 @@ func Asking(a *cli.App) []string {
 	return nil
 }
 
-// Fetch asks the scheduler here, unless it is another machine that answers: then that has its gpusched answer the same
-// command line.
+// Fetch asks the scheduler here, or makes the gpusched of a.Host answer the same command line.
 func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, error) {
 	if a.Host == "" {
 		return ask()
@@ -61,13 +61,13 @@ func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, er
 	return one.Doc, one.Err
 }
 
-// Fetched is the document of a machine, or why there is none.
+// Fetched is a machine's document, or the reason that there is none.
 type Fetched[T any] struct {
 	Doc T
 	Err error
 }
 
-// FetchAll has several machines answer a command line at once, each within its time.
+// FetchAll makes several machines answer a command line at the same time, each within Patience.
 func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.Typed) []Fetched[T] {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -94,15 +94,16 @@ func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.T
 	return list
 }
 
-// PassOn prints what the gpusched of a machine said, each line under its name: no machine can speak for another.
+// PassOn prints the messages of a machine's gpusched, each line behind the machine's name, so that
+// no machine can speak for another.
 func PassOn(a *cli.App, host, said string) {
 	for line := range strings.Lines(said) {
 		a.Say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// ReadDocument reads the document of an answer, whose jobs and GPUs get the name of the machine. What is no document
-// is the machine's refusal.
+// ReadDocument parses the document of an answer and puts the machine's name on its jobs and GPUs.
+// An answer without a document is the machine's refusal.
 func ReadDocument(host string, ans remote.Answer, doc any) error {
 	if ans.Status != 0 {
 		return &api.Error{Code: api.CodeOf(ans.Status), Message: cmp.Or(ans.Said, fmt.Sprintf("gpusched there has ended with status %d", ans.Status))}
@@ -114,10 +115,10 @@ func ReadDocument(host string, ans remote.Answer, doc any) error {
 	return nil
 }
 
-// named is a document of a command whose jobs and GPUs get the name of the machine that they are of.
+// named is a document that puts a machine's name on its jobs and GPUs.
 type named interface{ NameAll(host string) }
 
-// NameDocument writes the name of a machine on the jobs and GPUs of its document.
+// NameDocument puts a machine's name on the jobs and GPUs of a document.
 func NameDocument(host string, doc any) {
 	switch d := doc.(type) {
 	case named:
@@ -160,8 +161,8 @@ func NameGPUs(host string, gpus []api.GPU) {
 	}
 }
 
-// NameJob makes the name of a job: whoever cancels what a list of several machines prints must not be given a job of
-// one by another.
+// NameJob makes the name of a job here, and trusts no name that the machine sends: if it sent
+// another machine's, a user who cancels what a list shows would cancel that machine's job.
 func NameJob(host string, j *api.Job) {
 	j.Host, j.Engine = host, ""
 	if j.Task != nil {
@@ -169,7 +170,8 @@ func NameJob(host string, j *api.Job) {
 	}
 }
 
-// nameOnly is the name of a job, "12" or "7_3", as a machine says it, and of what is none its number.
+// nameOnly returns the name of a job that a machine sent if it has the form "12" or "7_3", and the
+// job's number otherwise.
 func nameOnly(called string, id job.ID) string {
 	if called == "" || strings.Trim(called, "0123456789_") != "" {
 		return id.String()
@@ -177,8 +179,8 @@ func nameOnly(called string, id job.ID) string {
 	return called
 }
 
-// ActFar has each machine do what was typed to those of the jobs that are its own, one after the other. One that can't
-// costs its own jobs.
+// ActFar makes each machine carry out the command for its own jobs, one machine after the other. It
+// goes on after a machine that fails.
 func ActFar(ctx context.Context, a *cli.App) (jobs []api.Job, first error) {
 	for _, host := range a.Far {
 		limited, cancel := context.WithTimeout(ctx, ActTime)
@@ -196,7 +198,8 @@ func ActFar(ctx context.Context, a *cli.App) (jobs []api.Job, first error) {
 	return jobs, first
 }
 
-// ActedOn are the jobs to which a machine did something. What it said is passed on, and the error is its exit status.
+// ActedOn returns the jobs that a machine acted on and prints the machine's messages. The error is
+// the machine's exit status.
 func ActedOn(a *cli.App, host string, ans remote.Answer, err error) ([]api.Job, error) {
 	var doc ActedReply
 	if err == nil && ans.Doc != nil {
@@ -216,7 +219,7 @@ func ActedOn(a *cli.App, host string, ans remote.Answer, err error) ([]api.Job, 
 	return nil, ComplainOf(a, host, err)
 }
 
-// ComplainOf says what is wrong with a machine, and returns the exit status for that.
+// ComplainOf prints a machine's error and returns its exit status.
 func ComplainOf(a *cli.App, host string, err error) error {
 	there := *a
 	there.Host = host
@@ -227,16 +230,18 @@ func ComplainOf(a *cli.App, host string, err error) error {
 }
 
 var (
-	// ActTime is how long a machine that has begun may take to do what it is asked, such as to queue a job.
+	// ActTime is the longest that a machine that has begun may take for a request such as a
+	// submission.
 	ActTime = time.Minute
-	// LostTime is how long a machine that was lost over a wait or a submission is asked again.
+	// LostTime is how long to go on asking a machine that was lost during a wait or a submission.
 	LostTime = 20 * time.Second
 )
 
-// UntilAnswered asks a machine again while its answers are cut off: what is asked twice is done once. Once one was,
-// that its scheduler does not answer is no answer either. cut: nobody knows what became of it.
+// UntilAnswered asks a machine again while its answers are cut off. That is safe, since a request
+// that is asked twice is carried out once. After a cut, a scheduler that does not answer counts as
+// a cut, too. The result cut means that nobody knows what became of the request.
 func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
-	var lost time.Time // since when
+	var lost time.Time // the time since which there was no answer
 	for {
 		began := time.Now()
 		ans, err = ask()
@@ -252,7 +257,7 @@ func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans 
 	}
 }
 
-// ActedReply is the document of what was done to jobs.
+// ActedReply is the document of a command that acted on jobs.
 type ActedReply struct {
 	Schema string    `json:"schema"`
 	Jobs   []api.Job `json:"jobs"`

@@ -1,3 +1,3 @@
-// Package afar has the gpusched of other machines answer a command line or carry it out, by ssh (package remote), and
-// names what they answer with their machine.
+// Package afar makes the gpusched of other machines answer or carry out a command line, by ssh
+// (package remote), and puts the machine's name on whatever they answer.
 package afar

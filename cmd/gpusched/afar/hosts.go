@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// HostList reads names of machines with commas between them.
+// HostList parses names of machines, separated by commas.
 func HostList(list string) ([]string, error) {
 	hosts, err := remote.Hosts(list)
 	if err != nil {
@@ -26,7 +26,7 @@ func HostList(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// CheckedHosts are UsualHosts, where a mistake in settings is told with its file.
+// CheckedHosts is UsualHosts, with an error that names the file if the settings have a mistake.
 func CheckedHosts(a *cli.App) (string, error) {
 	list, err := UsualHosts(a)
 	if s := a.Chosen; err == nil && s != nil && list == strings.Join(s.Hosts, ",") {
@@ -46,7 +46,7 @@ func CheckHosts(s cli.Chosen) error {
 	return nil
 }
 
-// HostAnswers begins the part of a document that is about the machines.
+// HostAnswers makes the part of a document that lists the machines.
 func HostAnswers[T any](hosts []string, answers []Fetched[T]) []api.HostAnswer {
 	list := make([]api.HostAnswer, len(hosts))
 	for i, host := range hosts {
@@ -58,7 +58,7 @@ func HostAnswers[T any](hosts []string, answers []Fetched[T]) []api.HostAnswer {
 	return list
 }
 
-// WireError is an error as it stands in a document.
+// WireError converts an error for a document.
 func WireError(err error) *api.Error {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -67,7 +67,7 @@ func WireError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal, Message: err.Error()}
 }
 
-// HostsNamed are the machines that words for jobs name, each once, "" for this one.
+// HostsNamed returns the machines that words for jobs name, without duplicates; "" is this one.
 func HostsNamed(words []string) (hosts []string) {
 	for _, w := range words {
 		for _, p := range cli.PlacedWords(w) {
@@ -79,7 +79,7 @@ func HostsNamed(words []string) (hosts []string) {
 	return hosts
 }
 
-// MachinesOf are they where this one is among several: ".", as another one.
+// MachinesOf replaces "" with ".", this machine's name among several, and removes duplicates.
 func MachinesOf(hosts []string) (list []string) {
 	for _, h := range hosts {
 		if h = cmp.Or(h, remote.Here); !slices.Contains(list, h) {
@@ -89,12 +89,13 @@ func MachinesOf(hosts []string) (list []string) {
 	return list
 }
 
-// UsualHosts are the machines that are asked where no option says who is, with commas between them: by the environment,
-// else by the settings, unless those are about another engine, or somebody names a scheduler's socket.
+// UsualHosts returns the machines to ask if no option names any, separated by commas: from the
+// environment, else from the settings. The settings do not count if they select another engine, or
+// if the environment names a scheduler's socket.
 func UsualHosts(a *cli.App) (string, error) {
 	list := a.Getenv(cli.HostsVariable)
 	switch {
-	case list == ".": // this one, whatever the settings say
+	case list == ".": // this machine, whatever the settings say
 		return "", nil
 	case list != "" || a.Getenv(contract.SocketVariable) != "":
 		return list, nil

@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// OverSSH has the gpusched of another machine carry out a command, with our terminal where there is one,
-// and ends as it does.
+// OverSSH makes the gpusched of another machine carry out a command, on our terminal if there is
+// one, and ends with its exit status.
 func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownInput bool) error {
 	tty := a.OnTerminal()
 	cmd, err := remote.Command(host, tty, append([]string{remote.HereCommand, host}, words...)...)
 	if err != nil {
 		return AsUsage(err)
 	}
-	if words[0] != AttendCommand { // its machine has just answered
+	if words[0] != AttendCommand { // otherwise the machine has just answered
 		if err := AnswersAt(ctx, a, host); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownIn
 	return SSHEnded(ctx, a, host, remote.Run(ctx, cmd))
 }
 
-// AsUsage is an error about a command line.
+// AsUsage turns an error without a code into one about the command line.
 func AsUsage(err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -49,8 +49,9 @@ func AsUsage(err error) error {
 	return cli.Usagef("%v", err)
 }
 
-// AnswersAt is nil once gpusched on the machine has answered: of one that hangs, or that ssh can't reach, that is said
-// as by any command. That its scheduler is not there is for the command to tell.
+// AnswersAt returns nil once the machine's gpusched has answered. A machine that hangs or that ssh
+// can't reach is reported as by any other command. A missing scheduler is left for the command to
+// report.
 func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -61,13 +62,13 @@ func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	return ErrorOf(host, err)
 }
 
-// How ssh, and a shell there, say that the command was not run.
+// These exit statuses, of ssh and of the shell there, mean that the command was not run.
 const (
 	sshFailed       = 255
 	commandNotFound = 127
 )
 
-// SSHEnded is the exit status of a command that ssh has run.
+// SSHEnded returns the exit status of a command that ssh ran.
 func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -88,10 +89,12 @@ func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 	return cli.ExitStatus(code)
 }
 
-// AttendCommand is the hidden command with which 'run --host' stays with its job, on the job's machine.
+// AttendCommand is the hidden command by which 'run --host' stays with its job, on the job's
+// machine.
 const AttendCommand = "stay-with"
 
-// ErrorOf says whose an error is, on each of its lines: no line is another's.
+// ErrorOf puts the machine's name in front of each line of an error, so that no line looks like
+// another machine's.
 func ErrorOf(host string, err error) error {
 	var e *api.Error
 	if !errors.As(err, &e) {

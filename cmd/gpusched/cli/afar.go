@@ -7,20 +7,21 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 )
 
-// FromAfar is a command line that comes from the gpusched of another machine. It is about this machine alone, whatever
-// the settings and --host say.
+// FromAfar describes a command line that the gpusched of another machine has sent. It is about this
+// machine alone, whatever the settings and --host say.
 type FromAfar struct {
-	Called   string // what this machine is called there; ids and proposed commands are given with it
-	Plain    bool   // ids that name no machine are of this one
-	Labelled bool   // what is printed says whose it is: it is shown with that of other machines
-	Document bool   // the answer is the document of the command, whatever form it has
+	Called   string // this machine's name over there, which ids and proposed commands are shown with
+	Plain    bool   // ids without a machine are jobs of this one
+	Labelled bool   // output names this machine, since it is shown next to that of other machines
+	Document bool   // the answer is the command's JSON document, whatever form it asks for
 	Job      *remote.NewJob
 }
 
-// Documents reports whether another gpusched wants the document of the command.
+// Documents reports whether another gpusched wants the command's JSON document.
 func (a *App) Documents() bool { return a.Asked != nil && a.Asked.Document }
 
-// Called is what this machine is called where the command was typed; "": it was typed here, or is called ".".
+// Called returns this machine's name where the command was typed; "" if that was here, or if the
+// name is ".".
 func (a *App) Called() string {
 	if a.Asked == nil || a.Asked.Called == remote.Here && !a.Asked.Labelled {
 		return ""
@@ -28,7 +29,7 @@ func (a *App) Called() string {
 	return a.Asked.Called
 }
 
-// OwnWords are those of words for jobs that are about this machine, as it knows them.
+// OwnWords returns the words for jobs of this machine, without its name.
 func (q *FromAfar) OwnWords(words []string) (list []string) {
 	for _, w := range words {
 		var mine []string
@@ -44,7 +45,7 @@ func (q *FromAfar) OwnWords(words []string) (list []string) {
 	return list
 }
 
-// bare is a word for jobs without the name that this machine has where it was typed.
+// bare returns a word for jobs without the name that this machine has where it was typed.
 func (a *App) bare(word string) string {
 	if a.Asked == nil {
 		return word
@@ -56,7 +57,7 @@ func (a *App) bare(word string) string {
 	return Joined(parts, ",", func(p placed) string { return p.word })
 }
 
-// HostName is a machine in a sentence.
+// HostName returns the name of a machine for a sentence.
 func HostName(host string) string {
 	if host == "" || host == "." {
 		return "this one"
@@ -64,10 +65,11 @@ func HostName(host string) string {
 	return host
 }
 
-// placed is a word for jobs, and the machine it is about; "": this one.
+// placed is a word for jobs and the machine that has them; "" is this one.
 type placed struct{ Host, word string }
 
-// PlacedWords divides a word at the machines that it names: a:12,14,b:7_3,5 is 12,14 of a and 7_3,5 of b.
+// PlacedWords splits a word at the machines that it names: a:12,14,b:7_3,5 becomes 12,14 of a, and
+// 7_3,5 of b.
 func PlacedWords(word string) (list []placed) {
 	if strings.HasPrefix(word, "name:") {
 		return []placed{{"", word}}

@@ -29,7 +29,6 @@ func TestWordsAreDividedAtTheirMachines(t *testing.T) {
 	}
 }
 
-// Of ids of several machines each takes its own.
 func TestAMachineTakesItsOwnJobs(t *testing.T) {
 	typed := []string{"a:12,14,b:3", "5", "b:7_[1,2]", "name:x,y", "a:name:b:1,2"}
 	for _, c := range []struct {

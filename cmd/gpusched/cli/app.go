@@ -24,9 +24,9 @@ type App struct {
 	Session
 
 	Words []string        // the command line, byte for byte
-	Noted map[string]bool // what NoteOnce has said
-	As    Manner          // of the tool by whose name it was called
-	Busy  *busy.Line      // about what takes long; nil: nothing, or nobody sees it
+	Noted map[string]bool // the texts that NoteOnce has printed
+	As    Manner          // the manner of the tool by whose name it was called
+	Busy  *busy.Line      // says what takes so long; nil: nothing does, or nobody sees it
 }
 
 // Env is what the program was started with.
@@ -37,66 +37,66 @@ type Env struct {
 	Getwd       func() (string, error)
 	Umask       int
 	UID         int
-	Interactive bool          // there is a terminal to ask on
-	Answer      func() string // what they say
-	// RestoreLimits makes our resource limits the user's again, for the daemon
-	// to read.
+	Interactive bool          // there is a terminal to ask questions on
+	Answer      func() string // reads what the user answers
+	// RestoreLimits gives this process the user's resource limits again, for the daemon to read.
 	RestoreLimits func()
-	Root          string   // of the file system that doctor looks at; "" but in tests
-	JournalDirs   []string // where journald keeps its files, the one on disk first
+	Root          string   // the root of the file system that doctor checks; "" except in tests
+	JournalDirs   []string // the directories of journald's files, the persistent one first
 }
 
-// Session is whom the program asks.
+// Session says which schedulers the program asks.
 type Session struct {
 	Client     api.Engine
-	Slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm where one is asked
-	Own        bool           // the user's own scheduler was asked for by name
-	On         string         // the engine that the command line names; "": it names none
-	Chosen     *Chosen        // what the files of settings say of whom to ask; nil: they have not been read
+	Slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm to ask a Slurm
+	Own        bool           // the command line asks for the user's own scheduler
+	On         string         // the engine that the command line names; "": none
+	Chosen     *Chosen        // the engine and machines that client.toml names; nil: not read yet
 	Hosts      []string       // the machines that are asked, "." for this one; none: this one alone
-	HostsGiven bool           // by the command line, not the environment
-	Host       string         // the machine that answers in place of this one's scheduler; "": none does
-	Far        []string       // the machines whose jobs are named, and that do what is asked
-	Asked      *FromAfar      // by another gpusched, for its user; nil: this was typed here
+	HostsGiven bool           // Hosts comes from the command line, not from the environment
+	Host       string         // the machine that answers instead of this one's scheduler; "": none
+	Far        []string       // the machines whose jobs the command names, and which carry it out
+	Asked      *FromAfar      // set if another gpusched sent the command line; nil: it was typed here
 }
 
-// Manner is how another tool does what was asked; the zero value is how gpusched does.
+// Manner is how gpusched behaves under another tool's name. The zero value is gpusched's own
+// manner.
 type Manner struct {
-	Submitted string // what is printed of a job that was queued, with %d for its number
-	Silent    bool   // nothing is printed of it
-	Other     bool   // the words are another tool's
-	NoGPU     bool   // a job that names no GPU gets none
-	Caps      bool   // a priority that may not be raised counts as normal
-	// Table makes the lines for jobs.
+	Submitted string // printed about a job that was queued, with %d for its number
+	Silent    bool   // nothing is printed about a job that was queued
+	Other     bool   // the command line is in another tool's words
+	NoGPU     bool   // a job that does not ask for GPUs gets none
+	Caps      bool   // a priority that the caller may not have becomes normal
+	// Table returns the lines of a listing.
 	Table func(jobs []api.Job, now time.Time) []string
 	Check func(jobs []api.Job, now time.Time) error // refuses jobs; nil refuses none
-	// Strict is that nothing is said but what that tool would say: a program reads it.
+	// Strict prints nothing that the other tool would not print, since a program reads the output.
 	Strict bool
-	// Only are the jobs that its filters leave, besides states; nil is all.
+	// Only selects jobs by the tool's filters, except those by state; nil selects all.
 	Only   func(api.Job) bool
 	States []string
-	All    bool  // only chooses among the jobs of all users
-	Keeps  bool  // the job has a copy of its script
-	Turns  turns // of the queue that a job is put in; nil is none
+	All    bool  // Only selects among the jobs of all users
+	Keeps  bool  // the job gets a copy of its script
+	Turns  turns // the tool's queue that the job is put into; nil: none
 }
 
-// turns is a queue of another tool's, in which a new job waits for its turn.
+// turns is another tool's queue, in which a new job waits for its turn.
 type turns interface {
-	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // makes the job wait; nobody else enters until leave
+	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // makes the job wait; nobody else can enter before Leave
 	Leave()
 }
 
-// ExitStatus ends the program with a status about which everything has been
-// said, such as that of a job.
+// ExitStatus is an error that ends the program with a status and prints nothing: all has been said,
+// or the status is that of a job.
 type ExitStatus int
 
-// Error is for logs of tests; people never see it.
+// Error is for test logs; users never see it.
 func (e ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// StatusInterrupted is what a shell gives for SIGINT.
+// StatusInterrupted is the exit status that shells use for SIGINT.
 const StatusInterrupted = 130
 
-// Finish says what went wrong, and gives the exit status for it (invariant 2).
+// Finish prints an error and returns the exit status for it (invariant 2).
 func (a *App) Finish(err error) int {
 	var status ExitStatus
 	var own *Failure
@@ -119,7 +119,7 @@ func (a *App) Finish(err error) int {
 	return 1
 }
 
-// Complain prints an error, each line under the program's name.
+// Complain prints an error, each line behind the program's name.
 func (a *App) Complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		text := term.Clean(a.from() + a.AsTyped(strings.TrimRight(line, "\n")))
@@ -127,7 +127,7 @@ func (a *App) Complain(text string) {
 	}
 }
 
-// from says whose error it is, where another machine's scheduler is asked.
+// from names the machine that an error comes from, unless only this machine was asked.
 func (a *App) from() string {
 	switch {
 	case a.Host != "":
@@ -138,7 +138,7 @@ func (a *App) from() string {
 	return ""
 }
 
-// Note says something that is not an error.
+// Note prints a line that is not an error.
 func (a *App) Note(format string, args ...any) {
 	if a.As.Strict {
 		return
@@ -146,7 +146,7 @@ func (a *App) Note(format string, args ...any) {
 	a.Say("gpusched: %s\n", term.Clean(a.AsTyped(fmt.Sprintf(format, args...))))
 }
 
-// Say prints a line that stays.
+// Say prints a line above the progress line, which it does not overwrite.
 func (a *App) Say(format string, args ...any) {
 	if a.Busy == nil {
 		a.Err.Printf(format, args...)
@@ -158,7 +158,7 @@ func (a *App) Say(format string, args ...any) {
 	})
 }
 
-// Begin says what takes long, to somebody who waits at a terminal, until end.
+// Begin tells a user at a terminal what takes so long, until end is called.
 func (a *App) Begin(format string, args ...any) (end func()) {
 	a.Err.W.Flush()
 	a.Busy = busy.Begin(os.Stderr, a.Getenv, "gpusched: "+format, args...)
@@ -168,7 +168,7 @@ func (a *App) Begin(format string, args ...any) (end func()) {
 	}
 }
 
-// Refuse is an error with what to do next.
+// Refuse returns an error with a hint what to do next.
 func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -177,16 +177,17 @@ func Usagef(format string, args ...any) *api.Error {
 	return Refuse(api.CodeUsage, "", format, args...)
 }
 
-// NotFoundf is for jobs that a name or @ does not find.
+// NotFoundf returns the error for a name or @ that finds no job.
 func NotFoundf(format string, args ...any) *api.Error {
 	return Refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
 }
 
-// What the program was linked with.
+// Version and Commit are set by the linker.
 var Version, Commit string
 
-// Getenv is os.Getenv with a HOME that is always absolute: without one, the account's home, else "/". What this program
-// reads and keeps in the home must not be taken from the current directory, which can be another user's.
+// Getenv is os.Getenv, except that HOME is always absolute: without one it is the account's home,
+// else "/". Otherwise files of the home would be looked up in the current directory, which can be
+// another user's.
 func Getenv(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {
@@ -198,7 +199,7 @@ func Getenv(name string) string {
 	return "/"
 }
 
-// CallerName is the name of the account that called.
+// CallerName returns the name of the caller's account.
 func (a *App) CallerName() string {
 	if u, err := user.LookupId(strconv.Itoa(a.UID)); err == nil {
 		return u.Username
@@ -206,8 +207,7 @@ func (a *App) CallerName() string {
 	return a.Getenv("USER")
 }
 
-// WithCommand puts in the command that is meant where none is named: status,
-// also before its options.
+// WithCommand puts status in front of arguments that name no command.
 func WithCommand(args []string) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
 		return append([]string{"status"}, args...)
@@ -215,7 +215,7 @@ func WithCommand(args []string) []string {
 	return args
 }
 
-// NoteOnce says something once, however many jobs it is about.
+// NoteOnce prints a text once, however many jobs it is about.
 func (a *App) NoteOnce(text string) {
 	if !a.Noted[text] {
 		a.Noted[text] = true

@@ -8,13 +8,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// PastWindow chooses a time that is over.
+// PastWindow selects a time span in the past.
 type PastWindow struct {
 	Since string `name:"since" short:"S" placeholder:"WHEN"`
 	Until string `name:"until" short:"E" placeholder:"WHEN"`
 }
 
-// Window is the time that was chosen; zero is no bound.
+// Window returns the time span; a zero time is no bound.
 func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	if w.Since != "" {
 		from, err = parsePast(w.Since, now)
@@ -28,8 +28,8 @@ func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// parsePast reads a moment that is past, in the zone of now: a time ago, or a time by the
-// calendar. Days begin at midnight there, weeks on Monday.
+// parsePast reads a time in the past, in the zone of now: a duration ago, or a calendar date. Days
+// begin at midnight in that zone, weeks on Monday.
 func parsePast(text string, now time.Time) (time.Time, error) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	y, m, d := now.Date()
@@ -56,7 +56,7 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	if at, ok := onDay(now, 0, word); ok {
 		return at, nil
 	}
-	back := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago"), "now-") // as sacct has it
+	back := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago"), "now-") // now-7d is sacct's form
 	if ago, err := job.ParseDuration(back); err == nil && ago > 0 {
 		return now.Add(-ago), nil
 	}
@@ -67,10 +67,10 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 		"2026-11-22 or '2026-11-22 08:00'", text)
 }
 
-// weekday counts the days since Monday.
+// weekday returns the number of days since Monday.
 func weekday(at time.Time) int { return (int(at.Weekday()) + 6) % 7 }
 
-// PercentOf prints what may be unknown.
+// PercentOf formats a percentage; "" if it is unknown.
 func PercentOf(p *float64) string {
 	if p == nil {
 		return ""

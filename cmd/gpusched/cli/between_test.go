@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Moments that are past are by the clock and calendar of who asks, also over a change of
-// the clock: on 2026-03-29 at 2:00 it was set to 3:00 there, on 2026-10-25 at 3:00 to 2:00.
+// Past times go by the caller's clock and calendar, also across a change of the clock: there it was
+// set from 2:00 to 3:00 on 2026-03-29, and from 3:00 to 2:00 on 2026-10-25.
 func TestMomentsThatArePast(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestMomentsThatArePast(t *testing.T) {
 		"sun":                  "2026-03-29T00:00:00+01:00",
 		"month":                "2026-03-01T00:00:00+01:00",
 		"year":                 "2026-01-01T00:00:00+01:00",
-		"7d":                   "2026-03-24T19:30:00+01:00", // so many hours, not days by the calendar
+		"7d":                   "2026-03-24T19:30:00+01:00", // 7 times 24 hours, not calendar days
 		"now-2hours":           "2026-03-31T18:30:00+02:00",
 		"90m ago":              "2026-03-31T19:00:00+02:00",
 		"2026-03-29":           "2026-03-29T00:00:00+01:00",

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ChoiceFlags choose jobs of a list by what they are like; all that are given have to hold.
+// ChoiceFlags select jobs of a list. A job must match all flags that are given.
 type ChoiceFlags struct {
 	User  string    `name:"user" short:"u" placeholder:"USER" xor:"who"`
 	Mine  bool      `name:"mine" xor:"who"`
@@ -19,12 +19,12 @@ type ChoiceFlags struct {
 	Since time.Time `name:"since" placeholder:"WHEN" type:"past"`
 }
 
-// Chooses reports whether an option leaves jobs out.
+// Chooses reports whether any of the flags is given.
 func (c *ChoiceFlags) Chooses() bool {
 	return c.User != "" || c.Mine || c.State != "" || c.Name != "" || len(c.Tag) > 0 || !c.Since.IsZero()
 }
 
-// Choose adds to a query what was asked for.
+// Choose adds the flags to a query.
 func (c *ChoiceFlags) Choose(a *App, q *api.ListQuery) (err error) {
 	q.User, q.Since = c.User, c.Since
 	if c.Mine {
@@ -44,13 +44,13 @@ func (c *ChoiceFlags) Choose(a *App, q *api.ListQuery) (err error) {
 	return err
 }
 
-// isPattern reports whether a name stands for all that it matches.
+// isPattern reports whether a name has wildcards.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
 
-// LeftOut is what a list does not show.
+// LeftOut says what a list does not show.
 type LeftOut struct {
-	Tasks int  `json:"tasks,omitempty"` // ended ones of arrays that were named
-	Ended bool `json:"ended,omitempty"` // more jobs have ended
+	Tasks int  `json:"tasks,omitempty"` // ended tasks of arrays that were named
+	Ended bool `json:"ended,omitempty"` // more jobs have ended than the list shows
 }
 
 func MoreTasks(n int) string {
@@ -60,7 +60,7 @@ func MoreTasks(n int) string {
 	return fmt.Sprintf("%d more tasks have", n)
 }
 
-// WriteRecent says what of one's own has ended lately.
+// WriteRecent says how many of the caller's jobs have ended lately.
 func (a *App) WriteRecent(r *api.Recent) {
 	if r == nil || r.Ended == 0 {
 		return

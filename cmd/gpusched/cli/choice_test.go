@@ -6,7 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A list says how many of the reader's jobs have ended and how to see them, and nothing where none has.
+// A list counts the caller's jobs that have ended lately and says how to see them; it says nothing
+// if there is none.
 func TestRecent(t *testing.T) {
 	for want, r := range map[string]*api.Recent{
 		"": nil,

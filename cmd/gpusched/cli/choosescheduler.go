@@ -17,22 +17,23 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// OnFlag chooses the engine. It stands before the command or among its options.
+// OnFlag selects the engine. It stands before the command or among its options.
 const OnFlag = "--on"
 
-// The engines: the daemon of this machine, and Slurm.
+// The engines are this machine's daemon and Slurm.
 const (
 	EngineLocal = "local"
 	EngineSlurm = "slurm"
 )
 
-// EngineVariable names the engine in the environment.
+// EngineVariable is the environment variable that selects the engine.
 const EngineVariable = "GPUSCHED_ENGINE"
 
-// SlurmPrefix is before the number of a job of Slurm's where the engine is to be told from it.
+// SlurmPrefix stands before the number of a Slurm job where the number alone would not tell the
+// engine.
 const SlurmPrefix = EngineSlurm + ":"
 
-// cutOn takes the choice of an engine from the front of a command line.
+// cutOn takes --on from the front of a command line.
 func (a *App) cutOn(args []string) ([]string, error) {
 	name, value, has := strings.Cut(args[0], "=")
 	switch {
@@ -50,19 +51,20 @@ func (a *App) cutOn(args []string) ([]string, error) {
 	return args, err
 }
 
-// SaysOn reports whether a word is the option that chooses an engine.
+// SaysOn reports whether a word is --on.
 func SaysOn(word string) bool { return word == OnFlag || strings.HasPrefix(word, OnFlag+"=") }
 
-// NotOn refuses the choice of an engine behind a flag that has chosen whom to ask.
+// NotOn refuses --on behind another flag that has selected the scheduler.
 func NotOn(flag string, rest []string) error {
 	if len(rest) > 0 && SaysOn(rest[0]) {
-		return Usagef("%s and %s both say who is asked: use one of them", flag, OnFlag)
+		return Usagef("%s and %s both select the scheduler: use one of them", flag, OnFlag)
 	}
 	return nil
 }
 
-// WhichEngine is the engine that is meant: by the command line, else by the environment, else by the
-// user's settings, else by those of the site. Who names a scheduler's socket means that one.
+// WhichEngine returns the engine that the command line names, else the environment, else the user's
+// settings, else the site's. A socket named by the command line or environment means the local
+// scheduler.
 func (a *App) WhichEngine() (string, error) {
 	switch {
 	case a.On != "":
@@ -88,21 +90,21 @@ func knownEngine(name, where string) (string, error) {
 	return name, nil
 }
 
-// ClientSettings is the file of what the command line goes by, in the directory of the site's
-// settings and in that of the user's. MostSettings bounds what is read of it.
+// ClientSettings is the settings file of the command line, in /etc/gpusched and in the user's
+// configuration directory. At most MostSettings bytes of it are read.
 const (
 	ClientSettings = "client.toml"
 	MostSettings   = 64 << 10
 )
 
-// Chosen is what files of settings say of whom to ask.
+// Chosen is what settings files say about the scheduler to ask.
 type Chosen struct {
-	engine string   // "": they say nothing of it
-	Hosts  []string // nil: they say nothing of them; empty: this machine alone
-	Path   string   // of the file that was read, of all that of the hosts; "": none
+	engine string   // "": not set
+	Hosts  []string // nil: not set; empty: this machine alone
+	Path   string   // the file that was read, or the one that sets Hosts; "": none
 }
 
-// Settings are those of the user and, for what these leave open, of the site. They are read once.
+// Settings returns the user's settings, completed by the site's. They are read once.
 func (a *App) Settings() (Chosen, error) {
 	if a.Chosen != nil {
 		return *a.Chosen, nil
@@ -110,7 +112,7 @@ func (a *App) Settings() (Chosen, error) {
 	var all Chosen
 	for _, path := range a.SettingsFiles() {
 		if all.engine != "" && all.Hosts != nil {
-			break // nothing is left open
+			break // nothing is left to complete
 		}
 		s, err := a.SettingsIn(path)
 		if err != nil {
@@ -127,7 +129,7 @@ func (a *App) Settings() (Chosen, error) {
 	return all, nil
 }
 
-// SettingsFiles are the paths of the user's settings, where there is a home, and of the site's.
+// SettingsFiles returns the path of the user's settings, if there is a home, and of the site's.
 func (a *App) SettingsFiles() (paths []string) {
 	for _, dir := range []string{a.OwnConfigDir(), filepath.Join("/", a.Root, "etc/gpusched")} {
 		if path := filepath.Join(dir, ClientSettings); filepath.IsAbs(path) {
@@ -137,9 +139,10 @@ func (a *App) SettingsFiles() (paths []string) {
 	return paths
 }
 
-// SettingsIn reads a file, which may not be there. What another user has put there is passed over, a link too: in
-// an environment that is another user's it would choose, or have something else opened with the caller's rights.
-// For root all of the path has to be root's.
+// SettingsIn reads a settings file, which need not exist. It ignores a file or link that belongs to
+// another user: if the environment is another user's, such a file would select the scheduler, or
+// make this process open something else with the caller's rights. When root runs this, every
+// directory on the path must belong to root.
 func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
@@ -173,14 +176,15 @@ func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	return SettingsOf(text, path)
 }
 
-// Trusts reports whether a file, directory or link is root's or the caller's own.
+// Trusts reports whether a file, directory or link belongs to root or to the caller.
 func (a *App) Trusts(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (st.Uid == 0 || int(st.Uid) == a.UID)
 }
 
-// rootsOwn reports whether nobody but root can have put there what a path leads to: all of it, links as well,
-// is root's, and no directory lets others write, unless they can't replace what is there.
+// rootsOwn reports whether only root can decide what a path leads to: everything on it, links
+// included, belongs to root, and others can't write to its directories or can't replace what is
+// there.
 func rootsOwn(path string) bool {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -198,7 +202,7 @@ func rootsOwn(path string) bool {
 	}
 }
 
-// SettingsOf reads the text of a file of settings.
+// SettingsOf parses the text of a settings file.
 func SettingsOf(text []byte, path string) (Chosen, error) {
 	var is struct {
 		Engine *string  `toml:"engine"`
@@ -226,7 +230,8 @@ func SettingsOf(text []byte, path string) (Chosen, error) {
 	return s, err
 }
 
-// namesSlurm reports whether one of a list of jobs is Slurm's, by its prefix. In the name of a job that is text.
+// namesSlurm reports whether a list of jobs has one with Slurm's prefix. Inside a job's name the
+// prefix means nothing.
 func namesSlurm(word string) bool {
 	listed := strings.Contains(word, ","+SlurmPrefix) && !strings.HasPrefix(word, "name:")
 	return listed || strings.HasPrefix(word, SlurmPrefix)

@@ -72,7 +72,7 @@ func TestHostsSetting(t *testing.T) {
 	}
 }
 
-// A mistake is told with its file, its line and what to do.
+// A mistake is reported with its file, its line and what to do.
 func TestMistakesInSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		"engine = 'slurm'\nhost = 'a'":    "/f: line 2 is not a setting",
@@ -88,7 +88,8 @@ func TestMistakesInSettings(t *testing.T) {
 	}
 }
 
-// The command line is before the environment, that before the user's settings, and these before the site's.
+// The command line beats the environment, that beats the user's settings, and these beat the
+// site's.
 func TestWhichEngine(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": filepath.Join(dir, "home")}
@@ -172,8 +173,8 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// In a HOME that another user owns nothing is opened, and nothing of it is told. As root the test can make one; else
-// its own is that of another user.
+// In a HOME that belongs to another user nothing is opened, and nothing about it is printed. As
+// root the test makes such a HOME; otherwise its own HOME is another user's to the code.
 func TestSettingsOfAnotherUser(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
@@ -191,7 +192,7 @@ func TestSettingsOfAnotherUser(t *testing.T) {
 			t.Errorf("%s: %q %v", when, name, err)
 		}
 	}
-	if me := os.Getuid(); me != 0 { // to others what is there is another user's
+	if me := os.Getuid(); me != 0 { // the code runs as another uid than the owner
 		a.UID = me
 		check("one's own link, to a file that is no settings", "")
 		for _, other := range []int{0, me + 1} {

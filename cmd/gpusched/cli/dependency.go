@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Dependencies are what --after, --after-ok, --after-fail and --after-any ask
-// for, in this order.
+// Dependencies resolves the words of --after, --after-ok, --after-fail and --after-any, in this
+// order.
 func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
 	var list []job.Dependency
 	for _, d := range []struct {
@@ -32,7 +32,8 @@ func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// AfterNamesakes makes a job depend on all jobs of the caller that have the same name and have not ended.
+// AfterNamesakes makes a job wait for all of the caller's jobs that have the same name and have not
+// ended.
 func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
 	jobs, err := a.Mine(ctx, api.ListQuery{Name: req.Name})
 	for _, id := range submissions(jobs) {
@@ -41,7 +42,7 @@ func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error 
 	return err
 }
 
-// numberOf is the number of a job, or of a task that has become one.
+// numberOf returns the number of a job, or of a task that has become a job.
 func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return job.ID(id), nil
@@ -58,7 +59,7 @@ func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	return reply.Job.ID, err
 }
 
-// DependencyLine is a list of dependencies for people.
+// DependencyLine formats dependencies for people.
 func DependencyLine(list []job.Dependency) string {
 	return Joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
 }

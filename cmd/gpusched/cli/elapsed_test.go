@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What a job was suspended counts neither as run nor against its limit.
+// The time in which a job was suspended counts neither as run time nor against its limit.
 func TestElapsedAndRemaining(t *testing.T) {
 	ago := func(minutes time.Duration) time.Time { return noon.Add(-minutes * time.Minute) }
 	limit := job.Request{TimeLimit: job.Span(2 * time.Hour)}

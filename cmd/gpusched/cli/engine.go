@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Daemon is the daemon that is asked. Where another engine is, it is that of this machine, of which
-// then nothing but its socket is known.
+// Daemon returns the client of the daemon that is asked. If another engine is asked, the daemon is
+// this machine's, of which only the default socket is known.
 func (a *App) Daemon() *api.Client {
 	if c, ok := a.Client.(*api.Client); ok {
 		return c
@@ -16,8 +16,9 @@ func (a *App) Daemon() *api.Client {
 	return &api.Client{}
 }
 
-// NamesEngine is what numbers of jobs stand behind where the command line alone has chosen the engine: without it
-// the next command would take them for those of jobs of another one. "" is nothing.
+// NamesEngine returns the engine that job numbers are shown with; "" for none. They need one if
+// only the command line selected the engine: the next command would take bare numbers for jobs of
+// another one.
 func (a *App) NamesEngine() string {
 	usual := *a
 	usual.On = ""
@@ -27,13 +28,13 @@ func (a *App) NamesEngine() string {
 	return EngineSlurm
 }
 
-// Other is the engine where that is no scheduler of ours, else nil.
+// Other returns the engine if it is not a gpusched scheduler, else nil.
 func (a *App) Other() engines.Other {
 	e, _ := a.Client.(engines.Other)
 	return e
 }
 
-// Answers is what the one that answers is called.
+// Answers names the scheduler that answers.
 func (a *App) Answers() string {
 	if a.Other() != nil {
 		return EngineSlurm
@@ -49,5 +50,4 @@ func AsAPI(err error) *api.Error {
 	return Refuse(api.CodeInternal, "", "%v", err)
 }
 
-// DaemonName is what answers, where no other engine does.
 const DaemonName = "gpuschedd"

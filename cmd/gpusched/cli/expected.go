@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// UnknownStart is said of a job of which nobody can tell when it starts: what it waits for goes on for ever, as far
-// as is known.
+// UnknownStart says why nobody can tell when a job starts: as far as is known, the jobs before it
+// never end.
 func UnknownStart(j api.Job) string {
 	return "start unknown: " + cmp.Or(j.StartUnknownWhy, "nobody can tell when the jobs before it end")
 }
 
-// StartText says when a waiting job is expected to start, and between what moments it probably does.
+// StartText says when a waiting job is expected to start, and the span in which it probably does.
 func StartText(t *term.Terminal, j api.Job) string {
 	text, from, by := t.About(j.ExpectedStart), j.ExpectedStartFrom, j.ExpectedStartBy
 	soon := t.TTY && j.ExpectedStart.Sub(t.Now) < time.Minute
@@ -32,8 +32,8 @@ func StartText(t *term.Terminal, j api.Job) string {
 	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
 }
 
-// startCell is the same for a table on a terminal: the span alone, "13:50-16:00"; of one that
-// begins on another day the date; "unknown" where that is all that can be said.
+// startCell is StartText for a table on a terminal: the span alone, "13:50-16:00", the date if it
+// begins on another day, or "unknown".
 func startCell(t *term.Terminal, j api.Job) string {
 	if j.StartUnknown && j.ExpectedStart.IsZero() {
 		return "unknown"

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestExpectedStart: on a terminal an expected start is told with the span in which it probably
-// is, in tables as that alone. Slurm knows of no span.
+// A terminal shows an expected start with its probable span, a table the span alone. Slurm knows no
+// span.
 func TestExpectedStart(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := func(minutes time.Duration) time.Time { return noon.Add(minutes * time.Minute) }

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// GPUColumns are the columns of a table of GPUs.
+// GPUColumns returns the columns of a table of GPUs.
 func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	return []term.Column[api.GPU]{
 		{Title: "GPU", Key: "index", Right: true, Cell: GPUName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
@@ -48,22 +48,22 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	}
 }
 
-// untold reports whether the GPU is one of a Slurm, which does not report memory.
+// untold reports whether the GPU is Slurm's, which does not report memory.
 func untold(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
-// GPUName is the number of a GPU, of another machine "a:0".
+// GPUName returns the number of a GPU, behind its machine if that is another one: "a:0".
 func GPUName(g api.GPU) string { return NameAt(g.Host, strconv.Itoa(g.Index)) }
 
-// allocatedOf is how much of a GPU jobs have.
+// allocatedOf returns the percentage of a GPU that jobs have.
 func allocatedOf(g api.GPU) string {
 	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
 }
 
-// inUse is said of a GPU that no job has and that is not free.
+// inUse is the word for a GPU that no job has and that others use.
 const inUse = "in use"
 
-// gpuWord is the state for people: one that no job has is not free to look at
-// while others' processes are on it.
+// gpuWord is the state for people. A GPU without jobs is not shown as free while processes of
+// others are on it.
 func gpuWord(g api.GPU) string {
 	if g.State == job.GPUFree && foreignOf(g) != "" {
 		return inUse
@@ -71,7 +71,7 @@ func gpuWord(g api.GPU) string {
 	return string(g.State)
 }
 
-// gpuState is the state and its cause.
+// gpuState is the state with its cause.
 func gpuState(t *term.Terminal, g api.GPU) string {
 	state, detail := gpuWord(g), g.Detail(t.Reader())
 	if g.Paused {
@@ -89,8 +89,7 @@ func gpuState(t *term.Terminal, g api.GPU) string {
 	return state + " (" + detail + ")"
 }
 
-// controlWord is what an administrator decided, where the state does not say
-// it.
+// controlWord is an administrator's decision that the state does not show.
 func controlWord(g api.GPU) string {
 	switch {
 	case g.State == job.GPUPaused || g.State == job.GPUDraining || g.State == job.GPUDrained:
@@ -101,7 +100,7 @@ func controlWord(g api.GPU) string {
 	return "paused"
 }
 
-// sharesOf are the jobs on a GPU, with the shares of those that have a part.
+// sharesOf lists the jobs on a GPU, with the fractions of those that have a part.
 func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
 		return Dash(Joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
@@ -114,8 +113,8 @@ func sharesOf(g api.GPU) string {
 	})
 }
 
-// wordOf is what people call the job that has a share, with its machine, which its name has already where several
-// machines are asked, or its engine.
+// wordOf names the job that has a share, behind its machine or engine. If several machines were
+// asked, the job's name has its machine already.
 func wordOf(g api.GPU, s job.GPUShare) string {
 	if s.Called == "" {
 		return NameAt(cmp.Or(g.Host, g.Engine), Number(s.Job))
@@ -123,8 +122,8 @@ func wordOf(g api.GPU, s job.GPUShare) string {
 	return NameAt(g.Engine, term.Clean(s.Called))
 }
 
-// memoryOfJobs is what the jobs on a GPU use of its memory, and what of it was
-// promised to those that have a part.
+// memoryOfJobs lists the memory that each job on a GPU uses, and the memory that was promised to
+// jobs that have a part.
 func memoryOfJobs(g api.GPU) string {
 	if untold(g) {
 		return ""
@@ -153,7 +152,7 @@ func gpuStyle(state job.GPUState) term.Style {
 	return term.Yellow
 }
 
-// foreignOf is what processes of no job hold, and whose they are.
+// foreignOf names the processes that use a GPU outside gpusched, and their memory.
 func foreignOf(g api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
@@ -179,8 +178,7 @@ func powerOf(g api.GPU) string {
 	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
 }
 
-// Measured prints a measured number; -1 is unknown: a dash for people, nothing for
-// machines.
+// Measured formats a measurement. An unknown one, -1, is a dash for people and empty for programs.
 func Measured(n int, unit string) string {
 	switch {
 	case n >= 0:
@@ -193,7 +191,7 @@ func Measured(n int, unit string) string {
 
 func Dash(s string) string { return cmp.Or(s, "-") }
 
-// WriteGPUs prints the GPUs. A model that all are of is named once.
+// WriteGPUs prints the GPUs. A model that all of them have is printed once, above the table.
 func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {
@@ -203,13 +201,13 @@ func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	term.WriteTable(a.Out, cols, gpus, wide)
 }
 
-// GPUProcess is a process with the GPU it is on.
+// GPUProcess is a process together with its GPU.
 type GPUProcess struct {
 	GPU api.GPU
 	job.GPUProcess
 }
 
-// ProcessColumns are the columns of the processes below the GPUs.
+// ProcessColumns returns the columns of the table of processes below the GPUs.
 func ProcessColumns() []term.Column[GPUProcess] {
 	return []term.Column[GPUProcess]{
 		{Title: "GPU", Right: true, Cell: func(p GPUProcess) string { return GPUName(p.GPU) }},

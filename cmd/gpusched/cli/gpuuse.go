@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// leastIdle is the shortest idle time that is worth showing.
+// leastIdle is the shortest idle time that is shown.
 const leastIdle = job.Span(time.Minute)
 
-// UseLine is what a job uses of a GPU, or used of it; named says which.
+// UseLine describes a job's use of a GPU. If named, it begins with the GPU's number.
 func UseLine(g api.Allocation, named bool) string {
 	var parts Phrases
 	parts.Add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
-	parts.Add(g.UsedBytes < 0, "use now unknown: the driver does not say")
+	parts.Add(g.UsedBytes < 0, "use at present unknown: the driver does not say")
 	parts.Add(g.PeakBytes > 0, "%s at its peak", job.FormatSize(g.PeakBytes))
 	busy := job.GPUUse{Seen: g.Seen.Duration(), Busy: g.Busy.Duration()}.BusyPercent()
 	parts.Add(busy >= 0, "busy %d %% of the time", busy)
@@ -31,7 +31,7 @@ func UseLine(g api.Allocation, named bool) string {
 	return text
 }
 
-// peakOf and gpuUsed add up over the GPUs of a job.
+// peakOf adds up the peaks of a job's GPUs.
 func peakOf(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		sum += g.PeakBytes
@@ -39,7 +39,8 @@ func peakOf(list []api.Allocation) (sum int64) {
 	return sum
 }
 
-// gpuUsed is -1 where the driver does not tell all of it.
+// gpuUsed adds up the memory that a job uses of its GPUs; -1 if the driver does not report all of
+// it.
 func gpuUsed(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		if g.UsedBytes < 0 {
@@ -57,7 +58,8 @@ func gpuUsedOf(j api.Job) string {
 	return sizeOrNothing(gpuUsed(j.GPUs))
 }
 
-// sizeOrNothing leaves the column out where no job has anything in it.
+// sizeOrNothing formats a size; "" if it is 0, so that a column in which every job has 0 is left
+// out.
 func sizeOrNothing(n int64) string {
 	if n <= 0 {
 		return ""

@@ -2,15 +2,15 @@ package cli
 
 import "strings"
 
-// HostsFlag, before the command, names machines that are asked by ssh; the variable does so for
-// commands that show something and name no job.
+// HostsFlag, before the command, names machines that are asked by ssh. HostsVariable does the same
+// for commands that show something and name no job.
 const (
 	HostsFlag     = "--hosts"
 	HostsVariable = "GPUSCHED_HOSTS"
 )
 
-// HostOf divides a word such as a:12 into the machine and what is meant there. A word of this machine,
-// as 12 or name:fold, is left whole.
+// HostOf splits a word such as a:12 into the machine and the rest. It does not split a word about
+// this machine, such as 12 or name:fold.
 func HostOf(word string) (host, rest string, named bool) {
 	host, rest, named = strings.Cut(word, ":")
 	odd := func(r rune) bool {
@@ -22,7 +22,7 @@ func HostOf(word string) (host, rest string, named bool) {
 	return host, rest, true
 }
 
-// NameAt is what a job or GPU of another machine is called here.
+// NameAt returns the name of a job or GPU with its machine in front.
 func NameAt(host, name string) string {
 	if host == "" {
 		return name

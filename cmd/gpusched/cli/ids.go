@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Resolve turns the words for jobs into the names that the daemon knows, "12"
-// or "7_3", in the order given, each once.
+// Resolve turns words for jobs into the names that the daemon knows, "12" or "7_3", in the given
+// order and without duplicates.
 func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
@@ -29,24 +29,24 @@ func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	return ids, nil
 }
 
-// Job finds the one job of a command; of several of one name it is the newest.
+// Job finds the one job that a command is about. If several have the name, it is the newest.
 func (a *App) Job(ctx context.Context, word string) (api.JobReply, error) {
 	return a.Ask(ctx, word, api.JobQuery{})
 }
 
-// Show asks for one job after the other.
+// Show returns a function that asks for a job.
 func (a *App) Show(ctx context.Context) func(id string) (api.JobReply, error) {
 	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.Client, id, api.JobQuery{}) }
 }
 
-// Ask is job with another question.
+// Ask is Job with a query of its own.
 func (a *App) Ask(ctx context.Context, word string, q api.JobQuery) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
 		return api.JobReply{}, err
 	}
 	if word = a.bare(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
-		return api.JobReply{}, Usagef("%q is several jobs, and this is about one", word)
+		return api.JobReply{}, Usagef("%q names several jobs, and this command takes one", word)
 	}
 	return api.Show(ctx, a.Client, ids[len(ids)-1], q)
 }
@@ -83,7 +83,7 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
-// CheckSlurms refuses a word that names jobs of Slurm's where they are not what is asked for.
+// CheckSlurms refuses a word that names jobs of Slurm, if Slurm is not asked.
 func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):
@@ -96,11 +96,11 @@ func (a *App) CheckSlurms(word string) error {
 	return nil
 }
 
-// namesMachine reports whether one of a list of jobs is another machine's.
+// namesMachine reports whether a list of jobs has one of another machine.
 func namesMachine(list string) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		if strings.HasPrefix(strings.TrimPrefix(part, SlurmPrefix), "name:") {
-			return false // what follows is text
+			return false // the rest is a name
 		}
 		if _, _, named := HostOf(part); named {
 			return true
@@ -109,14 +109,15 @@ func namesMachine(list string) bool {
 	return false
 }
 
-// asksSchedulers reports whether a number without a machine is a job of a scheduler's, not of Slurm's.
+// asksSchedulers reports whether a number without a machine is a job of gpusched rather than of
+// Slurm.
 func (a *App) asksSchedulers() bool {
 	_, is := a.Client.(*api.Client)
 	return is
 }
 
-// notSlurms refuses a job of Slurm's where a scheduler is asked: by an option, or because a script or a line of a
-// file names it, which choose no engine.
+// notSlurms refuses a job of Slurm. The scheduler was selected by an option, or the job is named in
+// a script or file, which can't select an engine.
 func (a *App) notSlurms(word string) error {
 	hint := "to ask Slurm type the command as: gpusched " + OnFlag + " " + EngineSlurm + " …"
 	switch {
@@ -130,8 +131,8 @@ func (a *App) notSlurms(word string) error {
 	return Refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
 }
 
-// splitTasks divides a list of jobs at its commas. The numbers after a task, and those in
-// brackets, are tasks of the same array: of 7_3,5 and of 7_[3,5] come 7_3 and 7_5.
+// splitTasks splits a list of jobs at its commas. The numbers after a task, and those in brackets,
+// are tasks of the same array: 7_3,5 and 7_[3,5] both become 7_3 and 7_5.
 func splitTasks(word string) (parts []string, err error) {
 	array, inside := "", false
 	for part := range strings.SplitSeq(word, ",") {
@@ -152,7 +153,7 @@ func splitTasks(word string) (parts []string, err error) {
 			return nil, Usagef("%q: no bracket is open before %q (such as 7_[3,5-9])", word, part)
 		}
 		if inside {
-			tasks, _, _ = strings.Cut(tasks, "%") // 7_[0-9%4], as a table has an array
+			tasks, _, _ = strings.Cut(tasks, "%") // tables show an array as 7_[0-9%4]
 		}
 		if array == "" {
 			parts = append(parts, part)
@@ -182,7 +183,7 @@ func (a *App) resolvePart(ctx context.Context, part string) ([]string, error) {
 		return tasksOf(array, tasks)
 	}
 	if part == "" {
-		return nil, Usagef("an id is missing beside a comma: write 12,14-16")
+		return nil, Usagef("an id is missing next to a comma: write 12,14-16")
 	}
 	list, err := job.ParseIDs(part)
 	if err != nil && strings.Trim(part, "0123456789-") != "" {
@@ -195,10 +196,10 @@ func (a *App) resolvePart(ctx context.Context, part string) ([]string, error) {
 	return Each(list, job.ID.String), nil
 }
 
-// maxTaskRange bounds what 7_0-999999 may expand to.
+// maxTaskRange is the most tasks that a range such as 7_0-999999 may name.
 const maxTaskRange = 10_000
 
-// tasksOf names tasks of an array: "3", "3-5", or "0-8:4".
+// tasksOf returns the names of tasks of an array, given as "3", "3-5" or "0-8:4".
 func tasksOf(array, tasks string) ([]string, error) {
 	id, err := job.ParseID(array)
 	step := uint64(1)
@@ -226,16 +227,15 @@ func tasksOf(array, tasks string) ([]string, error) {
 	return ids, nil
 }
 
-// How many more ended jobs are looked at for @: they come in the order in which
-// they ended, not in that in which they were submitted. The second is for those
-// who have had large arrays.
+// These are how many more ended jobs @ asks for than it needs: ended jobs come in the order of
+// their ends, not of their submissions. The larger number is for users with large arrays.
 const (
 	recentMargin = 100
 	widestMargin = 9_000
 )
 
-// resolveLast finds the job submitted last (back is empty) or, with ~N, the one
-// N before it. The tasks of an array count as the array.
+// resolveLast finds the caller's last submission, or with "~N" the Nth before it. An array counts
+// as one.
 func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	n := 0
 	if back != "" {
@@ -258,15 +258,15 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	return ids[len(ids)-1-n], nil
 }
 
-// recent are the caller's submissions by number, as far as so many ended jobs
-// go, and whether these are all.
+// recent returns the caller's submissions in the order of their numbers, considering at most so
+// many ended jobs, and reports whether these are all.
 func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
 	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err
 }
 
-// submissions are the jobs as they were submitted, by number: an array for its
-// tasks, each once.
+// submissions returns the jobs in the order of their numbers, with one entry for an array and its
+// tasks.
 func submissions(jobs []api.Job) []job.ID {
 	ids := make([]job.ID, len(jobs))
 	for i, j := range jobs {
@@ -319,17 +319,18 @@ func IsLive(j api.Job) bool { return !j.State.Terminal() }
 
 func IsOn(j api.Job) bool { return j.State == job.Running }
 
-// NameOfJob is what people call the job: its number, or as a task "7_3"; of another machine "a:7_3", of another engine
-// "slurm:7_3".
+// NameOfJob returns the name of a job for people: its number, or "7_3" for a task, behind its
+// machine or engine if that is another one ("a:7_3", "slurm:7_3").
 func NameOfJob(j api.Job) string { return j.Called() }
 
-// NumberOfJob is the same without the number of a task.
+// NumberOfJob is NameOfJob with the number that a task has as a job of its own.
 func NumberOfJob(j api.Job) string { return NameAt(j.Queue(), j.ID.String()) }
 
-// Owns reports whether a job is one's own: another account may have had the number when it was submitted.
+// Owns reports whether a job is the caller's. It is not if another account had the uid when the job
+// was submitted.
 func (a *App) Owns(j *api.Job) bool { return j.UID == a.UID && j.UIDNow == "" }
 
-// WaitsAgain reports whether it is an array whose tasks have all started, and of which some wait again.
+// WaitsAgain reports whether all tasks of an array have started and some wait again.
 func WaitsAgain(j api.Job) bool {
 	return j.State == job.Spawned && j.Array != nil && j.Array.Waiting > 0
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The columns that are looked up where they are asked for by name.
+// These columns are looked up only if they are asked for by name.
 const (
 	CommandColumn = "command"
 	pidColumn     = "pid"
 )
 
-// mostLookedUp bounds the jobs whose commands are asked for, one by one.
+// mostLookedUp is the most jobs whose commands are asked for, one by one.
 const mostLookedUp = 1000
 
-// AddLookedUp fills in the columns that no listing has: the commands of the caller's jobs, of everybody's for root,
-// and the processes of jobs that run. A listing is of use without them.
+// AddLookedUp fills in the columns that no listing has: the commands of the caller's jobs (of all
+// jobs for root), and the processes of running jobs. If that fails, the listing is shown without
+// them.
 func (a *App) AddLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
 	if slices.Contains(columns, CommandColumn) {
 		a.addCommands(ctx, jobs)
@@ -45,7 +46,7 @@ func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 		reply, err := api.Show(ctx, a.Client, NameOfJob(jobs[i]), api.JobQuery{})
 		var refused *api.Error
 		switch {
-		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // it has been forgotten meanwhile
+		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // the job was forgotten meanwhile
 		case err != nil:
 			a.Note("commands of jobs are missing: %v", err)
 			return
@@ -55,10 +56,10 @@ func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 	}
 }
 
-// systemctlLimit bounds the wait for systemd.
+// systemctlLimit is the longest wait for systemctl.
 const systemctlLimit = 10 * time.Second
 
-// AddPIDs asks systemd for the main processes of the jobs that run.
+// AddPIDs asks systemd for the main processes of running jobs.
 func (a *App) AddPIDs(ctx context.Context, jobs []api.Job) error {
 	for _, manager := range []string{"", api.UserManager} {
 		var units []string
@@ -90,7 +91,7 @@ func (a *App) AddPIDs(ctx context.Context, jobs []api.Job) error {
 	return nil
 }
 
-// mainPIDs reads what systemctl shows: the properties of each unit, with an empty line between two.
+// mainPIDs parses the output of systemctl show, in which an empty line separates units.
 func mainPIDs(out []byte) map[string]int {
 	pids := map[string]int{}
 	for unit := range bytes.SplitSeq(out, []byte("\n\n")) {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// JobColumns are the columns of a table of jobs.
+// JobColumns returns the columns of a table of jobs.
 func (a *App) JobColumns() []term.Column[api.Job] {
 	t := a.Out
 	return []term.Column[api.Job]{
@@ -57,7 +57,7 @@ func TaskOf(j api.Job) string {
 	return j.Task.Name
 }
 
-// numberOfTask is the number that a task has as a job of its own.
+// numberOfTask returns the number that a task has as a job of its own.
 func numberOfTask(j api.Job) string {
 	if j.Task == nil || j.ID == 0 {
 		return ""
@@ -65,7 +65,7 @@ func numberOfTask(j api.Job) string {
 	return Number(j.ID)
 }
 
-// StateCell is StateWord in a table; of an array that has begun how far it is.
+// StateCell is the state in a table, or the progress of an array that has begun.
 func StateCell(j api.Job) string {
 	if text := Progress(j); text != "" && j.Together == "" && !j.State.Terminal() {
 		return text
@@ -73,8 +73,8 @@ func StateCell(j api.Job) string {
 	return j.Several() + j.StateWord()
 }
 
-// shortState is the same in few columns: its last parts are left out, so that no number of it is ever cut. Of one job
-// it is what is being done about it.
+// shortState is StateCell for a narrow column. It leaves the last parts out, so that no number is
+// cut. For one job it shows what is being done about it.
 func shortState(j api.Job, width int) string {
 	text := StateCell(j)
 	if j.State.Terminal() {
@@ -92,8 +92,9 @@ func shortState(j api.Job, width int) string {
 	return text
 }
 
-// Progress is how far an array is, once one of its tasks has become a job:
-// "474 queued, 4 running, 22 of 500 ended (2 failed)". What waits comes first: tasks that run have rows of their own.
+// Progress says how far an array is, once one of its tasks has become a job: "474 queued, 4
+// running, 22 of 500 ended (2 failed)". Waiting tasks come first, since running ones have rows of
+// their own.
 func Progress(j api.Job) string {
 	a := j.Array
 	if a == nil || a.Next+a.Cancelled == 0 {
@@ -139,8 +140,8 @@ func StateStyle(state job.State) term.Style {
 	return term.Red
 }
 
-// GPUsOf is which GPUs a job has, in brackets how many it asks. 2:0.5 is half
-// of GPU 2.
+// GPUsOf lists the GPUs of a job ("2:0.5" is half of GPU 2), or in brackets the number that it asks
+// for.
 func GPUsOf(j api.Job) string {
 	switch {
 	case len(j.GPUs) == 0 && j.GPUMilli == 0:
@@ -156,14 +157,14 @@ func GPUsOf(j api.Job) string {
 	})
 }
 
-// partial reports whether the job has a part of the GPU only.
+// partial reports whether the job has only a part of the GPU.
 func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func GPUIndexes(list []api.Allocation) string {
 	return Joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
 }
 
-// ChangedAt is since when the job is in its state.
+// ChangedAt returns the time at which the job entered its state.
 func ChangedAt(j api.Job) time.Time {
 	switch state := j.State; {
 	case state == job.Queued && !j.QueuedAt.IsZero():
@@ -178,11 +179,12 @@ func ChangedAt(j api.Job) time.Time {
 	return j.PlacedAt
 }
 
-// leastSentence is how many columns the beginning of a sentence needs to say something.
+// leastSentence is the least width, in columns, at which the beginning of a sentence says
+// something.
 const leastSentence = 30
 
-// shortWhy is what keeps a job most: what the sentence begins with, or where there is no room
-// for that in a few words what is the matter with the job, or with the most GPUs.
+// shortWhy says in a narrow column what matters most to a job: a sentence if there is room for one,
+// or else the reason that keeps the job, or the most GPUs, in a few words.
 func shortWhy(j api.Job, read words.Reader, width int) string {
 	read.Brief = true
 	note := j.Note(read)
@@ -210,7 +212,7 @@ func shortWhy(j api.Job, read words.Reader, width int) string {
 	return inWords(most)
 }
 
-// inWords is a code for people: "GPU busy".
+// inWords spells a code for people: "GPU busy".
 func inWords(code job.ReasonCode) string {
 	words := strings.Split(string(code), "-")
 	for i, word := range words {
@@ -221,7 +223,7 @@ func inWords(code job.ReasonCode) string {
 	return strings.Join(words, " ")
 }
 
-// jobsOf names the jobs that a cause lies with.
+// jobsOf lists the jobs that a reason names.
 func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	var ids []string
 	for _, r := range list {

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// screen is a terminal of a width that keeps what it shows.
+// screen returns a terminal of the given width, and what is printed on it.
 func screen(width int, colour bool) (*term.Terminal, *bytes.Buffer) {
 	var b bytes.Buffer
 	return &term.Terminal{W: bufio.NewWriterSize(&b, 1), TTY: width > 0, Width: width, Colour: colour, Now: noon}, &b
@@ -105,7 +105,8 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 	}
 }
 
-// What the table of 300 jobs costs, of which most wait: to read the answer, and to write it for people.
+// BenchmarkTable measures a table of 300 jobs, most of which wait: reading the answer, and writing
+// it for people.
 func BenchmarkTable(b *testing.B) {
 	reply := api.ListReply{Schema: api.Schema}
 	for i := range 300 {

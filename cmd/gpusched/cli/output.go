@@ -16,19 +16,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// OutputFlags choose the form of what a command found.
+// OutputFlags select the form of a command's output.
 type OutputFlags struct {
 	Output string `short:"o" group:"output" placeholder:"FORMAT" type:"form" default:"table"`
 	JSON   bool   `name:"json" group:"output"`
 }
 
-// NoForm follows what was taken for one.
+// NoForm ends the error about an unknown form.
 const NoForm = " is no form of output"
 
-// Forms are those that need no names.
+// Forms lists the forms that take no column names.
 var Forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}
 
-// parseForm reads a form of output, with names or without.
+// parseForm reads a form of output, with or without column names.
 func parseForm(word string) (string, error) {
 	form, names, named := strings.Cut(word, "=")
 	switch {
@@ -40,10 +40,10 @@ func parseForm(word string) (string, error) {
 	return "", fmt.Errorf("%q"+NoForm+": use table, wide, json, jsonl, csv, ids, cols=NAME,… or csv=NAME,…", word)
 }
 
-// FormColumns is a table of the columns that are named.
+// FormColumns is the form of a table with chosen columns.
 const FormColumns = "cols"
 
-// Form is the form that was asked for.
+// Form returns the form that was asked for.
 func (o OutputFlags) Form() string {
 	if o.JSON {
 		return "json"
@@ -52,7 +52,7 @@ func (o OutputFlags) Form() string {
 	return form
 }
 
-// Columns are the names of the columns that were asked for; none: it was not said.
+// Columns returns the names of the columns that were asked for; nil if none were.
 func (o OutputFlags) Columns() []string {
 	_, names, named := strings.Cut(o.Output, "=")
 	if !named || o.JSON {
@@ -61,18 +61,18 @@ func (o OutputFlags) Columns() []string {
 	return strings.Split(names, ",")
 }
 
-// IsTable reports whether it is for people.
+// IsTable reports whether the form is for people.
 func (o OutputFlags) IsTable() bool {
 	return slices.Contains([]string{"table", "wide", FormColumns}, o.Form())
 }
 
-// IsBrief reports whether what became of a job is told by its name and result alone.
+// IsBrief reports whether the form needs only the name and result of a job.
 func (o OutputFlags) IsBrief() bool { return o.Form() == "table" || o.Form() == "ids" }
 
-// Report is what a command found, in every form that can be asked for.
+// Report is the output of a command in every form.
 type Report[T any] struct {
 	Doc   any              // json
-	Whole bool             // jsonl is the document, too, on one line
+	Whole bool             // jsonl is Doc, too, on one line
 	Rows  []T              // jsonl, and the rows of csv
 	Cols  []term.Column[T] // csv
 	IDs   []string         // ids
@@ -111,7 +111,7 @@ func (r Report[T]) Show(a *App, o OutputFlags) error {
 	return nil
 }
 
-// Lines prints each row on a line of its own, which names its schema.
+// Lines prints each row as JSON on a line of its own, which names the schema.
 func (r Report[T]) Lines(w io.Writer) error {
 	if r.Whole {
 		return WriteJSON(w, r.Doc, "")
@@ -133,8 +133,8 @@ func WriteJSON(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// inert writes JSON so that a terminal acts on nothing in it: controls and the like that JSON lets stand are
-// escaped, which a reader of JSON does not notice. Each write has whole characters.
+// inert escapes control and similar characters that JSON permits and a terminal would act on. To a
+// JSON parser the result is the same. Each Write must contain whole characters.
 type inert struct{ w io.Writer }
 
 func (i inert) Write(text []byte) (int, error) {
@@ -163,12 +163,12 @@ func (i inert) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// JobReport is a report of jobs.
+// JobReport returns a report of jobs.
 func (a *App) JobReport(doc any, jobs []api.Job, text func(wide bool)) Report[api.Job] {
 	return Report[api.Job]{Doc: doc, Rows: jobs, Cols: a.JobColumns(), IDs: Each(jobs, NameOfJob), Text: text}
 }
 
-// Each returns what f makes of each of a list.
+// Each applies f to each element of a list.
 func Each[T, U any](list []T, f func(T) U) []U {
 	out := make([]U, len(list))
 	for i, x := range list {
@@ -177,12 +177,12 @@ func Each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// Count is a number of things: "1 task", "2 tasks".
+// Count formats a number of things: "1 task", "2 tasks".
 func Count(n int, thing string) string {
 	return job.Count(int64(n), thing)
 }
 
-// Joined is each with the texts joined.
+// Joined applies f to each element of a list and joins the results.
 func Joined[T any](list []T, sep string, f func(T) string) string {
 	return strings.Join(Each(list, f), sep)
 }

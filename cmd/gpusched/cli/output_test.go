@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a terminal would act on is escaped in JSON, and is the same text for a reader.
+// JSON escapes whatever a terminal would act on, and a parser reads the original text.
 func TestInertJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é 模": `"plain é 模"`, "a\u009b31mb": `"a\u009b31mb"`, "\x7f\u0085": `"\u007f\u0085"`,

@@ -14,22 +14,21 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// OwnFlag, before the command, asks the user's own scheduler (gpuschedd --user).
+// OwnFlag, before the command, selects the user's own scheduler (gpuschedd --user).
 const OwnFlag = "--user"
 
-// ownSocket is where a user's own scheduler listens.
+// ownSocket returns the socket of the user's own scheduler.
 func ownSocket(getenv func(string) string, uid int) string {
 	runtime := cmp.Or(getenv("XDG_RUNTIME_DIR"), fmt.Sprintf("/run/user/%d", uid))
 	return filepath.Join(runtime, "gpusched", "gpusched.sock")
 }
 
-// EnabledSocket is there where systemd is to open the socket of the machine's scheduler,
-// also while an administrator has stopped it.
+// EnabledSocket exists if systemd is to open the socket of the machine's scheduler, also while an
+// administrator has stopped it.
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
-// ClientFor asks the scheduler that the environment names, or else that of the machine.
-// Where there is none, as none of these paths is there, and the user has one, that is the only
-// one that can be meant.
+// ClientFor returns a client of the scheduler that the environment names, or else of the machine's.
+// If none of the machine's paths exists and the user has a scheduler, the client is that one's.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {
@@ -38,8 +37,8 @@ func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Clie
 	return &api.Client{Socket: socket, Own: socket == own}
 }
 
-// ownerOf is whose a file is, -1 where it is not there. A link is its own: XDG_RUNTIME_DIR can be
-// another user's, whose scheduler would be told the environment of a job.
+// ownerOf returns the uid of a file's owner, -1 if there is no such file. It does not follow links:
+// XDG_RUNTIME_DIR can be another user's, whose scheduler would learn a job's environment.
 func ownerOf(path string) int {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -52,7 +51,7 @@ func ownerOf(path string) int {
 	return int(st.Uid)
 }
 
-// CutOwn takes from the front of a command line what says which scheduler is asked.
+// CutOwn takes the flag that selects a scheduler from the front of a command line.
 func (a *App) CutOwn(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -69,12 +68,12 @@ func (a *App) CutOwn(args []string) ([]string, error) {
 	return args[1:], NotOn(OwnFlag, args[1:])
 }
 
-// AsTyped makes the commands that a text proposes ask the same scheduler as this one: 'gpusched list'
-// becomes 'gpusched --user list'.
+// AsTyped makes the commands that a text proposes ask the same scheduler as this run: 'gpusched
+// list' becomes 'gpusched --user list'.
 //
-// It goes by the notation 'gpusched …' in quotes, as the manual's bold type does, and edits finished
-// text. Marks that are replaced when a sentence is made would do the same in some 120 places that
-// name a command, half of them in parts of the program that do not know how it was called.
+// It goes by the notation 'gpusched …' in quotes, as bold type in the manual does, and edits the
+// finished text. Marks that are replaced while a sentence is made would do the same, in some 120
+// places that name a command, half of which don't know how the program was called.
 func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {
@@ -97,19 +96,19 @@ func (a *App) AsTyped(text string) string {
 	return strings.Join(parts, begins)
 }
 
-// namesScheduler reports whether a proposed command says itself which scheduler it asks: by an option
-// in front, or by the name of a job of Slurm.
+// namesScheduler reports whether a proposed command selects a scheduler itself, by an option in
+// front or by naming a job of Slurm.
 func namesScheduler(command string) bool {
 	first, _, _ := strings.Cut(command, " ")
 	return slices.Contains([]string{OwnFlag, HostsFlag, OnFlag}, first) || strings.Contains(command, " "+SlurmPrefix)
 }
 
-// OwnConfigDir is where a user's own scheduler has its settings.
+// OwnConfigDir returns the directory with the settings of a user's own scheduler.
 func (a *App) OwnConfigDir() string {
 	return filepath.Join(cmp.Or(a.Getenv("XDG_CONFIG_HOME"), filepath.Join(a.Getenv("HOME"), ".config")), "gpusched")
 }
 
-// NotEnforced says what nothing holds a job of a user's own scheduler to.
+// NotEnforced names the limits that are not enforced for a job of a user's own scheduler.
 func NotEnforced(j api.Job) string {
 	var parts []string
 	for _, what := range j.NotEnforced {
@@ -120,7 +119,7 @@ func NotEnforced(j api.Job) string {
 	return strings.Join(parts, "; ")
 }
 
-// unenforced are the words of api.Job's NotEnforced.
+// unenforced has the words for api.Job's NotEnforced.
 var unenforced = map[string]string{
 	"devices": "its GPUs (it can open others: a user's systemd has no device filter)",
 	"mem":     "its memory limit (a user's systemd here has no memory controller)",
@@ -128,9 +127,9 @@ var unenforced = map[string]string{
 	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
 }
 
-// ownLines selects the lines of a job of a user's own systemd, from one time to
-// another; a zero one is no bound. journald takes the fields of a unit from the machine's
-// systemd alone, so a run is found by its times.
+// ownLines returns journalctl's arguments for the lines of a job of a user's own systemd, between
+// two times; a zero time is no bound. An attempt is found by its times, since journald takes a
+// unit's fields only from the machine's systemd.
 func ownLines(j api.Job, since, until time.Time) []string {
 	argv := sinceArgs(since)
 	if !until.IsZero() {
@@ -140,7 +139,7 @@ func ownLines(j api.Job, since, until time.Time) []string {
 	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
 }
 
-// sinceArgs leaves out what is older; a zero time is no bound.
+// sinceArgs returns journalctl's argument that leaves out older lines; none for a zero time.
 func sinceArgs(t time.Time) []string {
 	if t.IsZero() {
 		return nil
@@ -148,32 +147,33 @@ func sinceArgs(t time.Time) []string {
 	return []string{"--since=" + Instant(t)}
 }
 
-// Instant is a time as journalctl reads it.
+// Instant formats a time for journalctl.
 func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
-// lagging is for how long after the end of a run lines of it may come. The next one
-// begins later.
+// lagging is the longest time after an attempt's end in which lines of it can arrive. The next
+// attempt begins later.
 const lagging = 500 * time.Millisecond
 
-// AttemptLines selects those of one run.
+// AttemptLines returns journalctl's arguments for the lines of one attempt.
 func AttemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
-		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // one that a reboot took ran on for longer than is known
+		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // an attempt that a reboot ended ran longer than is known
 			until = j.PlacedAt
 		}
 	}
 	return ownLines(j, since, until)
 }
 
-// setBack bounds how far the clock can be set back after a submission without lines of the job being missed.
+// setBack is the furthest that the clock can be set back after a submission without lines of the
+// job being missed.
 const setBack = 24 * time.Hour
 
-// AllLines selects those of all runs of a job. Among them can be some of an earlier job of the same number, which
-// ownStarts tells.
+// AllLines returns journalctl's arguments for the lines of all attempts of a job. They can include
+// lines of an earlier job with the same number, which ownStarts recognizes.
 func AllLines(j api.Job) []string {
 	if j.Manager == api.UserManager {
 		return ownLines(j, j.SubmittedAt, time.Time{})
@@ -185,7 +185,7 @@ func AllLines(j api.Job) []string {
 	return append(sinceArgs(since), "_SYSTEMD_UNIT="+j.ID.Unit())
 }
 
-// UnitLine names the unit of a job, and the systemd that has it.
+// UnitLine names the unit of a job, and the user's systemd if that has it.
 func UnitLine(j api.Job) string {
 	if j.Unit != "" && j.Manager == api.UserManager {
 		return j.Unit + " (systemctl --user)"
@@ -193,7 +193,7 @@ func UnitLine(j api.Job) string {
 	return j.Unit
 }
 
-// TerminalOf names the terminal of a job.
+// TerminalOf returns the name of a job's terminal.
 func TerminalOf(j api.Job) string {
 	if j.Manager == api.UserManager {
 		return contract.UserTerminal(j.ID.String())

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WaitError tells a timeout, Ctrl-C and errors about the jobs named from
-// failures of gpusched itself, which have a status that is no job's (125).
+// WaitError separates failures of gpusched itself, which have status 125, from a timeout, Ctrl-C
+// and errors about the jobs that were named.
 func WaitError(ctx context.Context, err error) error {
 	var e *api.Error
 	if errors.As(context.Cause(ctx), &e) {
@@ -21,13 +21,12 @@ func WaitError(ctx context.Context, err error) error {
 	return err
 }
 
-// Failure is an error of gpusched itself while it stands for a job.
+// Failure is an error of gpusched itself during a command whose status is otherwise a job's.
 type Failure struct{ Cause *api.Error }
 
-// Error is that of the cause.
 func (f *Failure) Error() string { return f.Cause.Error() }
 
-// StatusFailure is the status of a failure.
+// StatusFailure is the exit status of a Failure.
 const StatusFailure = 125
 
 func (a *App) ResultOf(j api.Job) string {
@@ -40,14 +39,14 @@ func (a *App) ResultOf(j api.Job) string {
 	return string(j.State)
 }
 
-// StatusOf is the first status that is not 0.
+// StatusOf returns the first exit status of the jobs that is not 0.
 func StatusOf(jobs []api.Job) error {
 	for _, j := range jobs {
 		if j.Result != nil && j.Result.Code != 0 {
 			return ExitStatus(j.Result.Code)
 		}
 		if j.Result == nil && j.State == job.Queued {
-			return ExitStatus(1) // no more of it starts, as too many tasks have failed
+			return ExitStatus(1) // too many tasks have failed, so no more start
 		}
 		if j.Result == nil && j.State != job.Completed {
 			return ExitStatus(StatusFailure)

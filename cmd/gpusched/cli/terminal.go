@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ErrNoTerminal refuses a command that needs a terminal on this side.
+// ErrNoTerminal is the refusal of a command that needs a terminal on this side.
 func ErrNoTerminal() error {
 	return Refuse(api.CodeUsage, "without a terminal there are 'gpusched run' and 'gpusched logs -f'",
-		"there is no terminal here: input and output must both be one")
+		"there is no terminal here: both input and output must be a terminal")
 }
 
-// OnTerminal reports whether a person can work in a session here.
+// OnTerminal reports whether input and output are a terminal.
 func (a *App) OnTerminal() bool { return a.Interactive && a.Out.TTY }
 
-// BecomeProgram goes on as a program of the engine's.
+// BecomeProgram replaces this process with a program of the engine.
 func (a *App) BecomeProgram(p engines.Program) error {
 	for _, text := range p.Notes {
 		a.Note("%s", text)
@@ -24,7 +24,7 @@ func (a *App) BecomeProgram(p engines.Program) error {
 	return &Failure{Refuse(api.CodeInternal, "", "%s can't be started: %v", p.Path, a.Exec(p.Path, p.Argv, p.Environ))}
 }
 
-// Exec goes on as another program. It returns where that can't be started.
+// Exec replaces this process with another program. It returns only if that fails.
 func (a *App) Exec(path string, argv, environ []string) error {
 	a.Out.W.Flush()
 	a.Err.W.Flush()

@@ -12,13 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// spelling is how people write a value.
+// spelling says how people write a kind of value.
 type spelling struct {
 	Put    func(target reflect.Value, word string) error
-	Dashed bool // it may begin with a dash, in which a parser sees an option
+	Dashed bool // it may begin with a dash, which the parser would take for an option
 }
 
-// Spellings are how the values of options are written, by the tag type. A zero value is "not asked".
+// Spellings maps the type tag of an option to the spelling of its values. A zero value means that
+// the option was not given.
 var Spellings = map[string]spelling{
 	"gpus":           spelled(job.ParseGPUs),
 	"gpu-list":       spelled(job.ParseGPUList),
@@ -51,7 +52,7 @@ func dashed[T any](parse func(string) (T, error)) spelling {
 	return s
 }
 
-// parseRetries tells none that was asked from none that was said.
+// parseRetries tells an explicit 0 from an option that was not given.
 func parseRetries(word string) (int, error) {
 	n, err := strconv.Atoi(word)
 	switch {
@@ -74,7 +75,7 @@ func parseGPUMem(word string) (int64, error) {
 	return n, err
 }
 
-// put sets what a word means; a target that is a pointer is nil until then.
+// put parses a word into target, which may be a pointer and is nil if the option was not given.
 func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {
@@ -88,19 +89,19 @@ func put[T any](target reflect.Value, word string, parse func(string) (T, error)
 	return nil
 }
 
-// parseAhead reads a moment from now on, for the wire.
+// parseAhead reads a time from now on, in UTC as the wire has it.
 func parseAhead(s string) (time.Time, error) {
 	at, err := parseMoment(s, time.Now())
 	return at.UTC(), err
 }
 
-// parseBack reads a moment up to now, for the wire.
+// parseBack reads a time up to now, in UTC as the wire has it.
 func parseBack(s string) (time.Time, error) {
 	at, err := parsePast(s, time.Now())
 	return at.UTC(), err
 }
 
-// parseCPUs reads 1 and more: a limit of 0 would be none.
+// parseCPUs reads a number from 1 on: 0 would mean no limit.
 func parseCPUs(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > job.MaxCPUs {
@@ -110,7 +111,7 @@ func parseCPUs(s string) (int, error) {
 	return n, nil
 }
 
-// parsePercent reads 80, 80% and 0.8. A bare 1 could be either.
+// parsePercent reads 80, 80% and 0.8. It refuses a bare 1, which could mean 1% or 1.0.
 func parsePercent(s string) (int, error) {
 	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
 	switch {
@@ -118,7 +119,7 @@ func parsePercent(s string) (int, error) {
 		return 0, fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
 	case strings.Contains(s, "."):
 		var milli int
-		milli, err = job.ParseGPUs(s) // two digits at most, as for GPUs
+		milli, err = job.ParseGPUs(s) // at most two digits, as for GPUs
 		n = uint64(milli / 10)
 	}
 	if err != nil || n < 1 || n > 100 {
@@ -139,10 +140,10 @@ func parseObjective(s string) (job.Objective, error) {
 	if o := job.Objective(s); o == job.Makespan {
 		return o, nil
 	}
-	return "", fmt.Errorf("%q is not makespan, the one objective there is", s)
+	return "", fmt.Errorf("%q is not makespan, the only objective", s)
 }
 
-// parseSpanOrNone reads 2h and the like, and none.
+// parseSpanOrNone reads a duration such as 2h, or none.
 func parseSpanOrNone(s string) (time.Duration, error) {
 	if s == "none" {
 		return 0, nil
@@ -150,10 +151,10 @@ func parseSpanOrNone(s string) (time.Duration, error) {
 	return job.ParseDuration(s)
 }
 
-// WholeSeconds rounds up.
+// WholeSeconds rounds a span up to seconds.
 func WholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
 
-// ParseTags reads tags, each given with a --tag of its own.
+// ParseTags parses the values of --tag.
 func ParseTags(list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, item := range list {
@@ -166,7 +167,7 @@ func ParseTags(list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Aimed is a signal, and whether it is for the main process of a job alone.
+// Aimed is a signal, for a whole job or for its main process alone.
 type Aimed struct {
 	Signal int
 	Main   bool
@@ -174,19 +175,19 @@ type Aimed struct {
 
 func (s Aimed) Name() string { return job.SignalName(s.Signal) }
 
-// parseAimed reads USR1 and main:USR1.
+// parseAimed reads USR1 or main:USR1.
 func parseAimed(s string) (a Aimed, err error) {
 	a.Signal, a.Main, err = job.ParseAimed(s)
 	return a, err
 }
 
-// Warning is a signal and how long before the time limit it is sent.
+// Warning is a signal that is sent some time before the time limit.
 type Warning struct {
 	Aimed
 	Before time.Duration
 }
 
-// parseWarning reads USR1@60s and main:USR1@60s.
+// parseWarning reads USR1@60s or main:USR1@60s.
 func parseWarning(s string) (Warning, error) {
 	name, before, ok := strings.Cut(s, "@")
 	if !ok {
@@ -200,7 +201,7 @@ func parseWarning(s string) (Warning, error) {
 	return Warning{a, d}, err
 }
 
-// WhichAttempt is the number of a start of a job, or one of these.
+// WhichAttempt is the number of an attempt, or EveryAttempt.
 type WhichAttempt int
 
 const EveryAttempt WhichAttempt = -1
@@ -216,7 +217,7 @@ func parseAttempt(s string) (WhichAttempt, error) {
 	return WhichAttempt(n), nil
 }
 
-// EveryPlaced are all attempts, in order; the last one can be there twice.
+// EveryPlaced returns all attempts in order. The last one can be there twice.
 func EveryPlaced(reply api.JobReply) []api.Attempt {
 	j := reply.Job
 	current := api.Attempt{GPUs: j.GPUs, Result: j.Result, Attempt: job.Attempt{

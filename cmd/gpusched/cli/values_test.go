@@ -49,7 +49,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// as is a parser of any type.
+// as returns a parser whose result has any type.
 func as[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(s string) (any, error) { return parse(s) }
 }

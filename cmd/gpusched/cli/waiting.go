@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Waiting says of a job in the queue what it waits for and for how long: ": …",
-// or nothing.
+// Waiting says what a queued job waits for and for how long, behind a colon; "" if nothing is
+// known.
 func Waiting(t *term.Terminal, j api.Job) string {
 	var parts []string
 	if j.Array != nil {
@@ -37,7 +37,7 @@ func Tasks(a *api.Array) string {
 	return text
 }
 
-// GPUNames is "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
+// GPUNames lists GPUs as "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
 func GPUNames(list []api.Allocation) string {
 	names := GPUIndexes(list)
 	if len(list) == 1 {

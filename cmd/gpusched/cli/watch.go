@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AgainFlags show a screen again and again.
+// AgainFlags are --watch and --interval, which repeat a screen.
 type AgainFlags struct {
 	Watch    bool          `name:"watch" group:"output"`
 	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span"`
 }
 
-// lookEvery is how long between two looks where it is not said.
+// lookEvery is the default of --interval.
 const lookEvery = 2 * time.Second
 
-// Again shows once, or until the user has seen enough.
+// Again calls show once, or with --watch until the user ends it.
 func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
 	switch {
 	case a.Documents():
@@ -43,8 +43,8 @@ func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func(
 	return a.watch(ctx, f.Interval, show)
 }
 
-// watch draws what show prints until ctx is done, which is how it is meant to end. The
-// terminal is left as it was.
+// watch draws what show prints until ctx is done, which is its normal end. It leaves the terminal
+// as it was.
 func (a *App) watch(ctx context.Context, every time.Duration, show func() error) error {
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
@@ -53,7 +53,7 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 	defer tick.Stop()
 	w := repeater{screen: term.NewScreen(a.Out.W), every: every}
 	defer w.screen.Close()
-	for ctx.Err() == nil { // a tick may be there as well, and select takes either
+	for ctx.Err() == nil { // a tick can be ready at the same time, and select picks either
 		if err := w.look(ctx, a, show); err != nil {
 			return err
 		}
@@ -66,16 +66,16 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 	return nil
 }
 
-// repeater is what is on the screen.
+// repeater has the state of a repeated screen.
 type repeater struct {
 	screen *term.Screen
 	every  time.Duration
-	last   string // what was shown last
+	last   string // what was drawn last
 	away   time.Time
 }
 
-// look draws once. While the scheduler is away what was shown last stays, and the first line
-// says so.
+// look draws once. While the scheduler does not answer it draws the last screen again, under a line
+// that says so.
 func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
 	a.Out.Measure()
 	a.Out.Now = time.Now()
@@ -98,15 +98,15 @@ func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
 	return nil
 }
 
-// title is the first line.
+// title returns the first line.
 func (w *repeater) title(a *App) string {
 	if w.away.IsZero() {
 		return a.Out.Paint(term.Dim, a.Out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
 	}
-	return a.Out.Paint(term.Red, "the scheduler has been away since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
+	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
-// capture returns what show prints, also to the other output: that would spoil the screen.
+// capture returns what show prints, also what it prints on stderr, which would spoil the screen.
 func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer
 	out, err := a.Out.W, a.Err.W

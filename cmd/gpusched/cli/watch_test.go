@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// --watch draws until its context ends, keeps what it showed while the scheduler is away, and
-// gives the terminal back; another error ends it.
+// --watch draws until its context ends, keeps the last screen while the scheduler does not answer,
+// and restores the terminal. Another error ends it.
 func TestWatchingAScreen(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}
@@ -40,7 +40,7 @@ func TestWatchingAScreen(t *testing.T) {
 		t.Fatalf("%d frames: %q", len(frames), frames)
 	}
 	for i, want := range []string{"look 1", "look 1", "look 3"} {
-		away := strings.Contains(frames[i], "the scheduler has been away since")
+		away := strings.Contains(frames[i], "the scheduler has not answered since")
 		if !strings.Contains(frames[i], want) || !strings.Contains(frames[i], "a word") || away != (i == 1) {
 			t.Errorf("frame %d: %q", i, frames[i])
 		}

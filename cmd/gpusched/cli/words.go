@@ -14,13 +14,13 @@ import (
 
 var errUnclosed = errors.New("a quotation mark is not closed")
 
-// SplitWords reads a line as a shell does that expands nothing: words with blanks
-// between them, '…' and "…" around what has blanks, \ before a single character. From
-// a word that begins with # on it is a comment.
+// SplitWords splits a line into words as a shell does, without expanding anything: blanks separate
+// words, '…' and "…" keep blanks, \ escapes a character. A word that begins with # starts a
+// comment.
 func SplitWords(line string) (list []string, err error) { return SplitEscaped(line, "\"\\$`") }
 
-// SplitEscaped is the same, with the characters that a backslash stands before in double quotes; "" is all, as Slurm
-// has it.
+// SplitEscaped is SplitWords with the characters that a backslash escapes inside double quotes; ""
+// is every character, as in Slurm.
 func SplitEscaped(line, escaped string) (list []string, err error) {
 	escapes := func(c byte) bool { return escaped == "" || strings.IndexByte(escaped, c) >= 0 }
 	var word []byte
@@ -55,13 +55,13 @@ func SplitEscaped(line, escaped string) (list []string, err error) {
 	return list, nil
 }
 
-// OneLine is an error on one line.
+// OneLine returns the text of an error on one line.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// ShellWord is a word as it is typed to a shell.
+// ShellWord quotes a word for a shell.
 func ShellWord(s string) string { return api.Quote(s) }
 
-// Begun are the attempts that started, in order.
+// Begun returns the attempts that started, in order.
 func Begun(reply api.JobReply) (list []api.Attempt) {
 	for _, at := range EveryPlaced(reply) {
 		known := slices.ContainsFunc(list, func(b api.Attempt) bool { return b.Number == at.Number })
@@ -72,7 +72,7 @@ func Begun(reply api.JobReply) (list []api.Attempt) {
 	return list
 }
 
-// Because is why a job waits, to follow its state.
+// Because says why a job waits, to follow its state.
 func (a *App) Because(j api.Job) string { return Colon(j.Because(a.Err.Reader())) }
 
 func Colon(s string) string {
@@ -82,7 +82,7 @@ func Colon(s string) string {
 	return ": " + s
 }
 
-// PrintableName makes a valid job name of anything.
+// PrintableName makes a valid job name of any text.
 func PrintableName(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -106,7 +106,7 @@ func TagLine(list map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Phrases are said with commas between them.
+// Phrases is a list of phrases, to be joined by commas.
 type Phrases []string
 
 func (p *Phrases) Add(yes bool, format string, args ...any) {
@@ -115,7 +115,7 @@ func (p *Phrases) Add(yes bool, format string, args ...any) {
 	}
 }
 
-// GPUWish is how many GPUs a job asks.
+// GPUWish says how many GPUs a job asks for.
 func GPUWish(milli int) string {
 	switch milli {
 	case 0:

@@ -14,50 +14,54 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Slurm is what gpusched-slurm has, and gpusched has not.
+// Slurm has the functions that gpusched-slurm has and gpusched does not.
 type Slurm struct {
-	// New is the Slurm that an environment leads to, for a user. It runs nothing. The numbers of its jobs stand
-	// behind names, as in slurm:12; "" is nothing. Note is told which wishes mean something else there.
+	// New returns the Slurm that an environment leads to, without running anything. Names stands
+	// before the numbers of its jobs, as in slurm:12; "" is nothing. Note is called with each
+	// request that has another meaning on Slurm.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
-	// Manual is what the manual says of it: the options that it has no place for, and the reasons that only its jobs
-	// wait for.
+	// Manual returns the manual's entries: the options that Slurm does not support, and the reasons
+	// that only its jobs wait for.
 	Manual func() (options, reasons []manual.Entry)
 
-	// Migrate moves waiting jobs there. The code is that of the first job that stays, which has been said.
+	// Migrate moves waiting jobs to Slurm. The code, already printed, is that of the first job that
+	// could not be moved.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
-	// Export writes the files of a Slurm that is as this machine.
+	// Export writes the configuration of a Slurm that is set up like this machine.
 	Export func(ctx context.Context, s Shell, e Export) error
 }
 
-// Other is an engine that is no scheduler of gpusched's.
+// Other is an engine that is not a gpusched scheduler.
 type Other interface {
 	api.Engine
 
-	// Refusal says why an option, as in "logs --attempt", is not for it, and what can be done instead; nil: it is.
+	// Refusal says why the engine does not support an option, such as "logs --attempt", and what to
+	// do instead. It returns nil if the engine supports it.
 	Refusal(option string) *api.Error
-	// With is the engine for jobs with further options, which mean something there alone.
+	// With returns the engine with further options for jobs, which only this engine knows.
 	With(options ...string) Other
-	// Run is the program to become for a job that has the caller's terminal, input and signals, and Within that for
-	// a command in a job that runs.
+	// Run returns the program to become for a job that has the caller's terminal, input and
+	// signals. Within returns the program to become for a command in a running job.
 	Run(ctx context.Context, r api.SubmitRequest) (Program, error)
 	Within(j api.Job, tty bool, argv ...string) (Program, error)
-	// OutputFile is where the output of a job is; "" is that nobody knows.
+	// OutputFile returns the path of a job's output, "" if it is unknown.
 	OutputFile(j api.Job) string
-	// Submitted finds what was submitted with a request key, as far as it is known there; 0 is none.
+	// Submitted returns a function that finds the job with a request key, 0 if none is known.
 	Submitted(ctx context.Context) (func(key string) job.ID, error)
-	// Meant names the GPUs that the next calls are about, as only whole nodes can be taken out of service there.
+	// Meant names the GPUs that the next calls are about. Slurm can only take whole nodes out of
+	// service.
 	Meant(indexes []int)
 }
 
-// Gap is a command or an option that is not for Slurm.
+// Gap is a command or option that Slurm does not support.
 type Gap struct {
-	What string // as it is typed after "gpusched"; "" where whoever has the gap says it
-	Why  string // a sentence without its full stop
-	Next string // what to do instead; "": it is not refused, but means something else
+	What string // as it is typed after "gpusched"; "" if the declaring command implies it
+	Why  string // a sentence without a full stop
+	Next string // what to do instead; "": it is not refused, but has another meaning
 }
 
-// Text is the row for the manual: a sentence or two.
+// Text returns the entry for the manual, one or two sentences.
 func (g Gap) Text() string {
 	if g.Next == "" {
 		return "Different on Slurm: " + g.Why + "."
@@ -65,39 +69,39 @@ func (g Gap) Text() string {
 	return "Refused: " + g.Why + ". Instead: " + g.Next + "."
 }
 
-// Program is one to become: its path, its words with its name first, and its environment.
+// Program is a program for this process to become. Argv begins with its name.
 type Program struct {
 	Path    string
 	Argv    []string
 	Environ []string
-	Notes   []string // sentences about wishes that mean something else there
+	Notes   []string // sentences about requests that have another meaning on Slurm
 }
 
-// Shell is what the commands of gpusched-slurm alone have of the command line.
+// Shell is what the commands of gpusched-slurm use of the command line.
 type Shell struct {
 	Environ []string
-	Home    string // the account's where the environment names none
+	Home    string // the account's home if the environment names none
 	UID     int
-	Root    string      // of the file system that is looked at; "" but in tests
-	Here    *api.Client // the scheduler of this machine
+	Root    string      // the root of the file system that is read; "" except in tests
+	Here    *api.Client // this machine's scheduler
 
 	Printf, Note, Complain func(format string, args ...any)
 	NoteOnce               func(text string)
 
-	// Resolve turns words for jobs of this machine into numbers.
+	// Resolve turns words for jobs of this machine into their numbers.
 	Resolve func(ctx context.Context, words []string) (ids []string, err error)
-	// Request asks for a job once more, of an array for all tasks that wait.
+	// Request returns a request for the same job again; for an array, for all of its waiting tasks.
 	Request func(of api.JobReply) (api.SubmitRequest, error)
-	// Settings are those of this machine, and where each comes from.
+	// Settings returns this machine's settings and the origin of each.
 	Settings func() (config.Config, config.Origins, error)
 }
 
-// Refuse is an error with what to do next.
+// Refuse returns an error with a hint what to do next.
 func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Variable is one of an environment, "" where it is not set.
+// Variable returns a variable of an environment, "" if it is not set.
 func Variable(environ []string, name string) string {
 	for _, line := range environ {
 		if key, value, _ := strings.Cut(line, "="); key == name {
@@ -107,7 +111,7 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// Move is what 'gpusched migrate' is asked.
+// Move has the arguments of 'gpusched migrate'.
 type Move struct {
 	To     string   `name:"to" placeholder:"ENGINE" required:"" enum:"slurm" group:"self"`
 	Mine   bool     `name:"mine" group:"self"`
@@ -115,7 +119,7 @@ type Move struct {
 	IDs    []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// Export is what 'gpusched export slurm' is asked.
+// Export has the arguments of 'gpusched export slurm'.
 type Export struct {
 	Add     []string `name:"add" sep:"none" placeholder:"HOST"`
 	Cluster string   `name:"cluster" placeholder:"NAME" default:"gpus"`
@@ -123,10 +127,10 @@ type Export struct {
 	Node    bool     `name:"node" xor:"where"`
 }
 
-// SlurmProgram is the name of the program that has a Slurm.
+// SlurmProgram is the name of the program that can ask Slurm.
 const SlurmProgram = "gpusched-slurm"
 
-// Gpusched is the path of gpusched, of which this process may be the part that asks Slurm.
+// Gpusched returns the path of gpusched, also when this process is gpusched-slurm.
 func Gpusched() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// Command is what has an About.
+// Command is a command that declares an About.
 type Command interface{ About() cli.About }
 
-// AboutNode is what the command of a node says about itself, or else the group that it is in.
+// AboutNode returns the declaration of a node's command, or of the group that the command is in.
 func AboutNode(n *kong.Node) (about cli.About) {
 	for ; n != nil; n = n.Parent {
 		if c, ok := n.Target.Addr().Interface().(Command); ok {

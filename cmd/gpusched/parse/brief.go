@@ -11,17 +11,17 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
-// Help is in two forms: --help is one screen of 24 lines of 80 columns, with what people
-// use; --help-all has everything, as the manual page does.
-const briefLines = 23 // the shell's prompt is the last one
+// There are two forms of help. --help is one screen of 24 lines and 80 columns, with the options
+// that people use; --help-all has everything, like the manual page.
+const briefLines = 23 // the last line is the shell's prompt
 
-// UsedOptions are the options of a new job that people use.
+// UsedOptions lists the options of a new job that people use most.
 const UsedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
 
 // helpAll is the option --help-all.
 type helpAll bool
 
-// IgnoreDefault has the parser look at the option before anything else, as kong's --help does.
+// IgnoreDefault makes the parser act on the option before anything else, as kong's own --help does.
 func (helpAll) IgnoreDefault() {}
 
 // BeforeReset prints the long help.
@@ -49,7 +49,7 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// usageLine says how the command is typed; nil is the program itself.
+// usageLine returns how the command is typed; nil is the program itself.
 func usageLine(n *kong.Node) string {
 	if n == nil {
 		return "gpusched COMMAND [options]"
@@ -99,7 +99,7 @@ func WriteBrief(w io.Writer, n *kong.Node) {
 	fmt.Fprintf(w, "\nMore: %s --help-all, or man %s\n", path, strings.ReplaceAll(path, " ", "-"))
 }
 
-// briefRows are the options that help names of a command, or its commands.
+// briefRows returns the subcommands, or else the options, that --help lists.
 func briefRows(n *kong.Node, options string) (rows []row) {
 	for _, c := range n.Children {
 		rows = append(rows, row{c.Name, c.Help})
@@ -120,7 +120,7 @@ func briefRows(n *kong.Node, options string) (rows []row) {
 	return rows
 }
 
-// optionTerm is the option as it is typed.
+// optionTerm returns the option as it is typed.
 func optionTerm(f *kong.Flag) string {
 	name := "    --" + f.Name
 	if f.Short != 0 {
@@ -135,10 +135,10 @@ func optionTerm(f *kong.Flag) string {
 	return name
 }
 
-// row is an option or a command, with the few words for it.
+// row is an option or a command with its short description.
 type row struct{ name, about string }
 
-// writeRows prints at most so many rows, each on one line.
+// writeRows prints at most this many rows, each on one line.
 func writeRows(w io.Writer, rows []row, most int) {
 	beyond := len(rows) - most
 	if beyond > 0 {
@@ -172,7 +172,7 @@ func FlagNamed(n *kong.Node, word string) *kong.Flag {
 			return f
 		}
 	}
-	if n.Parent != nil { // those of the program can be anywhere
+	if n.Parent != nil { // options of the program can stand anywhere
 		return FlagNamed(n.Parent, word)
 	}
 	return nil

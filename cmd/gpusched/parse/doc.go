@@ -1,3 +1,3 @@
-// Package parse reads command lines by a grammar that it is given: the parser, its short and long help, and what it
-// says of words that are wrong or that another tool would take.
+// Package parse reads command lines by a given grammar: the parser, its short and long help, and
+// the errors about words that are wrong or belong to another tool.
 package parse

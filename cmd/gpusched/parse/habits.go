@@ -11,8 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// habitualOption says what an unknown option of another tool is called here; "" where
-// nobody knows it.
+// habitualOption says what another tool's option is called here; "" if the option is unknown.
 func habitualOption(n *kong.Node, parsers string) string {
 	about := AboutNode(n)
 	if about.Habits == nil {
@@ -34,8 +33,8 @@ func habitualOption(n *kong.Node, parsers string) string {
 	return ""
 }
 
-// Habitual puts our words for what every program understands, and refuses with our
-// command what another program calls otherwise.
+// Habitual replaces words that every program understands, such as --version and help, with our
+// commands. It refuses other tools' commands, naming ours.
 func Habitual(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil

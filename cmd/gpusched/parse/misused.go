@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Misused turns what the parser says into an error with a next step.
+// Misused turns an error of the parser into one that says what to do next.
 func Misused(err error) error {
 	var node *kong.Node
 	var parse *kong.ParseError
@@ -26,7 +26,7 @@ func Misused(err error) error {
 	text := cmp.Or(habitualOption(node, said), misplaced(node, said), noValue(said), reworded(said))
 	e := cli.Usagef("%s", text)
 	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
-		return e // the next step is there
+		return e // the text has its next step already
 	}
 	e.Hint = "see 'gpusched --help'"
 	if node != nil {
@@ -35,7 +35,7 @@ func Misused(err error) error {
 	return e
 }
 
-// misplaced is about a word that a command has no place for, or lacks; "" where it is about neither.
+// misplaced describes a surplus or missing word; "" if the error is about neither.
 func misplaced(n *kong.Node, said string) string {
 	rest, unexpected := strings.CutPrefix(said, "unexpected argument ")
 	word, _, _ := strings.Cut(rest, ", did you mean ")
@@ -62,7 +62,8 @@ func misplaced(n *kong.Node, said string) string {
 
 const notNamed = `^(?:missing positional arguments|expected "?)\s*<([^>]+)>`
 
-// noCommand says that there is none of that name, and which is meant; what is near is not where it undoes the other.
+// noCommand says that there is no such command, and which one may be meant. It never suggests the
+// opposite of the word, such as undrain for drain.
 func noCommand(n *kong.Node, word string, near []string) string {
 	text := fmt.Sprintf("there is no command %q", word)
 	if n != nil {
@@ -78,7 +79,7 @@ func noCommand(n *kong.Node, word string, near []string) string {
 	return text + didYouMeanOne(word, near)
 }
 
-// didYouMeanOne is the one that a word is nearest to, of some that the parser takes for near; "" if none is.
+// didYouMeanOne suggests the nearest of the words that the parser found; "" if none is near enough.
 func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
@@ -89,12 +90,13 @@ func didYouMeanOne(word string, near []string) string {
 	return ""
 }
 
-// parts are those of a text that a pattern has; it is compiled here, as a command that is right needs none.
+// parts matches a text against a pattern. The pattern is compiled only here, since a correct
+// command line needs none.
 func parts(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }
 
-// candidates are what the parser found near a word.
+// candidates returns the words that the parser found near a wrong one.
 func candidates(said string) (near []string) {
 	if _, rest, ok := strings.Cut(said, ", did you mean "); ok {
 		for _, m := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(rest, -1) {
@@ -106,7 +108,7 @@ func candidates(said string) (near []string) {
 	return near
 }
 
-// oneOf is a choice in words: a, b or c.
+// oneOf formats a choice: a, b or c.
 func oneOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -115,7 +117,7 @@ func oneOf(list []string) string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// What the parser says of values, with the option or argument that it is about.
+// These patterns match the parser's errors about values. The first group is the option or argument.
 const (
 	notOneOf  = `^(\S+) must be one of (.*) but got (".*")$`
 	notNumber = `^(?:(.+): )?expected (?:a valid \d+ bit u?int|an int|a float) but got (".*?")(?: \(.*\))?$`
@@ -123,7 +125,7 @@ const (
 	noneGiven = `^(\S+): (?:missing value|expected \w+ value but got ".*" \(.*?\)(?:; perhaps try (.*)\?$)?)`
 )
 
-// noValue is about a value that an option does not take; "" where it is about something else.
+// noValue describes a wrong or missing value; "" if the error is about something else.
 func noValue(said string) string {
 	name := func(shown string) string {
 		word, _, _ := strings.Cut(strings.Trim(shown, "[]"), "=")
@@ -154,16 +156,16 @@ func noValue(said string) string {
 	return ""
 }
 
-// reworded says for people what else the parser says.
+// reworded rewrites the parser's other errors for people.
 func reworded(text string) string {
 	if argument, rest, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(argument, "<") && strings.Contains(rest, ": ") {
-		_, text, _ = strings.Cut(rest, ": ") // which argument is wrong is in the text
+		_, text, _ = strings.Cut(rest, ": ") // the text names the wrong argument itself
 	}
 	if flag, _, ok := strings.Cut(text, ", did you mean "); ok && strings.HasPrefix(flag, "unknown flag --") {
 		return flag + didYouMeanOne(strings.TrimPrefix(flag, "unknown flag "), candidates(text))
 	}
 	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
-		text, _, _ = strings.Cut(text, ",") // one letter is like every other
+		text, _, _ = strings.Cut(text, ",") // every letter is near every other
 	}
 	return text
 }

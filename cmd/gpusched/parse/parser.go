@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AboutProgram is the first thing that help says.
+// AboutProgram is the first paragraph of the help.
 const AboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; " +
 	"it starts as you, in the environment you submitted it from, when it is its turn and its GPUs are free. " +
 	"Without a command it shows the status."
 
-// groups are the headings of the commands, and of the options of long ones.
+// groups are the headings for commands, and for the options of commands that have many.
 var groups = []kong.Group{
 	{Key: "jobs", Title: "Jobs:"},
 	{Key: "machine", Title: "GPUs and scheduler:"},
@@ -29,8 +29,7 @@ var groups = []kong.Group{
 	{Key: "output", Title: "Output:"},
 }
 
-// New builds the parser over a grammar. done is called when help was
-// printed.
+// New returns a parser for a grammar. It calls done after it has printed help.
 func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	k, err := kong.New(g, append(mappers(),
 		kong.Name("gpusched"),
@@ -50,7 +49,7 @@ func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	return k, nil
 }
 
-// OwnWords are those of a command line that are not of a job's command.
+// OwnWords returns the arguments without a job's command.
 func OwnWords(k *kong.Context, args []string) []string {
 	if c, ok := k.Selected().Target.Addr().Interface().(interface{ JobCommand() []string }); ok {
 		return args[:len(args)-len(c.JobCommand())]
@@ -58,8 +57,8 @@ func OwnWords(k *kong.Context, args []string) []string {
 	return args
 }
 
-// Legible refuses own words that are not text: the parser would change their
-// bytes. The words of a job's command are not the parser's.
+// Legible refuses arguments that are not UTF-8, since the parser would change their bytes. A job's
+// command may have any bytes.
 func Legible(k *kong.Context, args []string) error {
 	for _, arg := range OwnWords(k, args) {
 		if !utf8.ValidString(arg) {

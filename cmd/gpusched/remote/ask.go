@@ -16,54 +16,57 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Typed is a command line, for the gpusched of another machine to answer with its document.
+// Typed is a command line that the gpusched of another machine is to answer with its document.
 type Typed struct {
 	Words api.Words `json:"words"`
-	// Called is the name of the machine where this was typed. Of ids that name machines it takes those with its own.
+	// Called is the machine's name where the command was typed. Among ids with machines, the
+	// machine takes those with its own name.
 	Called string `json:"called"`
-	// Plain: ids that name no machine are its, too.
+	// Plain says that ids without a machine are the machine's, too.
 	Plain bool `json:"plain,omitempty"`
-	// Job is what a new job has of where it was typed; nil: it is none.
+	// Job is what a new job takes from where it was typed; nil if the command submits none.
 	Job *NewJob `json:"job,omitempty"`
 }
 
-// NewJob is what surrounds the command line of a new job.
+// NewJob has the parts of a new job that are not on the command line.
 type NewJob struct {
-	Environ api.Words `json:"environ,omitzero"` // nil: that of the machine itself
+	Environ api.Words `json:"environ,omitzero"` // nil: the machine's own
 	Dir     api.Bytes `json:"dir"`
 	Umask   int       `json:"umask"`
-	Key     string    `json:"key"` // of the request: asked twice it queues one job
+	Key     string    `json:"key"` // the request's key: a request that is asked twice queues one job
 	DryRun  bool      `json:"dry_run,omitempty"`
 }
 
-// Answer is how the gpusched of a machine answered.
+// Answer is the answer of another machine's gpusched.
 type Answer struct {
-	Doc    []byte // the document, nil where there is none
-	Said   string // on standard error, each line without the program's name
+	Doc    []byte // the document, nil if there is none
+	Said   string // its standard error, without the program's name on each line
 	Status int    // its exit status
 }
 
-// CutError is an answer that was cut off after the machine had begun with it.
+// CutError is the error of an answer that was cut off after the machine had begun.
 type CutError struct{ why *api.Error }
 
-// Error says why it was.
+// Error returns the text of the cause.
 func (e *CutError) Error() string { return e.why.Error() }
 
-// Unwrap gives the error that says why.
+// Unwrap returns the cause.
 func (e *CutError) Unwrap() error { return e.why }
 
-// The answers of several machines that are asked at once may hold so much together, and each so much in any case: a
-// listing of 100 000 jobs is about 60 MB.
+// allAnswers is the most bytes that the answers of all machines asked at once may have together,
+// and leastAnswer the bytes that each may have in any case. A listing of 100 000 jobs has about 60
+// MB.
 const (
 	allAnswers  = 1 << 30
 	leastAnswer = 64 << 20
 )
 
-// lastWords is how long after its end what ssh says is waited for: a shared connection that it has left behind keeps
-// its output open. Whatever does not end when it is told to is killed after as long.
+// lastWords is how long to wait for ssh's output after its end: a shared connection that it leaves
+// behind keeps the output open. It is also the time from SIGTERM to SIGKILL.
 const lastWords = 2 * time.Second
 
-// Ask has a machine answer, one of so many that are asked at once. It is left if it has not begun after Patience.
+// Ask makes a machine answer; among is the number of machines that are asked at once. It gives up
+// if the machine has not begun after Patience.
 func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	cmd, err := Command(host, false, DocCommand)
 	if err != nil {
@@ -72,7 +75,7 @@ func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	return AskBy(ctx, cmd, host, t, among)
 }
 
-// AskBy is Ask by another command, such as this program itself.
+// AskBy is Ask by another command than ssh, such as this program itself.
 func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) (Answer, error) {
 	question, err := json.Marshal(t)
 	if err != nil {
@@ -95,7 +98,7 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	in, err := cmd.StdinPipe()
 	out.begun = func() {
 		patience.Stop()
-		go func() { _, _ = in.Write(append(question, '\n')) }() // it stays open: with its end the other side ends
+		go func() { _, _ = in.Write(append(question, '\n')) }() // the pipe stays open, since its end ends the other side
 	}
 	if err == nil {
 		err = cmd.Start()
@@ -114,8 +117,8 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	return out.answer(host, cmd.ProcessState.ExitCode(), said.String())
 }
 
-// Run runs a command, which is told to end when nobody waits for it any more: ssh gives the terminal back as it
-// was.
+// Run runs a command and ends it when ctx is done, with SIGTERM first, so that ssh restores the
+// terminal.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -124,15 +127,16 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// End tells a command to end, so that ssh leaves the terminal and its sockets in order, and kills it where it does not.
+// End sends SIGTERM, so that ssh tidies up the terminal and its sockets, and SIGKILL after
+// lastWords.
 func End(cmd *exec.Cmd) {
-	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	time.AfterFunc(lastWords, func() { _ = cmd.Process.Kill() })
 }
 
 var errTooLong = errors.New("it is too long")
 
-// left is the error of an answer that was not waited for.
+// left returns the error for an answer that was given up.
 func left(cause error, host string, limit time.Duration, out *document) error {
 	switch {
 	case errors.Is(cause, context.Canceled):
@@ -150,7 +154,7 @@ func left(cause error, host string, limit time.Duration, out *document) error {
 	return e
 }
 
-// answer is what has come, once ssh has ended so.
+// answer returns the answer, or the error, once ssh has ended with the given status.
 func (d *document) answer(host string, status int, said string) (Answer, error) {
 	doc, noise := d.text()
 	see := "see 'ssh " + host + " gpusched status'"
@@ -171,8 +175,8 @@ func (d *document) answer(host string, status int, said string) (Answer, error) 
 	return Answer{Doc: doc, Said: said, Status: status}, nil
 }
 
-// document keeps what the other side prints: whatever a shell's start-up files say, an empty line once gpusched has
-// begun, and the document on a line of its own.
+// document collects the other side's output: whatever a shell's start-up files print, the line with
+// which gpusched begins, and the document on a line of its own.
 type document struct {
 	most  int
 	begun func() // called once
@@ -183,7 +187,7 @@ type document struct {
 	reached bool
 }
 
-// Write takes no more than fits.
+// Write refuses more than fits.
 func (d *document) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,13 +203,13 @@ func (d *document) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begins is the line that gpusched prints first.
+// begins is the first line that gpusched prints.
 var begins = []byte(beginsText)
 
 const beginsText = "gpusched begins\n"
 
-// Begin says on the other side that gpusched has been reached, and reads what it is asked. Once nobody waits for the
-// answer any more it calls left.
+// Begin, on the other side, says that gpusched has been reached, and reads the command line. It
+// calls left once nobody waits for the answer any more.
 func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	if _, err := io.WriteString(out, beginsText); err != nil {
 		return t, err
@@ -227,7 +231,7 @@ func (d *document) has() bool {
 	return d.reached
 }
 
-// text is the document, nil if there is none, and the first line that says something else.
+// text returns the document, nil if there is none, and the first line of other output.
 func (d *document) text() (doc []byte, noise string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -243,13 +247,13 @@ func (d *document) text() (doc []byte, noise string) {
 	return doc, noise
 }
 
-// tail keeps the beginning and the end of what ssh says.
+// tail keeps the beginning and the end of ssh's messages.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// maxTail is how much is kept, at each end.
+// maxTail is the number of bytes kept at each end.
 const maxTail = 64 << 10
 
 // Write never fails.
@@ -263,7 +267,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is what is kept, as it may be shown, without the name of the program in front.
+// String returns the messages, safe to show and without the program's name.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,20 +1,21 @@
 package remote
 
-// An answer of another machine may have an item of a list for so many bytes, and in any case so many: a listing of
-// 100 000 jobs has 600 bytes for each, and lists within. A job of three bytes takes the client more than a thousand.
+// An answer may have one list item for every bytesPerItem bytes, and leastItems in any case. A
+// listing of 100 000 jobs has 600 bytes per job, with lists inside. Without a bound, a job of three
+// bytes would cost the client more than a thousand.
 const (
 	bytesPerItem = 64
 	leastItems   = 100_000
 )
 
-// tooMany reports whether an answer has more items than its length explains.
+// tooMany reports whether an answer has more list items than its length justifies.
 func tooMany(text []byte) bool { return items(text) > leastItems+len(text)/bytesPerItem }
 
-// items counts the items of all lists in a JSON text, right or wrong.
+// items counts the items of all lists in a JSON text, valid or not.
 func items(text []byte) (n int) {
-	var lists []bool // of what is open around, the innermost last: whether that is a list
+	var lists []bool // for each open bracket, innermost last: whether it is a list
 	in := func() bool { return len(lists) > 0 && lists[len(lists)-1] }
-	fresh := false // a list has begun, and nothing in it
+	fresh := false // a list has just been opened
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
@@ -40,7 +41,7 @@ func items(text []byte) (n int) {
 	return n
 }
 
-// endOfString is where the string ends that begins at i.
+// endOfString returns the index of the quotation mark that ends the string at i.
 func endOfString(text []byte, i int) int {
 	for i++; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {

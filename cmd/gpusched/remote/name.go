@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Here is the name of this machine, whose scheduler is asked by its socket.
+// Here is this machine's name. Its scheduler is asked over the socket.
 const Here = "."
 
-// maxHosts bounds how many machines one command asks: each costs an ssh.
+// maxHosts is the most machines that one command asks, since each costs an ssh.
 const maxHosts = 64
 
-// Hosts reads names of machines with commas between them: each as ssh takes it, an alias of ~/.ssh/config
-// or user@host, or "." for this one. One that is named twice counts once.
+// Hosts parses names of machines, separated by commas: an alias of ~/.ssh/config, user@host, or "."
+// for this machine. It removes duplicates.
 func Hosts(list string) (names []string, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
@@ -30,8 +30,8 @@ func Hosts(list string) (names []string, err error) {
 	return names, nil
 }
 
-// Check refuses what is no name of a machine. ssh takes a word that begins with a dash for an option, and
-// its configuration can hand names to a shell (ProxyCommand with %h).
+// Check refuses a word that is not the name of a machine. ssh takes a word that begins with a dash
+// for an option, and its configuration can pass names to a shell (ProxyCommand with %h).
 func Check(name string) error {
 	user, host, named := strings.Cut(name, "@")
 	if !named {
@@ -49,7 +49,7 @@ func Check(name string) error {
 	return nil
 }
 
-// plain reports whether a text is of what names are made of, and no option.
+// plain reports whether a text has only the characters of names, and is not an option.
 func plain(s string) bool {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))

@@ -8,14 +8,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// How ssh and a shell end where they have not run the command.
+// These exit statuses, of ssh and of a shell, mean that the command was not run.
 const (
 	sshFailed  = 255
 	notFound   = 127
 	notAllowed = 126
 )
 
-// killed is what a shell adds to the number of the signal by which a command was ended.
+// killed is added by shells to the number of the signal that ended a command.
 const killed = 128
 
 // failed says what ssh could not do, and what helps.
@@ -38,13 +38,13 @@ func failed(host, text string) *api.Error {
 	return unreachable("ssh says: "+text, hint)
 }
 
-// notThere is the error of a machine whose shell can't run gpusched.
+// notThere returns the error for a machine whose shell can't run gpusched.
 func notThere(host, text string) *api.Error {
 	return unreachable("gpusched can't be run there: "+last(text),
 		"'ssh "+host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
 }
 
-// strange is the error of a side that does not speak as gpusched.
+// strange returns the error for an answer that is not gpusched's.
 func strange(host, noise string, status int) error {
 	switch {
 	case noise != "":
@@ -60,10 +60,10 @@ func unreachable(message, hint string) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: message, Hint: hint}
 }
 
-// maxSaid is how much of a line of the other side is repeated.
+// maxSaid is the most characters of a line of the other side that are shown.
 const maxSaid = 2000
 
-// said is a line of the other side as it may be shown: on one line, harmless, and not long.
+// said returns a line of the other side, safe to show and shortened.
 func said(line string) string {
 	text := term.Clean(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(line, "\t", " "), "?")))
 	if r := []rune(text); len(r) > maxSaid {
@@ -72,7 +72,7 @@ func said(line string) string {
 	return text
 }
 
-// last is the last line that says something.
+// last returns the last line of a text.
 func last(text string) string {
 	return strings.TrimSuffix(text[strings.LastIndexByte(text, '\n')+1:], ".")
 }

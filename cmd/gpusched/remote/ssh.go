@@ -9,32 +9,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// The commands by which one gpusched asks another.
+// These are the commands by which one gpusched asks another.
 const (
-	// DocCommand reads a Typed from its input, and prints the document of that command line.
+	// DocCommand reads a Typed from its input and prints the document of that command line.
 	DocCommand = "__document"
-	// HereCommand HOST WORD... is a command line for this machine alone, which is called HOST where it was typed.
+	// HereCommand HOST WORD... runs a command line for this machine alone, which has the name HOST
+	// where it was typed.
 	HereCommand = "__here"
-	// LabelledCommand is HereCommand whose lines say whose they are.
+	// LabelledCommand is HereCommand with the machine's name on each line.
 	LabelledCommand = "__labelled"
 )
 
-// Patience is how long a machine may take to begin, and to answer what it can answer at once. ssh is told the
-// same of its connection.
+// Patience is the longest that a machine may take to begin, and to answer what needs no work. ssh
+// gets the same limit for connecting.
 const Patience = 10 * time.Second
 
-// After lostAfter times aliveEvery without a word from the other side ssh gives up its connection: nothing else
-// ends one whose link has died.
+// After lostAfter times aliveEvery without a sign of the other side, ssh closes its connection.
+// Nothing else would end a connection whose link is dead.
 const (
 	aliveEvery = 15 * time.Second
 	lostAfter  = 4
 )
 
-// options make ssh ask nothing, run one command, and say nothing but errors. The command is ours where the user's
-// settings have one (RemoteCommand), and the machine gets no ports, screen or keys of here, which a login there may
-// want: a port that is taken would end the connection, and with an agent the other side could act as the user.
-// Where the user's settings share a connection (ControlMaster) it is one in the background: an ssh that has it itself
-// would end only after all others.
+// options returns ssh's options: it asks nothing, runs one command, and prints only errors. They
+// override a RemoteCommand in the user's settings. They also keep forwarded ports, X11 and the
+// agent from the machine, which the user's settings may want for logins: a port in use would end
+// the connection, and with an agent the other side could act as the user. If the user's settings
+// share connections (ControlMaster), the shared one runs in the background: an ssh that held it
+// itself would end only after all others.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {
@@ -50,7 +52,7 @@ func options(tty bool) []string {
 	return list
 }
 
-// Command is the ssh that runs gpusched on another machine; tty gives it a terminal there.
+// Command returns the ssh that runs gpusched on another machine; tty gives it a terminal there.
 func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
@@ -72,17 +74,18 @@ func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// maxLine is below what Linux takes as one argument of a program.
+// maxLine is below the most bytes that Linux takes as one argument.
 const maxLine = 120 << 10
 
-// neverAsk makes ssh, and the ssh that it starts for a ProxyJump, which gets no BatchMode of it, ask nobody: what they
-// would ask on the terminal a program answers that says no.
+// neverAsk keeps ssh from asking. It also works for the ssh that this one starts for a ProxyJump,
+// which does not inherit BatchMode: questions go to a program that says no.
 func neverAsk(c *exec.Cmd) {
 	c.Env = append(c.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
 }
 
-// quote writes a word so that any shell reads it as it is: sh, bash, zsh and fish, and csh unless there is the end of a
-// line in it. They differ in what a backslash and an exclamation mark mean between quotation marks.
+// quote writes a word so that sh, bash, zsh and fish read it unchanged, and csh too unless it
+// contains a line end. They differ in the meaning of a backslash and an exclamation mark inside
+// quotation marks.
 func quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@"
 	if word != "" && strings.Trim(word, plain) == "" {
