@@ -67,7 +67,7 @@ var reasons = []reason{
 
 	{job.ReasonGPUReserved, someGPU, "reserved{detail}", "", "are reserved{detail}"},
 	{job.ReasonGPUCleaning, someGPU, "being checked after {leaver}", "", "are being checked"},
-	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is before this one", "", "are kept for {jobs}, before this one"},
+	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is ahead of this one", "", "are kept for {jobs}, ahead of this one"},
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
 	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
 		"has {have GPUs} free, {need GPUs} needed", "have too little of their share free, {need GPUs} needed"},

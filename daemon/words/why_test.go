@@ -47,7 +47,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 1, Need: 500, Have: 250}}, "GPU 1 has 0.25 free, 0.5 needed"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 0, Need: 500, Have: 250}, {Code: job.ReasonGPUShare, GPU: 1, Need: 500}},
 			"GPUs 0,1 have too little of their share free, 0.5 needed"},
-		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, before this one"},
+		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, ahead of this one"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30, Detail: job.Text("not told")}}, "GPU 2 has 3G free, 20G needed (not told)"},
 		{[]job.Reason{machine(job.ReasonHostCPUs, 8, 4), on(0, job.ReasonGPUBusy, 3)}, "GPU 0 is held by job 3; needs 8 CPUs, 4 are free"},

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mostAtOnce is how many jobs one request is about at most.
+// mostAtOnce is the most jobs of one request.
 const mostAtOnce = 100_000
 
-// actOnMany does something to jobs as ActOn does, but to many of them in one request.
+// actOnMany is ActOn with one request for many jobs.
 func actOnMany(ctx context.Context, a *cli.App, ids []string, r api.ManyRequest) (jobs []api.Job, first error) {
 	if len(ids) < 2 {
 		return a.ActOn(ids, 1, func(id string) (api.JobReply, error) { return api.One(ctx, a.Client, id, r) })
@@ -37,14 +37,14 @@ func actOnMany(ctx context.Context, a *cli.App, ids []string, r api.ManyRequest)
 	return jobs, first
 }
 
-// jobsFlags are the jobs that a command does something to.
+// jobsFlags are the arguments of a command that acts on named jobs.
 type jobsFlags struct {
 	cli.OutputFlags
 
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-// act does it and says what became of each.
+// act carries out the command for each job and prints the result.
 func (c *jobsFlags) act(ctx context.Context, a *cli.App, r api.ManyRequest, said func(api.Job) string) error {
 	return acted(ctx, a, c.OutputFlags, said, func() ([]api.Job, error) {
 		ids, err := a.Resolve(ctx, c.IDs)
@@ -55,7 +55,8 @@ func (c *jobsFlags) act(ctx context.Context, a *cli.App, r api.ManyRequest, said
 	})
 }
 
-// acted shows what became of the jobs to which something is done, here or by the machines that have them.
+// acted prints the results of a command for jobs, which this machine or those of the jobs carry
+// out.
 func acted(
 	ctx context.Context, a *cli.App, o cli.OutputFlags, said func(api.Job) string, do func() ([]api.Job, error),
 ) error {
@@ -71,9 +72,9 @@ func acted(
 
 func ShowActed(a *cli.App, o cli.OutputFlags, jobs []api.Job, said func(api.Job) string) error {
 	if a.As.Strict {
-		return nil // scancel and tsp -k say nothing
+		return nil // scancel and tsp -k print nothing
 	}
-	doc := afar.ActedReply{Schema: api.Schema, Jobs: append([]api.Job{}, jobs...)} // an empty list is no null
+	doc := afar.ActedReply{Schema: api.Schema, Jobs: append([]api.Job{}, jobs...)} // an empty list, not null
 	return a.JobReport(doc, jobs, func(bool) {
 		for _, j := range jobs {
 			a.Out.Printf("job %s %s\n", term.Clean(cli.NameOfJob(j)), term.Clean(said(j)))

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// CancelCmd ends jobs.
+// CancelCmd cancels jobs or sends them a signal.
 type CancelCmd struct {
 	Signal cli.Aimed `name:"signal" type:"signal" xor:"how" placeholder:"SIG"`
 	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME"`
@@ -31,8 +31,8 @@ func (*CancelCmd) About() cli.About {
 	return about
 }
 
-// Run ends the jobs, also those after one that could not be ended; the exit
-// status is then that of the first problem.
+// Run goes on after a job that can't be cancelled; the exit status is then that of the first
+// problem.
 func (c *CancelCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Now {
 		c.Grace = new(job.Span)
@@ -46,7 +46,7 @@ func (c *CancelCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// end ends these jobs.
+// end cancels the jobs or sends them the signal.
 func (c *CancelCmd) end(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	r := api.ManyRequest{
 		Command: job.CommandCancel, Signal: c.Signal.Signal, Main: c.Signal.Main, Grace: c.Grace, Brief: c.IsBrief(),
@@ -57,7 +57,7 @@ func (c *CancelCmd) end(ctx context.Context, a *cli.App, ids []string) ([]api.Jo
 	return actOnMany(ctx, a, ids, r)
 }
 
-// Said is what happened to a job.
+// Said says what happened to a job.
 func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	switch {
 	case c.Signal.Signal != 0 && j.Array != nil:
@@ -76,7 +76,7 @@ func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	return "is being ended"
 }
 
-// targets finds the jobs, and asks where whole queues are meant.
+// targets returns the names of the jobs. It asks for confirmation if they are selected by user.
 func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	if a.As.Only != nil {
 		ids, err := c.narrowed(ctx, a)
@@ -97,12 +97,12 @@ func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	if c.Signal.Signal != 0 {
 		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal})
 	}
-	// An array ends with all its tasks.
+	// Cancelling an array cancels all its tasks.
 	return c.jobs(ctx, a, kindOfJobs{"end", "waits or runs", job.CommandCancel})
 }
 
-// tasksLastFirst puts the last task of each run of neighbours first, so that
-// none starts because another was ended.
+// tasksLastFirst reverses each run of tasks of one array, so that no task starts because another
+// was cancelled.
 func tasksLastFirst(ids []string) {
 	for from := 0; from < len(ids); {
 		array, _, isTask := strings.Cut(ids[from], "_")
@@ -115,8 +115,8 @@ func tasksLastFirst(ids []string) {
 	}
 }
 
-// narrowed are the jobs that filters leave: of those that are named, or of all that may be meant. That
-// none is left is not an error, as with scancel.
+// narrowed returns the jobs that another tool's filters leave, of the named jobs or of all. As with
+// scancel, it is no error if none is left.
 func (c *CancelCmd) narrowed(ctx context.Context, a *cli.App) (names []string, err error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
@@ -161,8 +161,8 @@ func (c *CancelCmd) narrowed(ctx context.Context, a *cli.App) (names []string, e
 	return names, nil
 }
 
-// waitingTasks are those of an array that have not become jobs, where such are meant. The others are
-// jobs, and have states of their own.
+// waitingTasks returns the tasks of an array that have not become jobs, if the filters select
+// waiting ones. The other tasks are jobs, with states of their own.
 func waitingTasks(a *cli.App, j api.Job) (names []string, err error) {
 	if !alias.Pending(a.As.States) || j.State != job.Queued {
 		return nil, nil
@@ -170,7 +170,7 @@ func waitingTasks(a *cli.App, j api.Job) (names []string, err error) {
 	tasks, err := alias.WaitingTasks(j)
 	if err != nil {
 		return nil, cli.Refuse(api.CodeUsage, "name the tasks, such as "+cli.NumberOfJob(j)+"_[20-90]",
-			"which tasks of array %s wait can't be told from the others, as it has so many parts", cli.NumberOfJob(j))
+			"array %s has too many parts to tell its waiting tasks from the others", cli.NumberOfJob(j))
 	}
 	for at := range tasks.Size() {
 		names = append(names, job.Task{Array: j.ID, Index: tasks.At(at)}.String())

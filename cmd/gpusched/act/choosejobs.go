@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whoseFlags choose jobs by whose they are, where none is named.
+// whoseFlags select jobs by their user.
 type whoseFlags struct {
 	All  bool   `name:"all" xor:"whose"`
 	Mine bool   `name:"mine" xor:"whose"`
@@ -17,8 +17,8 @@ type whoseFlags struct {
 	Yes  bool   `name:"yes" short:"y"`
 }
 
-// choose reports whether jobs are meant by whose they are, and refuses a command
-// line that names jobs as well, or says neither. Such as is one that would do.
+// choose reports whether the flags select the jobs. It refuses a command line that also names jobs
+// or that does neither; suchAs is a correct one.
 func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {
@@ -30,14 +30,14 @@ func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 	return whole, nil
 }
 
-// kindOfJobs are the jobs that a command means where whole queues are named.
+// kindOfJobs describes a command and the jobs that it can act on.
 type kindOfJobs struct {
 	verb, which string
 	command     job.CommandKind
 }
 
-// jobs are those of them that an action can be done to, once the user has
-// confirmed. That there is none is said.
+// jobs returns the selected jobs that the command can act on, once the user has confirmed. If there
+// is none it says so.
 func (w *whoseFlags) jobs(ctx context.Context, a *cli.App, k kindOfJobs) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
@@ -67,7 +67,7 @@ func (w *whoseFlags) jobs(ctx context.Context, a *cli.App, k kindOfJobs) ([]stri
 	return ids, confirm(a, k.verb, cli.Count(len(ids), "job")+of, w.Yes)
 }
 
-// confirm asks whether something is to be done to jobs.
+// confirm asks the user for confirmation.
 func confirm(a *cli.App, verb, jobs string, yes bool) error {
 	question := verb + " " + jobs + "?"
 	switch {
@@ -84,8 +84,7 @@ func confirm(a *cli.App, verb, jobs string, yes bool) error {
 	return nil
 }
 
-// manyFlags are the jobs that a command does something to, by name or by whose
-// they are.
+// manyFlags are the arguments of a command that acts on jobs selected by name or by user.
 type manyFlags struct {
 	whoseFlags
 	cli.OutputFlags
@@ -93,7 +92,7 @@ type manyFlags struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// act does it to all of them that it can be done to, and says what became of each.
+// act carries out the command for each of the jobs that it can act on, and prints the result.
 func (c *manyFlags) act(ctx context.Context, a *cli.App, k kindOfJobs, said func(api.Job) string) error {
 	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
@@ -112,7 +111,7 @@ func (c *manyFlags) act(ctx context.Context, a *cli.App, k kindOfJobs, said func
 	return named.act(ctx, a, api.ManyRequest{Command: k.command}, said)
 }
 
-// What can be done to which jobs.
+// isWaiting and runs report whether a command can act on a job.
 func isWaiting(j api.Job) bool { return j.State == job.Queued && j.HeldBy == "" }
 
 func runs(j api.Job) bool { return j.State == job.Running && j.SuspendedAt.IsZero() }

@@ -46,7 +46,7 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// daemonResumeCmd undoes that.
+// daemonResumeCmd lets jobs start again.
 type daemonResumeCmd struct{}
 
 func (c *daemonResumeCmd) Run(ctx context.Context, a *cli.App) error {

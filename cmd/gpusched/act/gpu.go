@@ -26,21 +26,21 @@ func (*GPUCmd) About() cli.About {
 // indexes is a list of GPU indexes.
 type indexes []int
 
-// UnmarshalText reads 0,2-3 and the like.
+// UnmarshalText parses a list such as 0,2-3.
 func (v *indexes) UnmarshalText(text []byte) error {
 	list, err := job.ParseGPUList(string(text))
 	*v = list
 	return err
 }
 
-// gpuFlags are what all of them have in common.
+// gpuFlags are the arguments of all commands that act on GPUs.
 type gpuFlags struct {
 	cli.OutputFlags
 
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// each does something to each GPU and shows them as they then are.
+// each makes a request for each GPU and prints the GPUs as they are afterwards.
 func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
@@ -63,14 +63,14 @@ func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) stri
 	return look.ShowGPUs(a, c.OutputFlags, last)
 }
 
-// controlFlags are what a pause and a drain have in common.
+// controlFlags are the flags of pause and drain.
 type controlFlags struct {
 	Reason string     `name:"reason" placeholder:"TEXT"`
 	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
 	gpuFlags
 }
 
-// control does it to each GPU.
+// control pauses or drains each GPU.
 func (c *controlFlags) control(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route) error {
 	req, until := api.PauseRequest{Reason: c.Reason}, ""
 	if c.Until != nil {
@@ -100,7 +100,7 @@ func (c *gpuDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.control(ctx, a, drained, api.RouteDrainGPU)
 }
 
-// drained says how far a drain is.
+// drained says whether the drain of a GPU is complete.
 func drained(g api.GPU) string {
 	if g.State == job.GPUDrained {
 		return "is drained"
@@ -116,7 +116,7 @@ func undrained(g api.GPU) string {
 	return "back in service"
 }
 
-// stillOut says of a GPU that no job can have what it is.
+// stillOut names the state of a GPU that is still out of service; "" if it is not.
 func stillOut(g api.GPU) string {
 	if g.State.Broken() {
 		return ", but is " + string(g.State) + ": see 'gpusched health' and 'gpusched gpus'"

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What is said of a GPU after a command is true of it.
+// What a command says about a GPU is true after the command.
 func TestWordsForControlledGPUs(t *testing.T) {
 	for state, want := range map[job.GPUState][2]string{
 		"free":     {"is being drained", "back in service"},

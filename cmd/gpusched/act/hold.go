@@ -20,7 +20,7 @@ func (c *HoldCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// ReleaseCmd undoes hold.
+// ReleaseCmd undoes a hold.
 type ReleaseCmd struct{ manyFlags }
 
 func (*ReleaseCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Held() }) }
@@ -34,7 +34,7 @@ func (c *ReleaseCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// othersRun names the tasks of an array that something which is for waiting ones did not reach.
+// othersRun names the running tasks of an array, which a command for waiting tasks does not affect.
 func othersRun(j api.Job) string {
 	if j.Array == nil || j.Array.RunningTasks == "" {
 		return ""
@@ -45,7 +45,7 @@ func othersRun(j api.Job) string {
 	return fmt.Sprintf("; tasks %s_[%s] run on", cli.NameOfJob(j), j.Array.RunningTasks)
 }
 
-// SuspendCmd halts running jobs.
+// SuspendCmd freezes running jobs.
 type SuspendCmd struct{ manyFlags }
 
 func (*SuspendCmd) About() cli.About { return cli.Acting(runs) }
@@ -60,7 +60,7 @@ func (c *SuspendCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// ResumeCmd undoes suspend.
+// ResumeCmd undoes a suspension.
 type ResumeCmd struct{ manyFlags }
 
 func (*ResumeCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Suspended() }) }
@@ -71,7 +71,7 @@ func (c *ResumeCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// limitLeft is when a running job meets its time limit.
+// limitLeft says when a running job reaches its time limit.
 func limitLeft(a *cli.App, j api.Job) string {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.Suspended() {
 		return ""
@@ -79,7 +79,7 @@ func limitLeft(a *cli.App, j api.Job) string {
 	return ", until " + a.Out.Clock(j.StartedAt.Add((j.TimeLimit + j.Rested).Duration())) + " at the latest"
 }
 
-// RequeueCmd sends running jobs back to the queue.
+// RequeueCmd stops running jobs and queues them again.
 type RequeueCmd struct{ jobsFlags }
 
 func (*RequeueCmd) About() cli.About { return cli.Acting(cli.IsOn) }
@@ -96,7 +96,7 @@ func (c *RequeueCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// QueuePosition is where a job stands after something was done to it.
+// QueuePosition says where a job stands after a command.
 func QueuePosition(a *cli.App, j api.Job) string {
 	switch {
 	case j.State == job.Running && j.TimeLimit == 0:

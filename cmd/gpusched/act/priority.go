@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// SubmitCapped queues a job with the priority that it asks, or with the lower one where the user may not have that.
+// SubmitCapped submits a job with the priority that it asks for, or with low if the user may not
+// have that one.
 func SubmitCapped(
 	ctx context.Context, a *cli.App, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {

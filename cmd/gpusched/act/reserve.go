@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ReserveCmd is about reservations.
+// ReserveCmd makes, lists and cancels advance reservations.
 type ReserveCmd struct {
 	Make   reserveMakeCmd   `cmd:"" usage:"--gpus LIST --for TIME [options]" help:"Reserve GPUs for users over a time (administrators)."`
 	List   reserveListCmd   `cmd:"" usage:"[options]" help:"List the reservations."`

@@ -40,8 +40,8 @@ func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.act(ctx, a, r, func(j api.Job) string { return "changed" + afterChange(a, j) })
 }
 
-// afterChange is QueuePosition, but of a job that waits: for what it waits need not be what was
-// changed.
+// afterChange is QueuePosition with another beginning for a waiting job: the job need not wait
+// because of the change.
 func afterChange(a *cli.App, j api.Job) string {
 	if why, ok := strings.CutPrefix(cli.Waiting(a.Out, j), ": "); ok && (j.State == job.Queued || cli.WaitsAgain(j)) {
 		return "; it waits: " + why + othersRun(j)
@@ -58,7 +58,7 @@ func (c *UpdateCmd) request(ctx context.Context, a *cli.App) (job.Change, error)
 	return req, err
 }
 
-// awaited are the words for what the jobs are to wait for.
+// awaited returns the words for the jobs to wait for.
 func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 }
@@ -68,7 +68,7 @@ func (c *UpdateCmd) waits() bool {
 	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
 }
 
-// dependencies is nil where none was named.
+// dependencies returns the new dependencies, nil if no option names any.
 func (c *UpdateCmd) dependencies(ctx context.Context, a *cli.App) (*[]job.Dependency, error) {
 	all := c.awaited()
 	switch {

@@ -1,3 +1,3 @@
-// Package look has the commands that show what is there now and why: list, show, status, gpus, why, events and health,
-// of one machine or of several.
+// Package look has the commands that show the present state and its reasons: list, show, status,
+// gpus, why, events and health, for one machine or several.
 package look

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// EventsCmd prints changes.
+// EventsCmd prints events.
 type EventsCmd struct {
 	Follow bool     `name:"follow" short:"f"`
 	Since  *int64   `name:"since" placeholder:"NUMBER"`
@@ -72,7 +72,7 @@ func (c *EventsCmd) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// eventsDoc is the events as one document.
+// eventsDoc is the JSON document of past events.
 type eventsDoc struct {
 	Schema string      `json:"schema"`
 	Events []api.Event `json:"events"`
@@ -85,14 +85,14 @@ func (c *EventsCmd) form() (string, error) {
 	case c.JSON:
 		return "json", nil
 	case c.Output == "json" && c.Follow:
-		return "", cli.Usagef("what never ends is no document: use -o jsonl with -f")
+		return "", cli.Usagef("-f never ends, so it is no single document: use -o jsonl")
 	case c.Output == "":
 		return "table", nil
 	}
 	return c.Output, nil
 }
 
-// follow prints what changes, each event as it comes.
+// follow prints each event when it comes.
 func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form string) error {
 	for e, err := range api.Events(ctx, a.Client, since) {
 		if err != nil {
@@ -101,7 +101,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 		if form == "table" && e.Kind == job.EventPosition || !c.wants(a, &e) {
 			continue
 		}
-		a.Out.Now = time.Now() // it may be tomorrow by now
+		a.Out.Now = time.Now() // the date may have changed
 		if err := writeEvent(a, &e, form); err != nil {
 			return err
 		}
@@ -110,8 +110,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 	return nil
 }
 
-// wants reports whether an event is one of those that were asked for. That some are gone
-// concerns everybody.
+// wants reports whether the options select an event. A gap in the events is shown to everybody.
 func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
@@ -122,7 +121,7 @@ func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	return len(c.Job) == 0 || slices.ContainsFunc(c.Job, func(id string) bool { return isOf(e, id) })
 }
 
-// isOf reports whether an event is about a job that is named so, or a task of it.
+// isOf reports whether an event is about the job of that name or about one of its tasks.
 func isOf(e *api.Event, id string) bool {
 	array, _, task := strings.Cut(e.Called, "_")
 	return e.Called == id || task && array == id || e.Job != 0 && e.Job.String() == id

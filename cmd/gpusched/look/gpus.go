@@ -52,7 +52,7 @@ func (c *GPUsCmd) show(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// gpusAnswer is what gpus shows: with reservations, the jobs that may be on their GPUs.
+// gpusAnswer is the document of gpus. If there are reservations it has the jobs that have GPUs.
 type gpusAnswer struct {
 	api.GPUsReply
 	Jobs []api.Job `json:"jobs,omitempty"`
@@ -74,7 +74,7 @@ func ShowGPUs(a *cli.App, o cli.OutputFlags, reply api.GPUsReply) error {
 	return gpuReport(a, reply, func(wide bool) { writeDriver(a, reply, wide) }).Show(a, o)
 }
 
-// gpuReport is a report of GPUs.
+// gpuReport returns a report of GPUs.
 func gpuReport(a *cli.App, reply api.GPUsReply, text func(wide bool)) cli.Report[api.GPU] {
 	ids := cli.Each(reply.GPUs, cli.GPUName)
 	return cli.Report[api.GPU]{Doc: reply, Rows: reply.GPUs, Cols: cli.GPUColumns(a.Out), IDs: ids, Text: text}
@@ -111,7 +111,7 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 	}
 }
 
-// processesOf are the processes on GPUs.
+// processesOf lists the processes on GPUs.
 func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {
 	for _, g := range gpus {
 		for _, p := range g.Processes {
@@ -121,7 +121,7 @@ func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {
 	return list
 }
 
-// GPUOf returns the GPU of an index, an empty one where there is none.
+// GPUOf returns the GPU with an index, an empty one if there is none.
 func GPUOf(gpus []api.GPU, index int) api.GPU {
 	if i := slices.IndexFunc(gpus, func(g api.GPU) bool { return g.Index == index }); i >= 0 {
 		return gpus[i]

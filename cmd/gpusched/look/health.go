@@ -23,7 +23,7 @@ func (*HealthCmd) About() cli.About {
 	return cli.About{Host: cli.RunThere, Hosts: cli.InTurn, Slurm: cli.ForSlurm}
 }
 
-// QuietHealth leaves out what is well.
+// QuietHealth is the flag that leaves out healthy parts.
 type QuietHealth struct {
 	Quiet bool `name:"quiet" short:"q"`
 }
@@ -36,11 +36,10 @@ func (c *HealthCmd) Run(ctx context.Context, a *cli.App) error {
 	return ShowHealth(a, c.OutputFlags, c.Quiet, "health", reply)
 }
 
-// statusDegraded is the exit status where everything works, and not all as it
-// should.
+// statusDegraded is the exit status if everything works but some of it needs attention.
 const statusDegraded = 9
 
-// ShowHealth prints checks, for people the worst first, and gives the exit status that they mean.
+// ShowHealth prints checks, for people the worst first, and returns their exit status.
 func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
 		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), works)
@@ -71,7 +70,7 @@ func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply
 	return HealthStatus(reply.Health)
 }
 
-// HealthStatus is the exit status for a health.
+// HealthStatus returns the exit status for a health.
 func HealthStatus(h job.Health) error {
 	switch h {
 	case job.Failing:
@@ -84,10 +83,10 @@ func HealthStatus(h job.Health) error {
 
 func isWell(c job.Check) bool { return c.Health == job.Healthy }
 
-// works reports whether nothing needs to be done about a part.
+// works reports whether a part needs no action.
 func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
 
-// WorstFirst are the checks with those first that somebody has to do something about.
+// WorstFirst sorts checks so that those that need action come first.
 func WorstFirst(checks []job.Check) []job.Check {
 	list := slices.Clone(checks)
 	slices.SortStableFunc(list, func(x, y job.Check) int { return cmp.Compare(rankOf(x.Health), rankOf(y.Health)) })
@@ -108,7 +107,7 @@ func rankOf(h job.Health) int {
 	return 0
 }
 
-// writeBriefHealth is for a terminal: problems in full, of the rest the names.
+// writeBriefHealth prints problems in full and only the names of healthy parts.
 func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	bad := slices.IndexFunc(reply.Checks, isWell)
 	if bad < 0 {
@@ -137,7 +136,7 @@ func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	a.Out.Printf("All parts in full, and hints: gpusched %s -o wide\n", command)
 }
 
-// WriteProblems says of each what is wrong and what to do.
+// WriteProblems prints what is wrong with each part and what to do.
 func WriteProblems(a *cli.App, checks []job.Check) {
 	for i, c := range checks {
 		health := term.Pad(string(c.Health), 8, false)
@@ -161,7 +160,7 @@ func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	writeNext(a.Out, "what you may want", reply.Checks, works)
 }
 
-// writeNext prints under a title what those checks say comes next, the same advice once.
+// writeNext prints the advice of some of the checks under a title, the same advice only once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !these(c) })
 	for i, c := range checks {
@@ -186,7 +185,7 @@ func healthColumns(t *term.Terminal) []term.Column[job.Check] {
 	}
 }
 
-// HealthStyle is styleOf with what a user may not look at.
+// HealthStyle is styleOf for checks, some of which a user may not see.
 func HealthStyle(health job.Health) term.Style {
 	if health == installation.Unknown || health == job.Limited {
 		return term.Plain

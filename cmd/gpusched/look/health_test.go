@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A limited part is listed and does not fail the check; advice that several parts share is printed once.
+// A limited part is listed and does not fail the check. Advice that several parts share is printed
+// once.
 func TestHealthThatIsLimited(t *testing.T) {
 	checks := []job.Check{
 		{Name: "state", Health: job.Healthy}, {Name: "limits", Health: job.Degraded, Detail: "not enforced", Next: "boot with it"},
@@ -43,7 +44,7 @@ func TestHealthThatIsLimited(t *testing.T) {
 	}
 }
 
-// A bug report has the counts of jobs in words.
+// A bug report counts the jobs.
 func TestReportCountsJobs(t *testing.T) {
 	if got := api.CountLine(map[job.State]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
 		t.Errorf("got %q", got)

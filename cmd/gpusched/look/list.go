@@ -39,7 +39,7 @@ func (*ListCmd) About() cli.About {
 	}
 }
 
-// firstWaiting is how many waiting jobs a table shows without --waiting.
+// firstWaiting is the number of waiting jobs that a table shows without --waiting.
 const firstWaiting = 200
 
 func (c *ListCmd) Run(ctx context.Context, a *cli.App) error {
@@ -56,7 +56,7 @@ func (c *ListCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return c.show(ctx, a, q) })
 }
 
-// showGPUs is the list without its jobs.
+// showGPUs shows the list without its jobs.
 func (c *ListCmd) showGPUs(ctx context.Context, a *cli.App) error {
 	reply, err := afar.Fetch(ctx, a, func() (api.GPUsReply, error) { return api.GPUs(ctx, a.Client) })
 	if err != nil {
@@ -109,12 +109,12 @@ func (c *ListCmd) show(ctx context.Context, a *cli.App, q api.ListQuery) error {
 	return table.Show(a, c.OutputFlags)
 }
 
-// listAnswer is what a list shows.
+// listAnswer is the document of a list.
 type listAnswer struct {
 	api.ListReply
-	Params   []string    `json:"params,omitempty"` // the names of the parameters of its tasks
+	Params   []string    `json:"params,omitempty"` // the names of its tasks' parameters
 	Left     cli.LeftOut `json:"left,omitzero"`
-	Commands []string    `json:"commands,omitempty"` // of its jobs, for another gpusched: no document has them
+	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched: api.Job has no command in JSON
 }
 
 func (all *listAnswer) NameAll(host string) {
@@ -125,7 +125,7 @@ func (all *listAnswer) NameAll(host string) {
 	afar.NameGPUs(host, all.GPUs)
 }
 
-// ask asks for what is listed, the parameters of its tasks, and what is left out.
+// ask asks for the jobs and their parameters, and notes what is left out.
 func (c *ListCmd) ask(ctx context.Context, a *cli.App, q api.ListQuery) (all listAnswer, err error) {
 	if all.ListReply, err = api.List(ctx, a.Client, q); err != nil {
 		return all, err
@@ -164,7 +164,7 @@ func (c *ListCmd) write(a *cli.App, reply api.ListReply, params []string, wide b
 	case len(reply.Jobs) > 0:
 		term.WriteTable(a.Out, columnsWith(a, params, false), reply.Jobs, wide)
 	case c.Chooses() && !c.wantsEnded() && len(c.IDs) == 0:
-		a.Out.Printf("no such job waits or runs (-a shows those that have ended, too)\n")
+		a.Out.Printf("no such job waits or runs (-a also shows ended jobs)\n")
 	case c.Chooses() || len(c.IDs) > 0 || c.All:
 		a.Out.Printf("no jobs\n")
 	default:
@@ -174,8 +174,7 @@ func (c *ListCmd) write(a *cli.App, reply api.ListReply, params []string, wide b
 	a.WriteRecent(reply.Recent)
 }
 
-// sort puts the jobs in the order that was asked for. Of those that wait as many are left as
-// a table shows.
+// sort sorts the jobs by --sort, and cuts the waiting ones to the number that a table shows.
 func (c *ListCmd) sort(a *cli.App, reply *api.ListReply, params []string) error {
 	if c.Sort == "" {
 		return nil
@@ -197,15 +196,15 @@ func (c *ListCmd) sort(a *cli.App, reply *api.ListReply, params []string) error 
 	return nil
 }
 
-// addTasks puts the tasks of arrays that were named behind these, and reports how
-// many ended ones it left out. q is what was asked for.
+// addTasks puts the tasks of named arrays behind them and returns the number of ended tasks that it
+// left out. q is the query of the list.
 func (c *ListCmd) addTasks(
 	ctx context.Context, a *cli.App, q api.ListQuery, reply *api.ListReply,
 ) (beyond int, err error) {
 	named, ofArray := reply.Jobs, q
 	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
 	if c.Chooses() {
-		// An array that is not chosen can have tasks that are.
+		// The options may select tasks of an array that they do not select itself.
 		every, err := api.List(ctx, a.Client, api.ListQuery{IDs: q.IDs})
 		if err != nil {
 			return 0, err
@@ -240,13 +239,14 @@ func (c *ListCmd) addTasks(
 	return beyond, nil
 }
 
-// How many ended jobs are shown without --ended, how many are asked for where some of them share a row, and at most.
+// fewEnded is the number of ended jobs that are shown without --ended. severalEnded is the number
+// that are asked for where some of them share a row.
 const (
 	fewEnded     = 20
 	severalEnded = 200
 )
 
-// ended is how many ended jobs were asked for.
+// ended returns the number of --ended, or else the given one.
 func (c *ListCmd) ended(otherwise int) int {
 	if c.Ended == nil {
 		return otherwise
@@ -254,17 +254,17 @@ func (c *ListCmd) ended(otherwise int) int {
 	return *c.Ended
 }
 
-// wantsEnded reports whether jobs that have ended are to be listed, too.
+// wantsEnded reports whether the list includes ended jobs.
 func (c *ListCmd) wantsEnded() bool {
 	states := cli.Each(strings.Split(c.State, ","), func(s string) job.State { return job.State(s) })
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 
-// groups reports whether tasks of an array that are in the same state share a row.
+// groups reports whether the tasks of an array that are in the same state share a row.
 func (c *ListCmd) groups() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
-// cutEnded takes away the ended jobs that were asked for beyond those that are shown, and
-// reports whether there are more. The reply had so many.
+// cutEnded removes ended jobs that were asked for but are not shown, and reports whether there are
+// more. told is the number of ended jobs in the reply.
 func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
 	if !c.IsTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false
@@ -300,7 +300,7 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 	case c.IsTable() && !a.Documents():
 		q.Reasons = api.ReasonCodes
 	}
-	// Of arrays that are named the tasks follow, and jobs of several machines are sorted by their states.
+	// Named arrays are followed by their tasks, and jobs of several machines are sorted by state.
 	q.Names = c.Form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.Documents()
 	if err := c.Choose(a, &q); err != nil {
 		return q, err
@@ -321,7 +321,7 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 		case c.Ended == nil && c.groups():
 			q.Ended = severalEnded
 		case c.Ended == nil && c.IsTable():
-			q.Ended++ // the last says that there are more
+			q.Ended++ // one more than shown, to know whether there are more
 		}
 	}
 	q.Recent = c.IsTable() && !c.All && !c.Chooses() && len(c.IDs) == 0 && a.As.Table == nil
@@ -333,7 +333,7 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 	return q, err
 }
 
-// writeLeftOut says what a list does not show, and how to see it.
+// writeLeftOut says what the list does not show, and how to see it.
 func (c *ListCmd) writeLeftOut(a *cli.App, reply api.ListReply, left cli.LeftOut) {
 	if reply.Omitted > 0 {
 		a.Out.Printf("… and %d more wait ('gpusched list --waiting 0' shows all)\n", reply.Omitted)

@@ -20,7 +20,7 @@ func UsageOf(_ *job.Array, err error) error {
 	return nil
 }
 
-// UnusedParams are the parameters that the command does not mention.
+// UnusedParams returns the parameters that the command does not mention.
 func UnusedParams(params []job.Param, argv []string) (list []string) {
 	for _, p := range params {
 		used := false
@@ -34,7 +34,7 @@ func UnusedParams(params []job.Param, argv []string) (list []string) {
 	return list
 }
 
-// withParams reports whether a listing has the parameters of tasks.
+// withParams reports whether a list shows the parameters of tasks.
 func (c *ListCmd) withParams(a *cli.App) bool {
 	switch form := c.Form(); {
 	case a.As.Table != nil || form == "ids":
@@ -47,12 +47,12 @@ func (c *ListCmd) withParams(a *cli.App) bool {
 	return true
 }
 
-// mostArrays bounds for how many arrays of a listing the parameters are asked.
+// mostArrays is the most arrays of a list whose parameters are asked for.
 const mostArrays = 100
 
-// addParams fills in the parameters of the caller's tasks, of everybody's for root, and
-// returns their names in the order in which they come. A listing is of use without them: with
-// the first that can't be had no more are asked.
+// addParams fills in the parameters of the caller's tasks (of all tasks for root) and returns their
+// names in the order of first mention. After the first failure it asks for no more, and the list is
+// shown without them.
 func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string) {
 	arrays := map[job.ID]*job.Array{}
 	var failed error
@@ -83,8 +83,8 @@ func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string)
 	return names
 }
 
-// paramsOf returns an array with its parameters alone; nil where it has none, or they are not
-// for the caller, or it has been forgotten.
+// paramsOf returns an array with only its parameters. It returns nil if the array has none, if the
+// caller may not see them, or if the array has been forgotten.
 func paramsOf(ctx context.Context, a *cli.App, id job.ID) (*job.Array, error) {
 	reply, err := api.Show(ctx, a.Client, id.String(), api.JobQuery{})
 	var refused *api.Error
@@ -99,8 +99,9 @@ func paramsOf(ctx context.Context, a *cli.App, id job.ID) (*job.Array, error) {
 	return &job.Array{Params: reply.Job.Private.Params}, nil
 }
 
-// columnsWith are the columns of a table of jobs with those of parameters: behind the reason
-// in csv, whose other columns keep their places, and before it in a table.
+// columnsWith returns the columns of a table of jobs, with columns for parameters. In csv these
+// come after the reason, so that the other columns keep their places; in a table they come before
+// it.
 func columnsWith(a *cli.App, names []string, last bool) []term.Column[api.Job] {
 	cols := a.JobColumns()
 	at := slices.IndexFunc(cols, func(c term.Column[api.Job]) bool { return c.Key == "why" })

@@ -16,10 +16,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// farPlan is as far as plans go.
+// farPlan is the longest plan.
 const farPlan = 7 * 24 * time.Hour
 
-// plan draws what becomes of the GPUs.
+// plan draws the plan of the GPUs.
 func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
 	if e := a.Other(); e != nil {
 		return e.Refusal("why --plan")
@@ -43,7 +43,7 @@ func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// picture is how a plan is drawn on this terminal, until then.
+// picture returns the settings for drawing a plan on this terminal.
 func picture(a *cli.App, p *api.PlanReply, of job.ID, until time.Time) gantt.Picture {
 	return gantt.Picture{
 		Width: cmp.Or(a.Out.Width, 80), ASCII: asciiOnly(a), Paint: a.Out.Paint, Job: of,
@@ -51,7 +51,7 @@ func picture(a *cli.App, p *api.PlanReply, of job.ID, until time.Time) gantt.Pic
 	}
 }
 
-// asciiOnly reports whether the terminal is not said to show more.
+// asciiOnly reports whether the terminal may be unable to show more than ASCII.
 func asciiOnly(a *cli.App) bool {
 	locale := strings.ToUpper(cmp.Or(a.Getenv("LC_ALL"), a.Getenv("LC_CTYPE"), a.Getenv("LANG")))
 	return a.Getenv("TERM") == "dumb" || !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
@@ -68,7 +68,7 @@ func writePlan(a *cli.App, p *api.PlanReply, j api.Job, within time.Duration, wi
 	}
 	pic := picture(a, p, j.ID, until)
 	zone, _ := pic.From.Zone()
-	a.Out.Printf("%s to %s (%s), if nothing new comes and all runs as expected\n",
+	a.Out.Printf("%s to %s (%s), if no new job comes and all run as expected\n",
 		pic.From.Format("Mon 15:04"), until.In(pic.From.Location()).Format("Mon 15:04"), zone)
 	drawn := pic.Draw(p.GPUs)
 	for _, line := range append(drawn, pic.Key(drawn)) {
@@ -86,19 +86,19 @@ func writePlan(a *cli.App, p *api.PlanReply, j api.Job, within time.Duration, wi
 	writePlanNotes(a, p, j, len(rows)-len(first))
 }
 
-// maxPlanRows is how many rows the legend has where it is not asked for all.
+// maxPlanRows is the most rows of the legend without -o wide.
 const maxPlanRows = 30
 
-// writePlanNotes says what is not in the picture.
+// writePlanNotes says what the picture does not show.
 func writePlanNotes(a *cli.App, p *api.PlanReply, j api.Job, more int) {
 	if more > 0 {
 		a.Out.Printf("and %d more (-o wide shows all)\n", more)
 	}
 	switch late := p.Waiting - p.Planned; {
 	case p.Closed:
-		a.Out.Printf("no new job starts until an administrator lets them: %s waiting\n", cli.Count(p.Waiting, "job"))
+		a.Out.Printf("no new job starts until an administrator allows it: %s waiting\n", cli.Count(p.Waiting, "job"))
 	case late > 0:
-		a.Out.Printf("%s not drawn: %s, on no GPU, or nobody can say when\n", amount(late), later(late))
+		a.Out.Printf("%s not drawn: %s, on no GPU, or at an unknown time\n", amount(late), later(late))
 	}
 	if j.ID == 0 {
 		return
@@ -131,10 +131,10 @@ func later(n int) string {
 	return "they start later"
 }
 
-// maxSmallPlan is on how many rows the plan is drawn below why a job waits.
+// maxSmallPlan is the most rows of the plan below the reasons of a job.
 const maxSmallPlan = 8
 
-// writeSmallPlan draws the plan below what was said of a job, on a terminal that has room for it.
+// writeSmallPlan draws the plan below the reasons of a job, if the terminal has room for it.
 func writeSmallPlan(a *cli.App, p *api.PlanReply, j api.Job, lines int) {
 	if !a.Out.TTY || p == nil {
 		return
@@ -153,13 +153,14 @@ func writeSmallPlan(a *cli.App, p *api.PlanReply, j api.Job, lines int) {
 	}
 }
 
-// planRow is a span with the GPUs on which it is the same.
+// planRow is a stay on one or more GPUs.
 type planRow struct {
 	job.Stay
 	GPUs []int `json:"gpus"`
 }
 
-// planRows are the spans of a plan by their beginnings, one for all GPUs of a job.
+// planRows returns the stays of a plan in the order of their beginnings, with one row for all GPUs
+// of a job.
 func planRows(p *api.PlanReply) (rows []planRow) {
 	for i := range p.GPUs {
 		for _, s := range p.GPUs[i].Stays {
@@ -176,7 +177,7 @@ func planRows(p *api.PlanReply) (rows []planRow) {
 	return rows
 }
 
-// planned is what a span is: its kind, and why where that does not say the kind itself.
+// planned returns the kind of a stay, and its reason unless that begins with the kind.
 func planned(r planRow) string {
 	kind := string(r.Kind)
 	if r.Sentence == "" || strings.HasPrefix(r.Sentence, kind) {

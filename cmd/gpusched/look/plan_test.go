@@ -6,7 +6,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestPlanned: a span is called what it is, and its cause is in brackets.
 func TestPlanned(t *testing.T) {
 	for want, s := range map[string]job.Stay{
 		"running": {Kind: "running"}, "drained": {Kind: "drained"}, "drained (fan)": {Kind: "drained", Sentence: "fan"},

@@ -14,14 +14,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// writeDrain says above a table that no job starts.
+// writeDrain says above a table that no job starts, if that is so.
 func writeDrain(a *cli.App, d *api.Drain) {
 	if d != nil {
 		a.Out.Printf("%s\n", a.Out.Paint(term.Yellow, term.Clean(d.Text(a.Out.Reader()))))
 	}
 }
 
-// Sitters are the jobs that have GPUs, where there are reservations.
+// Sitters returns the jobs that have GPUs, nil if there are no reservations.
 func Sitters(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -30,8 +30,8 @@ func Sitters(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job
 	return slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return len(j.GPUs) == 0 }), err
 }
 
-// WriteSitters says which jobs of others run on the GPUs of reservations and may still run when these
-// begin: no reservation stops them.
+// WriteSitters names the jobs of others that run on reserved GPUs and may still run when the
+// reservation begins. No reservation stops them.
 func WriteSitters(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	for _, r := range list {
 		for _, j := range jobs {
@@ -42,7 +42,8 @@ func WriteSitters(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	}
 }
 
-// sits says that a job has GPUs of a reservation that is not for its user, and may still when that begins; "": not so.
+// sits returns the sentence about a job that may still run on reserved GPUs when the reservation
+// begins, although it is for other users; "" if that can't happen.
 func sits(a *cli.App, j *api.Job, r *api.Reservation) string {
 	there := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
 		return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
@@ -55,14 +56,14 @@ func sits(a *cli.App, j *api.Job, r *api.Reservation) string {
 		return ""
 	}
 	unless := ""
-	if len(r.Groups) > 0 { // who is in one only the scheduler knows
+	if len(r.Groups) > 0 { // only the scheduler knows who is in a group
 		unless = ", unless " + j.User + " is in " + strings.Join(r.Groups, " or ")
 	}
 	return fmt.Sprintf("reservation %d: job %s of %s runs there %s and will not be stopped%s: cancel it, requeue it or ask its owner",
 		r.ID, cli.NameOfJob(*j), j.User, limit, unless)
 }
 
-// limitEnd is when the time limit of a running job ends it; zero where nobody can say.
+// limitEnd returns the time at which a running job reaches its time limit, zero if unknown.
 func limitEnd(j api.Job) time.Time {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
 		return time.Time{}
@@ -84,7 +85,7 @@ func ReservationColumns(a *cli.App) []term.Column[api.Reservation] {
 	}
 }
 
-// ReservedFor says who may use the GPUs.
+// ReservedFor lists the users and groups that may use the GPUs.
 func ReservedFor(r api.Reservation) string {
 	parts := append(slices.Clone(r.Users), cli.Each(r.Groups, func(g string) string { return "group " + g })...)
 	return cmp.Or(strings.Join(parts, ", "), "nobody")

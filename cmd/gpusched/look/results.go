@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shownGroups is how many kinds of results a terminal shows, so that what is known of an
-// array fits on a screen.
+// shownGroups is the most kinds of results that a terminal shows, so that the array fits on a
+// screen.
 const shownGroups = 8
 
-// writeResults prints what became of the tasks of an array, one line for each kind of
-// result with the tasks' numbers.
+// writeResults prints one line for each kind of result of an array's tasks, with the tasks'
+// numbers.
 func writeResults(a *cli.App, j api.Job, r *api.Results, wide bool) {
 	if r == nil {
 		return
@@ -46,7 +46,7 @@ func writeResults(a *cli.App, j api.Job, r *api.Results, wide bool) {
 	}
 }
 
-// resultsLine sums up how far the array is.
+// resultsLine sums up the progress of an array.
 func resultsLine(j api.Job, r *api.Results) string {
 	ended, completed, failed, cancelled, live, waiting := 0, 0, 0, 0, 0, 0
 	for _, g := range r.Tasks {
@@ -74,7 +74,7 @@ func resultsLine(j api.Job, r *api.Results) string {
 	return strings.Join(parts, ", ")
 }
 
-// groupName says in a word or two how tasks ended, or where they are.
+// groupName names the result or state of a group of tasks in a word or two.
 func groupName(g api.TaskGroup) string {
 	switch {
 	case g.State == job.Failed && g.Code == 125:
@@ -93,8 +93,7 @@ func groupName(g api.TaskGroup) string {
 	return string(g.State)
 }
 
-// runTimesLine says how long tasks took that completed, and when all are expected to have
-// ended.
+// runTimesLine says how long completed tasks took, and when all are expected to have ended.
 func runTimesLine(a *cli.App, r *api.Results) string {
 	var parts cli.Phrases
 	if m := r.Runs; m != nil {
@@ -114,9 +113,9 @@ func seconds(s float64) string {
 	return term.Age(time.Duration(s * float64(time.Second)))
 }
 
-// expectedEnd is when the last task will have ended if as many run at once as now, each for as
-// long as the median of those that completed, or as the scheduler expects; zero: that can't
-// be told.
+// expectedEnd estimates when the last task ends: as many tasks run at once as now, and each takes
+// the median time of the completed ones or else the time that the scheduler expects. It returns
+// zero if that is unknown.
 func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 	each, running, left := j.Expected.Duration().Seconds(), 0, 0
 	if r.Runs != nil {
@@ -133,7 +132,7 @@ func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 	if running == 0 || each == 0 || j.State.Terminal() || left > 0 && j.Held() {
 		return time.Time{}
 	}
-	work := each * (float64(running)/2 + float64(left)) // those that run are half way, on the average
+	work := each * (float64(running)/2 + float64(left)) // running tasks are half way on average
 	rounds := max(work/float64(running), each/2)
 	return now.Add(time.Duration(rounds * float64(time.Second)))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// StatusOfHosts shows several machines at a glance.
+// StatusOfHosts shows the status of several machines.
 func StatusOfHosts(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return showStatusOf(ctx, a, c) })
 }
@@ -44,8 +44,8 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	return shown(a, c.Watch, answers, table.Show(a, c.OutputFlags))
 }
 
-// shown is the error of a view: its own, or that of machines that are missing in it, which are named. While
-// it is kept up to date nothing ends it.
+// shown prints the errors of machines that did not answer. It returns the view's own error, or else
+// the first machine's exit status; while the view is watched, a missing machine does not end it.
 func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
 	a.Out.W.Flush()
 	var missing error
@@ -60,7 +60,7 @@ func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error
 	return missing
 }
 
-// machines are they of which a view is: those whose jobs are named, or all that are asked.
+// machines returns the machines of a view: those whose jobs are named, or all that are asked.
 func machines(a *cli.App) []string {
 	if len(a.Far) > 0 {
 		return a.Far
@@ -68,7 +68,7 @@ func machines(a *cli.App) []string {
 	return a.Hosts
 }
 
-// worse is the worse of two healths; "" is none.
+// worse returns the worse of two healths; "" is better than any.
 func worse(x, y job.Health) job.Health {
 	rank := []job.Health{"", job.Healthy, job.Degraded, job.Failing}
 	if slices.Index(rank, x) < slices.Index(rank, y) {
@@ -141,7 +141,7 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 	}
 }
 
-// hostProblem is what is the matter with a machine, in one line.
+// hostProblem says in one line what is wrong with a machine.
 func hostProblem(t *term.Terminal, h api.HostAnswer) string {
 	switch {
 	case h.Error != nil:
@@ -154,12 +154,12 @@ func hostProblem(t *term.Terminal, h api.HostAnswer) string {
 	return ""
 }
 
-// withHostColumn puts the machine first, for csv.
+// withHostColumn puts the machine in the first column, for csv.
 func withHostColumn[T any](cols []term.Column[T], host func(T) string) []term.Column[T] {
 	return append([]term.Column[T]{{Key: "host", Cell: host}}, cols...)
 }
 
-// ListOfHosts lists the GPUs and jobs of several machines, or their jobs that are named.
+// ListOfHosts lists the GPUs and jobs of several machines, or the jobs that are named.
 func ListOfHosts(ctx context.Context, a *cli.App, c *ListCmd) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return showListOf(ctx, a, c) })
 }
@@ -175,7 +175,7 @@ func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
 	answers := afar.FetchAll[listAnswer](ctx, a, hosts, afar.Typed(a))
 	var all listAnswer
 	all.Schema, all.Hosts = api.Schema, afar.HostAnswers(hosts, answers)
-	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // in a document [], not null
+	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // [] in the document, not null
 	silent := true
 	for i := range answers {
 		r := &answers[i].Doc
@@ -201,7 +201,7 @@ func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
 				writeDrain(a, h.Drain)
 			}
 		}
-		if !silent { // else that no job waits is not known
+		if !silent { // if no machine answered, nobody knows whether jobs wait
 			c.write(a, all.ListReply, all.Params, wide, all.Left)
 		}
 	})

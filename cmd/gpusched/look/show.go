@@ -55,7 +55,7 @@ func (c *ShowCmd) ask(ctx context.Context, a *cli.App) (api.JobReply, error) {
 	}
 	if err == nil && !c.Env && strings.HasPrefix(c.Form(), "json") {
 		one := []api.Job{reply.Job}
-		_ = a.AddPIDs(ctx, one) // without, the rest is of use
+		_ = a.AddPIDs(ctx, one) // the rest is useful without it
 		reply.Job = one[0]
 	}
 	return reply, err
@@ -67,7 +67,7 @@ func writeEnv(a *cli.App, j api.Job) error {
 			"the environment of job %s is for %s and administrators only", cli.NameOfJob(j), j.User)
 	}
 	if j.State.Terminal() && len(j.Private.Env) == 0 {
-		a.Note("the environment of job %s was deleted with the job's end", cli.NameOfJob(j))
+		a.Note("the environment of job %s was deleted when the job ended", cli.NameOfJob(j))
 	}
 	for _, entry := range j.Private.Env {
 		if a.Out.TTY {
@@ -78,7 +78,7 @@ func writeEnv(a *cli.App, j api.Job) error {
 	return nil
 }
 
-// writeJob prints a job, a fact a line.
+// writeJob prints a job, one fact on each line.
 func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Message) {
 	t := a.Out
 	fact := func(name, value string) {
@@ -126,7 +126,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 		fact("directory", string(p.Dir))
 		fact("log", logLine(p.Log))
 		fact("screen", screenLine(j))
-		if j.Manager != cli.EngineSlurm { // Slurm tells neither this nor the umask
+		if j.Manager != cli.EngineSlurm { // Slurm reports neither the environment nor the umask
 			fact("environment", environmentLine(p, j.State.Terminal()))
 		}
 		fact("modules", strings.Join(p.Setup.Modules, ", "))
@@ -145,7 +145,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	}
 }
 
-// resultLine is how a job ended, without its state, which is a line above.
+// resultLine says how a job ended, without the state, which is shown a line above.
 func resultLine(j api.Job, r words.Reader) string {
 	r.Host = j.Host
 	switch {
@@ -167,7 +167,7 @@ func stateLine(j api.Job, uuids bool) string {
 	}
 	if len(j.GPUs) > 0 && uuids {
 		text += " (" + cli.Joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID }) + ")"
-		text = strings.Replace(text, ") (", "; ", 1) // the share and the UUID in one pair of brackets
+		text = strings.Replace(text, ") (", "; ", 1) // puts the share and the UUID into one pair of brackets
 	}
 	if j.StopFor != 0 && !j.State.Terminal() {
 		text += fmt.Sprintf(", makes room for job %d", j.StopFor)
@@ -175,7 +175,7 @@ func stateLine(j api.Job, uuids bool) string {
 	return text
 }
 
-// Asks says what a job asked for.
+// Asks lists what a job asked for.
 func Asks(j api.Job) string {
 	var parts cli.Phrases
 	switch {
@@ -201,7 +201,7 @@ func Asks(j api.Job) string {
 	} else {
 		parts.Add(j.MemBytes > 0, "%s host memory", job.FormatSize(j.MemBytes))
 	}
-	parts.Add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as earlier runs took (none is known)")
+	parts.Add(j.GPUMemAuto && j.GPUMemBytes == 0, "GPU memory as in earlier runs (none is known)")
 	parts.Add(j.CPUs > 0, "%v", job.CPUs(j.CPUs))
 	parts.Add(j.CPUs == 0 && j.PromisedCPUs > 0, "%v for its GPUs (no limit)", job.CPUs(j.PromisedCPUs))
 	parts.Add(j.TimeLimit > 0, "%s at most", cli.LimitOf(j))
@@ -212,15 +212,15 @@ func Asks(j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// autoNote says where the GPU memory that a job asks is from.
+// autoNote says that the GPU memory of a job's request comes from earlier runs.
 func autoNote(j api.Job) string {
 	if j.GPUMemAuto {
-		return " (as earlier runs took)"
+		return " (as in earlier runs)"
 	}
 	return ""
 }
 
-// used says what a job has used.
+// used lists what a job has used.
 func used(j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
@@ -228,7 +228,7 @@ func used(j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// logLine says where the output is besides the journal.
+// logLine names the file that output goes to besides the journal.
 func logLine(l contract.Log) string {
 	if l.Truncate {
 		return l.Path + " (emptied first)"
@@ -236,8 +236,7 @@ func logLine(l contract.Log) string {
 	return l.Path
 }
 
-// environmentLine says what is kept of the environment: with the job's end all of
-// it is deleted.
+// environmentLine describes the environment on record, all of which is deleted when the job ends.
 func environmentLine(p *api.Private, ended bool) string {
 	mode := string(p.EnvMode)
 	if p.EnvMode == contract.EnvInherit {
@@ -245,7 +244,7 @@ func environmentLine(p *api.Private, ended bool) string {
 	}
 	switch n := len(p.Env); {
 	case ended && n == 0:
-		return mode + ", deleted with the job's end"
+		return mode + ", deleted when the job ended"
 	case mode == "inherited":
 		return fmt.Sprintf("inherited, %s (print them with --env)", cli.Count(n, "variable"))
 	case n == 0:
@@ -255,7 +254,7 @@ func environmentLine(p *api.Private, ended bool) string {
 	}
 }
 
-// withLine says what else was asked for around the command.
+// withLine lists what else was asked for around the command.
 func withLine(p *api.Private) string {
 	var parts cli.Phrases
 	s := p.Setup
@@ -265,7 +264,7 @@ func withLine(p *api.Private) string {
 	return strings.Join(parts, ", ")
 }
 
-// userLine is whose job it is, and whose its number is now.
+// userLine names the job's user, and the account that has the uid now if that is another one.
 func userLine(j api.Job) string {
 	if j.UIDNow != "" {
 		return fmt.Sprintf("%s (%d, which is %s's now)", j.User, j.UID, j.UIDNow)
@@ -273,7 +272,7 @@ func userLine(j api.Job) string {
 	return fmt.Sprintf("%s (%d)", j.User, j.UID)
 }
 
-// notifyLine says who gets which messages about a job.
+// notifyLine lists the messages about a job and their recipients.
 func notifyLine(list []job.Notify, p *api.Private) string {
 	var parts []string
 	for i, n := range list {
@@ -290,7 +289,7 @@ func notifyLine(list []job.Notify, p *api.Private) string {
 	return strings.Join(parts, "; ")
 }
 
-// messageLine says what became of a message.
+// messageLine says whether a message was sent.
 func messageLine(a *cli.App, m api.Message) string {
 	text := fmt.Sprintf("%s by %s: ", m.Event, m.Way)
 	switch {
@@ -304,7 +303,7 @@ func messageLine(a *cli.App, m api.Message) string {
 	return text + "to be sent"
 }
 
-// screenLine is how to attach to a job that runs in a session.
+// screenLine says how to attach to a job in a session of GNU screen.
 func screenLine(j api.Job) string {
 	switch {
 	case !j.Screen:

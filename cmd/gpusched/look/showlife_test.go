@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An array that has ended has nothing that waits.
+// An array that has ended has no waiting tasks.
 func TestArrayLine(t *testing.T) {
 	for _, c := range []struct {
 		state job.State
@@ -40,7 +40,7 @@ func TestShowOfAJobThatIsBack(t *testing.T) {
 	}
 }
 
-// What a job counts for of the CPUs is told where it asked none.
+// If a job did not ask for CPUs, show says how many it counts as.
 func TestAskedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},

@@ -70,14 +70,14 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 	}
 }
 
-// How many lines of a status are neither GPUs nor jobs, with the prompt and the first line
-// of --watch, and how many jobs are shown on the lowest terminal.
+// statusLines is the number of lines of a status besides GPUs and jobs, with the prompt and the
+// first line of --watch. leastShown is the number of jobs that even the lowest terminal shows.
 const (
 	statusLines = 14
 	leastShown  = 4
 )
 
-// healthLine says how the scheduler is, and the worst of what is wrong.
+// healthLine shows the scheduler's health and its worst problem.
 func healthLine(a *cli.App, s api.StatusReply) string {
 	text := string(s.Health)
 	if s.Health == job.Healthy {
@@ -97,7 +97,7 @@ func healthLine(a *cli.App, s api.StatusReply) string {
 	return a.Out.Paint(styleOf(s.Health), word) + rest + hint
 }
 
-// classLine counts the jobs that have not ended by class, where there is another than normal.
+// classLine counts the live jobs by class, unless all are of class normal.
 func classLine(t *job.Totals) string {
 	var parts cli.Phrases
 	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal] != (job.ClassTotals{}) {
@@ -113,7 +113,7 @@ func classLine(t *job.Totals) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// endedLine says what has been done.
+// endedLine counts the jobs that have ended.
 func endedLine(t *job.Totals, detailed bool) string {
 	if t == nil {
 		return ""
@@ -137,7 +137,7 @@ func endedLine(t *job.Totals, detailed bool) string {
 	return text + fmt.Sprintf("; %d submitted in all", t.Submitted)
 }
 
-// promisedLine says what jobs have of what is counted besides GPUs.
+// promisedLine shows how much of the host's memory, CPUs and places jobs have.
 func promisedLine(h *job.HostView) string {
 	var parts cli.Phrases
 	parts.Add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
@@ -146,7 +146,7 @@ func promisedLine(h *job.HostView) string {
 	return strings.Join(parts, ", ")
 }
 
-// styleOf is how a health that the scheduler tells is painted.
+// styleOf returns the style for a health that the scheduler reports.
 func styleOf(health job.Health) term.Style {
 	switch health {
 	case job.Healthy:
@@ -157,7 +157,7 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fit is as many rows as there is room for, and how many jobs the others are.
+// fit returns as many rows as there is room for, and the number of jobs in the other rows.
 func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {

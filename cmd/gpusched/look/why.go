@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// WhyCmd says why a job waits, or what becomes of the GPUs.
+// WhyCmd says why a job waits, or shows the plan of the GPUs.
 type WhyCmd struct {
 	Plan   bool          `name:"plan"`
 	Within time.Duration `name:"within" type:"span" placeholder:"TIME"`
@@ -31,7 +31,7 @@ func (c *WhyCmd) About() cli.About {
 		Host: cli.ShownHere, Hosts: cli.Together, Jobs: cli.InTurn, Slurm: cli.ForSlurm, Usual: true,
 		Offers: cli.Offers{Fits: func(j api.Job) bool { return j.State == job.Queued }},
 	}
-	if c.Plan { // which is of a machine
+	if c.Plan { // a plan is about one machine
 		about.Host, about.Hosts = cli.RunThere, cli.InTurn
 	}
 	return about
@@ -46,7 +46,7 @@ func (c *WhyCmd) show(ctx context.Context, a *cli.App) error {
 	case c.Plan:
 		return c.plan(ctx, a)
 	case c.Within != 0:
-		return cli.Usagef("--within says how far ahead --plan goes")
+		return cli.Usagef("--within is the length of the plan: add --plan")
 	}
 	reply, err := afar.Fetch(ctx, a, func() (whyAnswer, error) { return c.ask(ctx, a) })
 	if err != nil {
@@ -68,10 +68,10 @@ func (c *WhyCmd) show(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// whyAnswer is what why shows.
+// whyAnswer is the document of why.
 type whyAnswer struct {
 	api.JobReply
-	Plan *api.PlanReply `json:"plan,omitempty"` // of a job that waits, where a picture of it may be drawn
+	Plan *api.PlanReply `json:"plan,omitempty"` // for a waiting job, if the plan may be drawn
 }
 
 func (all *whyAnswer) NameAll(host string) { afar.NameReply(host, &all.JobReply) }
@@ -81,7 +81,7 @@ func (c *WhyCmd) ask(ctx context.Context, a *cli.App) (all whyAnswer, err error)
 	if err != nil || a.Other() != nil || !c.IsTable() || !a.Out.TTY && !a.Documents() || all.Job.ExpectedStart.IsZero() {
 		return all, err
 	}
-	if p, err := api.Plan(ctx, a.Client, farPlan); err == nil { // an extra: the answer stands without it
+	if p, err := api.Plan(ctx, a.Client, farPlan); err == nil { // the answer is complete without it
 		all.Plan = &p
 	}
 	return all, nil
@@ -106,7 +106,7 @@ func writeWhy(a *cli.App, j api.Job) {
 		a.Out.Printf("job %s has waited since %s\n", term.Clean(cli.NameOfJob(j)), a.Out.Moment(cli.ChangedAt(j)))
 		writeReasons(a, j)
 		if j.Array != nil && j.Array.Waiting > 0 {
-			a.Out.Printf("tasks %s are waiting again, each for itself: 'gpusched why %s_N'\n", j.Array.WaitingTasks, term.Clean(cli.NameOfJob(j)))
+			a.Out.Printf("tasks %s wait again, each for its own reason: 'gpusched why %s_N'\n", j.Array.WaitingTasks, term.Clean(cli.NameOfJob(j)))
 		}
 	}
 }
@@ -120,8 +120,8 @@ func writeReasons(a *cli.App, j api.Job) {
 	}
 }
 
-// writeQueue says when a job is expected to start, what is before it in the queue, and what would
-// let it start sooner. It returns how many lines that took.
+// writeQueue says when a job is expected to start, which jobs are ahead of it, and what would make
+// it start sooner. It returns the number of lines.
 func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	say := func(format string, args ...any) {
 		text := a.Out.Wrap(fmt.Sprintf(format, args...), "    ")
@@ -135,7 +135,7 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	case j.StartUnknown:
 		say("%s", term.Clean(cli.UnknownStart(j)))
 	}
-	if q == nil { // Slurm does not tell what is before a job
+	if q == nil { // Slurm does not report which jobs are ahead
 		return lines
 	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
@@ -157,11 +157,11 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	return lines + writeSooner(a, name, q.Sooner[:min(len(q.Sooner), maxSooner)])
 }
 
-// maxSooner is how many changes are named with which a job would start sooner.
+// maxSooner is the most changes that why suggests.
 const maxSooner = 5
 
-// writeSooner says when a job would start with each of some changes, and what to type. It returns in how many
-// lines. What is to be typed is not broken.
+// writeSooner prints each change with the start that it would give and the command to type, and
+// returns the number of lines. It never breaks a command across lines.
 func writeSooner(a *cli.App, name string, list []api.Sooner) int {
 	when, width := make([]string, len(list)), 0
 	for i, s := range list {
@@ -183,7 +183,7 @@ func writeSooner(a *cli.App, name string, list []api.Sooner) int {
 	return len(list)
 }
 
-// reasonPlace is what the reason is about.
+// reasonPlace names what a reason is about.
 func reasonPlace(r api.Reason) string {
 	switch {
 	case r.GPU != job.NoGPU:

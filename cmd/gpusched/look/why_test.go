@@ -22,7 +22,7 @@ func TestWhyWithoutAQueue(t *testing.T) {
 	}
 }
 
-// Why nobody knows when a job starts is what its machine says.
+// The reason that a start is unknown comes from the job's machine, so it is cleaned.
 func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	out, b := screen(80, false)
 	writeQueue(&cli.App{Env: cli.Env{Out: out}}, api.Job{ID: 7, State: job.Queued, StartUnknown: true, StartUnknownWhy: "\x1b]0;title\a"}, nil)
@@ -32,7 +32,7 @@ func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	}
 }
 
-// What an array waits for is what the first of its tasks that wait again waits for.
+// why of an array whose tasks wait again gives the reason of the first of these.
 func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
 	say := func(j api.Job) string {

@@ -1,5 +1,4 @@
-// Package manual has what people read about commands and jobs, as texts and tables,
-// and makes gpusched(1), a page for each command, gpusched(7), the tour, and
-// gpusched-policy(7) of these and of the grammar of the command line, which it is
-// given. It only makes text.
+// Package manual has the texts and tables about commands and jobs. From these and a given grammar
+// it makes the manual pages: gpusched(1), a page for each command, the tour gpusched(7), and
+// gpusched-policy(7). It produces text only.
 package manual

@@ -2,20 +2,20 @@ package manual
 
 import "strings"
 
-// Habit is what people of other tools type, and what is typed here instead.
+// Habit is a word of other tools and the word to type here instead.
 type Habit struct {
-	Words []string // commands, or options
-	Ours  string   // "" where nothing is
-	Note  string   // what else there is to say, or why there is nothing
+	Words []string // commands or options
+	Ours  string   // "" if there is none
+	Note  string   // what else to know, or why there is none
 }
 
-// Habits are what other tools call the options of a command here.
+// Habits are other tools' names for the options of a command.
 type Habits struct {
-	Title string // of the table in the manual
+	Title string // the title of its table in the manual
 	List  []Habit
 }
 
-// OtherCommands are the commands of other schedulers, and of other programs.
+// OtherCommands are the commands of other schedulers and programs.
 var OtherCommands = []Habit{
 	of("sbatch qsub bsub gbatch mgpu_srun enqueue", "submit", ""),
 	of("srun", "run", ""),
@@ -43,7 +43,7 @@ var OtherCommands = []Habit{
 	of("unsuspend unpause continue cont", "resume", ""),
 }
 
-// OtherSubcommands are the same of commands in two words.
+// OtherSubcommands are commands of two words.
 var OtherSubcommands = []Habit{
 	{[]string{"daemon undrain", "daemon unpause", "daemon continue", "daemon open"}, "daemon resume", ""},
 	{[]string{"daemon status", "daemon show"}, "status", ""},
@@ -60,7 +60,7 @@ var OtherSubcommands = []Habit{
 	{[]string{"aliases uninstall"}, "aliases remove", ""},
 }
 
-// OptionsOfNewJobs are what other schedulers call the options of a new job.
+// OptionsOfNewJobs are other schedulers' names for the options of a new job.
 var OptionsOfNewJobs = &Habits{"OPTIONS OF OTHER TOOLS FOR A NEW JOB", []Habit{
 	of("-J --job-name --label -L", "--name NAME", ""),
 	of("-G --gres --gpus-per-node --gpus-per-task --num-gpus --ngpus", "--gpus N", ""),
@@ -99,7 +99,7 @@ var OptionsOfNewJobs = &Habits{"OPTIONS OF OTHER TOOLS FOR A NEW JOB", []Habit{
 	of("--test-only --dryrun", "--dry-run", ""),
 }}
 
-// OptionsOfPast are what other schedulers call the options of history and report.
+// OptionsOfPast are other schedulers' names for the options of history and report.
 var OptionsOfPast = &Habits{"OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", []Habit{
 	of("--starttime --start --from", "--since WHEN", ""),
 	of("--endtime --end --to", "--until WHEN", ""),
@@ -112,7 +112,7 @@ var OptionsOfPast = &Habits{"OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", []Habit{
 	of("-A --accounts --users", "--user USER", ""),
 }}
 
-// The same of squeue, scancel, tail, nvidia-smi and their like.
+// These are the options of squeue, scancel, tail, nvidia-smi and similar programs.
 var (
 	OptionsOfList = &Habits{"OPTIONS OF OTHER TOOLS FOR A LIST", []Habit{
 		of("--me", "--mine", ""),
@@ -157,14 +157,14 @@ var (
 	}}
 )
 
-// OtherOptions are all of these, as the manual has them.
+// OtherOptions are all of these, in the order of the manual.
 var OtherOptions = []*Habits{
 	OptionsOfNewJobs, OptionsOfPast, OptionsOfList, OptionsOfCancel, OptionsOfEstimate, OptionsOfLogs, OptionsOfGPUs,
 }
 
 func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }
 
-// Find is the row that has a word; false where none has.
+// Find returns the habit with a word, and whether there is one.
 func Find(list []Habit, word string) (Habit, bool) {
 	for _, h := range list {
 		for _, w := range h.Words {
@@ -176,7 +176,7 @@ func Find(list []Habit, word string) (Habit, bool) {
 	return Habit{}, false
 }
 
-// Here is what is to be said of the word: what is typed here, and the note.
+// Here says what to type instead, with the note.
 func (h Habit) Here() string {
 	switch {
 	case h.Ours == "":
@@ -187,7 +187,7 @@ func (h Habit) Here() string {
 	return "here it is " + h.Ours + "; " + h.Note
 }
 
-// entries are the rows for a page of the manual; before ours goes a prefix.
+// entries returns the rows for the manual, with a prefix in front of our words.
 func entries(list []Habit, prefix string) (rows []Entry) {
 	for _, h := range list {
 		text := h.Note

@@ -12,7 +12,7 @@ import (
 	sentences "github.com/gpusched/gpusched/daemon/words"
 )
 
-// words collects the words of a table of the manual.
+// words returns the words of a table.
 func words(list []Entry) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range list {
@@ -24,7 +24,7 @@ func words(list []Entry) map[string]bool {
 	return out
 }
 
-// Rule 9 of the house: what the code can say is in the manual, and nothing else.
+// The manual describes every reason, state and exit status of the code, and no other.
 func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
 	explained := words(reasons)
 	for _, code := range sentences.ReasonCodes() {
@@ -76,13 +76,13 @@ func TestTheTablesAreInThePage(t *testing.T) {
 	}
 }
 
-// The tables of gpusched-policy(7) are as wide as a terminal of 80 columns at most.
+// The tables of gpusched-policy(7) fit a terminal of 80 columns.
 func TestThePolicyFits(t *testing.T) {
 	tables := 0
 	for _, section := range sections("policy") {
 		for line := range strings.SplitSeq(section.Text, "\n") {
 			if table, ok := strings.CutPrefix(line, "    "); ok {
-				if tables++; len(table) > 80-7-7 { // the page's margin, and that of what stands as it is
+				if tables++; len(table) > 80-7-7 { // the margin of the page, and the margin of an example
 					t.Errorf("%d columns: %s", len(table), table)
 				}
 			}

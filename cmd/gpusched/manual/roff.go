@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// page is a manual page being written.
+// page is a manual page that is being written.
 type page struct{ strings.Builder }
 
 // page begins a page.
@@ -22,7 +22,7 @@ func (s Source) page(name string, section int, about string) *page {
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// prose writes a section of paragraphs; what is indented by four is an example.
+// prose writes a section of paragraphs. A block that is indented by four blanks is an example.
 func (p *page) prose(title, text string) {
 	p.section(title)
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
@@ -41,7 +41,7 @@ func (p *page) prose(title, text string) {
 	}
 }
 
-// terms writes a section of words and what they mean.
+// terms writes a section of words and their meanings.
 func (p *page) terms(title string, list []Entry) {
 	p.section(title)
 	for _, t := range list {
@@ -49,11 +49,11 @@ func (p *page) terms(title string, list []Entry) {
 	}
 }
 
-// Roff protects text from being read as a request or an escape. ASCII hyphens
-// stay hyphens when copied.
+// Roff escapes text so that roff reads no request or escape in it. ASCII hyphens stay hyphens when
+// copied.
 func Roff(text string) string { return textLine(escapes.Replace(text)) }
 
-// emphasised is Roff, with commands in quotes in bold instead.
+// emphasised is Roff with commands in bold type instead of quotes.
 func emphasised(text string) string {
 	return textLine(quotedCommands().ReplaceAllString(escapes.Replace(text), `\fB$1\fP`))
 }
@@ -65,7 +65,7 @@ var (
 	})
 )
 
-// textLine keeps a line from being a request.
+// textLine keeps roff from reading a line as a request.
 func textLine(line string) string {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		return `\&` + line
@@ -73,5 +73,5 @@ func textLine(line string) string {
 	return line
 }
 
-// Quoted makes one argument of a macro.
+// Quoted returns the text as one argument of a macro.
 func Quoted(text string) string { return `"` + strings.ReplaceAll(Roff(text), `"`, `""`) + `"` }

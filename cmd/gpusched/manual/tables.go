@@ -2,12 +2,12 @@ package manual
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// The tables of gpusched(1). Tests hold them against the code.
+// The tables of gpusched(1) follow. Tests compare them with the code.
 
-// Entry is a word and what it means.
+// Entry is a word and its meaning.
 type Entry struct{ Word, Text string }
 
-// exitStatuses is the table of exit statuses (invariant 2 of the command line).
+// exitStatuses lists the exit statuses (invariant 2 of the command line).
 var exitStatuses = []Entry{
 	{"0", "Done."},
 	{"1", "It went wrong; the message says why."},
@@ -27,7 +27,7 @@ var exitStatuses = []Entry{
 	{"other", "run, wait, submit --wait: the exit status of the job's command."},
 }
 
-// reasons says what each reason for waiting means.
+// reasons explains each reason for waiting.
 var reasons = []Entry{
 	{string(job.ReasonGPUBusy), "Another job has the GPU, or several share it."},
 	{string(job.ReasonGPUMemory), "Less of the GPU's memory is really free than --gpu-mem asks for; processes outside gpusched may hold the rest."},
@@ -42,8 +42,8 @@ var reasons = []Entry{
 	{string(job.ReasonGPUType), "The GPU is not of the type asked for (--gpu-type)."},
 	{string(job.ReasonGPUFree), "This GPU would do; the job needs more than one."},
 	{string(job.ReasonGPUCount), "The job needs more GPUs at once than are available now."},
-	{string(job.ReasonHostMemory), "So much host memory is promised to running jobs that the job's does not fit (--mem)."},
-	{string(job.ReasonHostCPUs), "So many CPUs are promised to running jobs that the job's do not fit (--cpus)."},
+	{string(job.ReasonHostMemory), "Running jobs have been promised so much host memory that the job's does not fit (--mem)."},
+	{string(job.ReasonHostCPUs), "Running jobs have been promised so many CPUs that the job's do not fit (--cpus)."},
 	{string(job.ReasonMaxRunning), "The site allows no more jobs to run at once."},
 	{string(job.ReasonNoGPUJobs), "Jobs without a GPU have all places that the site leaves to them, so that GPU jobs can start."},
 	{string(job.ReasonNoGPUMemory), "Jobs without a GPU have so much of the host memory that the site leaves to them that the job's does not fit (--mem)."},
@@ -55,29 +55,29 @@ var reasons = []Entry{
 	{string(job.ReasonGPULoad), "The GPU is busier than --max-load, or the site, allows."},
 	{string(job.ReasonGPUUsed), "More of the GPU's memory is in use than --max-used, or the site, allows."},
 	{string(job.ReasonGPUForeign), "A process of no job computes on the GPU, or has much of its memory, or much is in use by processes that the driver does not list. A job that asks for whole GPUs does not share one with them, unless it says with --gpu-mem or --max-used how much memory it needs (--max-load says nothing about memory)."},
-	{string(job.ReasonGPUKept), "The GPU is kept for a job that is before this one. A job that ends before that one can start may still run on it."},
+	{string(job.ReasonGPUKept), "The GPU is kept for a job that is ahead of this one. A job that ends before that one can start may still run on it."},
 	{string(job.ReasonGPUReserved), "An administrator has reserved the GPU for others, now or before the job would end."},
 	{string(job.ReasonDrained), "An administrator lets no job start, see 'gpusched daemon drain'."},
-	{string(job.ReasonTooMuch), "The job asks more than it can have as things are: a quota was lowered since it was submitted, or the machine has fewer GPUs, CPUs or less memory than then. It starts once that is back; 'gpusched update' lets it ask for less."},
+	{string(job.ReasonTooMuch), "At present the job asks for more than it can have: a quota was lowered since it was submitted, or the machine has fewer GPUs, CPUs or less memory than then. It starts once that is back; 'gpusched update' lets it ask for less."},
 	{string(job.ReasonHeld), "The job is held, see 'gpusched release'."},
 	{string(job.ReasonDependency), "Another job has to start or end first (--after and the like)."},
 	{string(job.ReasonBegin), "The time given with --begin has not come."},
 	{string(job.ReasonBackoff), "The job failed and is tried again (--retries) after a while (--backoff); or it could not be started for a reason that is not its own, and is tried again."},
-	{string(job.ReasonFailures), "As many tasks of the array have failed as may (--max-failures); 'gpusched release' lets the others start."},
+	{string(job.ReasonFailures), "As many tasks of the array have failed as --max-failures allows; 'gpusched release' lets the others start."},
 	{string(job.ReasonArrayLimit), "As many tasks of the array run as its limit allows (--array 0-9%2)."},
 	{string(job.ReasonQuotaGPUs), "The user's or group's quota of GPUs at once is used up."},
 	{string(job.ReasonQuotaJobs), "The user's or group's quota of running jobs is used up."},
 	{string(job.ReasonQuotaMem), "The user's or group's quota of host memory at once leaves less than the job asks (--mem)."},
 	{string(job.ReasonQuotaCPUs), "The user's or group's quota of CPUs at once leaves fewer than the job asks (--cpus)."},
-	{string(job.ReasonQuotaKept), "What a quota of the user or group leaves is kept for another of its jobs, which is before this one and needs more of it. A job that ends before that one can start, or leaves it enough, may still start."},
-	{string(job.ReasonAccount), "The account of the job's user has expired: its jobs start some minutes after an administrator has renewed it (chage -E). Or several jobs of the user could not be started for a reason that is not theirs: one is tried at a time, and the others go on when one starts. Or starts of its jobs take so long that no other is begun before they are over, as where one of its own processes stops them, or a directory is slow to name its groups."},
-	{string(job.ReasonTurn), "The job has what it asked for. So many jobs are started at once (daemon.starts_in_flight), of each user in turn."},
+	{string(job.ReasonQuotaKept), "The rest of a quota of the user or group is kept for another of its jobs, which is ahead of this one and needs more of it. A job that ends before that one can start, or leaves it enough, may still start."},
+	{string(job.ReasonAccount), "The account of the job's user has expired: its jobs start some minutes after an administrator has renewed it (chage -E). Or several jobs of the user could not be started for a reason that is not theirs: one is tried at a time, and the others go on when one starts. Or starts of the user's jobs take so long that no further one begins before they are over, for example because one of the user's own processes stops them, or because a directory is slow to name the user's groups."},
+	{string(job.ReasonTurn), "The job has what it asked for, and waits to be started: only so many jobs are started at the same time (daemon.starts_in_flight), of each user in turn."},
 	{string(job.ReasonGone), "The account that submitted the job is gone, and another has its number now. An administrator cancels the job, or releases it where the account was only renamed: it runs as that other account then."},
 	{string(job.ReasonStarts), "Jobs of several users could not be started for a reason of the machine, which is named. One job is tried at a time; all go on by themselves when one starts."},
 	{string(job.ReasonQuotaHours), "The user or group has used its quota of GPU-hours lately. Past use counts less and less."},
 }
 
-// States returns each state of a job and what it means.
+// States returns each state of a job with its meaning.
 func States() []Entry { return states }
 
 var states = []Entry{
@@ -95,15 +95,14 @@ var states = []Entry{
 	{string(job.Lost), "Its unit is gone, for example after a reboot, and how it ended is not known."},
 }
 
-// jobVariables is what a job finds in its environment besides what it was
-// submitted with.
+// jobVariables lists the variables that a job gets in addition to those of its submission.
 var jobVariables = []Entry{
 	{"CUDA_VISIBLE_DEVICES", "The job's GPUs as CUDA counts them: 0, 1, … of those it can open, whatever their indexes on the machine; UUIDs with --gpu-visible uuid; empty without GPUs."},
 	{"CUDA_DEVICE_ORDER", "PCI_BUS_ID."},
 	{"NVIDIA_VISIBLE_DEVICES", "The UUIDs of the job's GPUs."},
 	{"PYTHONUNBUFFERED", "1, so that Python prints at once; with -e PYTHONUNBUFFERED= it prints by the block, which is faster. What the submitter or the site has set stays."},
 	{"MASTER_ADDR, MASTER_PORT, PET_MASTER_PORT", "127.0.0.1 and a port (20000 to 29999) that no other job has and that was free at the start, for frameworks whose processes meet there; PET_MASTER_PORT is what torchrun reads. What the submitter or the site has set stays. Where others have taken the four ports of the job, the job's output says which one it got."},
-	{"SLURM_*", "With --compat slurm: JOB_ID, JOBID, JOB_NAME, JOB_USER, ARRAY_JOB_ID, ARRAY_TASK_ID, CPUS_PER_TASK, CPUS_ON_NODE, GPUS, GPUS_ON_NODE, JOB_GPUS (indexes in the machine), MEM_PER_NODE (MiB), SUBMIT_DIR (the job's), JOB_NODELIST, NODELIST, NNODES, JOB_NUM_NODES, NTASKS, NPROCS, TASKS_PER_NODE, PROCID, LOCALID, NODEID and RESTART_COUNT. One about what was not asked for is missing."},
+	{"SLURM_*", "With --compat slurm: JOB_ID, JOBID, JOB_NAME, JOB_USER, ARRAY_JOB_ID, ARRAY_TASK_ID, CPUS_PER_TASK, CPUS_ON_NODE, GPUS, GPUS_ON_NODE, JOB_GPUS (indexes in the machine), MEM_PER_NODE (MiB), SUBMIT_DIR (the job's), JOB_NODELIST, NODELIST, NNODES, JOB_NUM_NODES, NTASKS, NPROCS, TASKS_PER_NODE, PROCID, LOCALID, NODEID and RESTART_COUNT. A variable about something that was not asked for is missing."},
 	{"GPUSCHED_JOB_ID", "The number of the job."},
 	{"GPUSCHED_ATTEMPT", "1 for the first start, more where the job was started again: a retry, after a reboot, or after it made room for another."},
 	{"GPUSCHED_GPU_SHARE", "How many GPUs the job has, such as 0.5 or 2."},
@@ -114,20 +113,20 @@ var jobVariables = []Entry{
 	{"GPUSCHED_GPU_MEM_MIB", "What --gpu-mem asked for, in MiB."},
 }
 
-// ownSettings are the variables this program itself reads.
+// ownSettings lists the variables that gpusched itself reads.
 var ownSettings = []Entry{
-	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Without it that is /run/gpusched/gpusched.sock, or your own scheduler's where the machine has none. Jobs of your own scheduler have it set."},
+	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Default: /run/gpusched/gpusched.sock, or your own scheduler's socket if the machine has none. Jobs of your own scheduler have it set."},
 	{"GPUSCHED_ENGINE", "What runs the jobs: local, the scheduler of this machine, or slurm; see ON SLURM."},
 	{"GPUSCHED_HOSTS", "The machines that status, list, gpus, why and top ask, as a,b,c; see SEVERAL MACHINES (--hosts)."},
 	{"NO_COLOR", "Where it is set, nothing is coloured. Colour is used on terminals only."},
-	{"COLUMNS", "Width of the terminal, where it is not that which the terminal reports."},
+	{"COLUMNS", "Width of the terminal, instead of the width that the terminal reports."},
 }
 
-// files are the files a user may meet.
+// files lists the files that a user may come across.
 var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
-	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "That of your own."},
+	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "The socket of your own scheduler."},
 	{"/etc/gpusched/gpusched.toml", "Settings of the site, see gpusched.toml(5)."},
-	{"/etc/gpusched/client.toml", "Whom this command line asks: engine = \"slurm\", see ON SLURM, and hosts = [\"a\", \"b\"], see SEVERAL MACHINES (--hosts)."},
-	{"~/.config/gpusched/client.toml", "The same for you alone, before that of the site."},
+	{"/etc/gpusched/client.toml", "Which schedulers gpusched asks: engine = \"slurm\", see ON SLURM, and hosts = [\"a\", \"b\"], see SEVERAL MACHINES (--hosts)."},
+	{"~/.config/gpusched/client.toml", "The same for you alone. It takes precedence over the site's."},
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// texts are what is not about a single option: a file for each command, named
-// like its page; topics.txt, the further sections of gpusched(1); tour.txt,
-// gpusched(7); policy.txt, gpusched-policy(7); and parts that others name in brackets.
+// texts has the texts that are about more than one option: a file for each command, named like its
+// page; topics.txt, further sections of gpusched(1); tour.txt, gpusched(7); policy.txt,
+// gpusched-policy(7); and parts that other texts include by their names in brackets.
 //
 //go:embed text
 var texts embed.FS
 
-// Describe gives each command below the node the text under its options, and each option its text.
+// Describe puts the texts of this package into the grammar: one for each command below the node,
+// and one for each option.
 func Describe(n *kong.Node) {
 	for _, f := range n.Flags {
 		if text := OfOption(n, f); text.Help != "" {
@@ -34,13 +35,13 @@ func Describe(n *kong.Node) {
 	}
 }
 
-// OfOption is what there is to say of an option of a command, or of the program.
+// OfOption returns the text of an option of a command, or of the program.
 func OfOption(n *kong.Node, f *kong.Flag) options.Text {
 	return options.Of(strings.TrimPrefix(CommandPath(n), "gpusched "), f.Name)
 }
 
-// text returns the text of a file, "" where there is none. A paragraph of the file
-// is lines, and one long line here; what is indented by four is left alone.
+// text returns the text of a file, "" if there is none. It joins the lines of each paragraph; a
+// block that is indented by four blanks stays as it is.
 func text(name string) string {
 	if name == "states" {
 		return stateNames()
@@ -57,7 +58,7 @@ func text(name string) string {
 	})
 }
 
-// parts are the names in brackets.
+// parts matches the names in brackets.
 var parts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[(ids|moments|several|states)\]`)
 })
@@ -70,7 +71,7 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// sections are those of a text that has several, each with a title.
+// sections splits a text into its sections, each with a title.
 func sections(name string) (list []Entry) {
 	for section := range strings.SplitSeq(strings.TrimPrefix(text(name), "# "), "\n\n# ") {
 		title, about, _ := strings.Cut(section, "\n\n")

@@ -8,7 +8,8 @@ import (
 // Topic is a section of a manual page that is about more than one command.
 type Topic struct{ Page, Title, Text string }
 
-// Topics are all of them: the tour first, the further sections of gpusched(1) last.
+// Topics returns all topics: the tour first, then further sections of gpusched(1), the policy, and
+// tables.
 func Topics(further ...Section) []Topic {
 	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
 	tables := []Section{{"STATES OF A JOB", states}, {"EXIT STATUS", exitStatuses}, {"ENVIRONMENT OF A JOB", jobVariables}}
@@ -18,13 +19,13 @@ func Topics(further ...Section) []Topic {
 	return list
 }
 
-// Section is one of gpusched(1) that is a table.
+// Section is a section of gpusched(1) that is a table.
 type Section struct {
 	Title   string
 	Entries []Entry
 }
 
-// topic has a paragraph for each entry.
+// topic returns the section as text, with a paragraph for each entry.
 func (s Section) topic() Topic {
 	var paragraphs []string
 	for _, e := range s.Entries {
@@ -33,7 +34,7 @@ func (s Section) topic() Topic {
 	return Topic{"gpusched(1)", s.Title, strings.Join(paragraphs, "\n\n")}
 }
 
-// Tour are those of gpusched(7).
+// Tour returns the sections of gpusched(7).
 func Tour() []Topic { return topics("tour", "gpusched(7)") }
 
 func topics(file, page string) (list []Topic) {
@@ -43,7 +44,7 @@ func topics(file, page string) (list []Topic) {
 	return list
 }
 
-// About are the topics whose titles fit the words best.
+// About returns the topics whose titles fit the words best.
 func About(words []string, further ...Section) (list []Topic) {
 	best := noFit + 1
 	for _, t := range Topics(further...) {
@@ -57,7 +58,7 @@ func About(words []string, further ...Section) (list []Topic) {
 	return list
 }
 
-// Word is a word that finds this topic alone, "" where there is none.
+// Word returns a word that finds this topic alone, "" if there is none.
 func (t Topic) Word() string {
 	for _, word := range titleWords(t.Title) {
 		if found := About([]string{word}); len(word) > 3 && len(found) == 1 && found[0] == t {
@@ -67,14 +68,14 @@ func (t Topic) Word() string {
 	return ""
 }
 
-// fit is how well words fit a title.
+// fit says how well words fit a title.
 type fit int
 
 const (
 	noFit      fit = iota
-	beginnings     // each is the beginning of a word of the title
-	wholeWords     // each is a word of the title
-	theTitle       // they are the title, but for a word such as ON
+	beginnings     // each word is the beginning of a word of the title
+	wholeWords     // each word is a word of the title
+	theTitle       // the words are the whole title, except a first word "on"
 )
 
 func fitOf(title string, words []string) fit {
@@ -96,7 +97,7 @@ func fitOf(title string, words []string) fit {
 	return worst
 }
 
-// titleWords are the words of a title, in small letters; of an option its name.
+// titleWords returns the words of a title in lower case, and options without their dashes.
 func titleWords(title string) []string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" (),'", r) })
 	for i, w := range words {
@@ -105,8 +106,7 @@ func titleWords(title string) []string {
 	return words
 }
 
-// Typed are the lines of a text that people type: those that are indented, each run
-// of them as one script.
+// Typed returns the examples of a text, each block as one script.
 func Typed(text string) (scripts []string) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(block, "    ") {
