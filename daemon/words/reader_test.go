@@ -16,11 +16,11 @@ func TestAReaderOfAnotherMachine(t *testing.T) {
 		return job.Reason{Code: job.ReasonGPUBusy, GPU: gpu, Job: id, Others: more, Have: int64(1 + len(more))}
 	}
 	for want, list := range map[string][]job.Reason{
-		"GPUs 0,1 are held by jobs a:1,a:2":                     {busy(0, 1), busy(1, 2)},
-		"GPU 0 is held by jobs a:1 and a:2":                     {busy(0, 1, 2)},
+		"GPUs 0,1 are held by jobs a:1,a:2":                       {busy(0, 1), busy(1, 2)},
+		"GPU 0 is held by jobs a:1 and a:2":                       {busy(0, 1, 2)},
 		"GPU 3 is kept for job a:7_3, which is ahead of this one": {{Code: job.ReasonGPUKept, GPU: 3, Job: 9, Names: []string{"7_3"}}},
-		"GPU 1 is being checked after an earlier job":           {{Code: job.ReasonGPUCleaning, GPU: 1}},
-		"no new job starts: since job 12 crashed":               {{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: job.Text("since job 12 crashed")}},
+		"GPU 1 is being checked after an earlier job":             {{Code: job.ReasonGPUCleaning, GPU: 1}},
+		"no new job starts: since job 12 crashed":                 {{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: job.Text("since job 12 crashed")}},
 	} {
 		if got := a.Why(list); got != want {
 			t.Errorf("%q, want %q", got, want)
