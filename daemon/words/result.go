@@ -121,7 +121,7 @@ func cancelled(r *job.Result) (state, rest string) {
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
 		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
-	case r.Cause == job.StopTrespass && r.Breach == nil: // jobs can't open such a GPU, so somebody passed it an open device
+	case r.Cause == job.StopTrespass && r.Breach == nil: // jobs can't open one, so it was passed an open device
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
 		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)

@@ -116,7 +116,7 @@ func tasksLastFirst(ids []string) {
 }
 
 // narrowed returns the jobs that another tool's filters leave, of the named jobs or of all. As with
-// scancel, it is no error if none is left.
+// scancel, it is not an error if none is left.
 func (c *CancelCmd) narrowed(ctx context.Context, a *cli.App) (names []string, err error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {

@@ -82,7 +82,7 @@ type Manner struct {
 
 // turns is another tool's queue, in which a new job waits for its turn.
 type turns interface {
-	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // makes the job wait; nobody else can enter before Leave
+	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // the job waits; nobody else enters before Leave
 	Leave()
 }
 
