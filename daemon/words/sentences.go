@@ -81,7 +81,7 @@ var sentences = map[job.Code]sentence{
 	"usage/notify-event":     {"messages come at the start, the end and a failure: use start, end and fail, with commas between", "--notify"},
 	"usage/notify-way":       {"messages go by mail, webhook or terminal, not by %q", "--notify"},
 	"usage/notify-address":   {"that is not a plain mail address such as alice@example.org", "--notify-to"},
-	"usage/notify-url":       {"a URL begins with http:// or https:// and has at most %v bytes", "--notify-to"},
+	"usage/notify-url":       {"that is not a URL of at most %v bytes that begins with http:// or https://", "--notify-to"},
 	"usage/notify-webhook":   {"a webhook needs the name of one of the site's webhooks, or a URL of your own", "--notify-to NAME or URL"},
 	"usage/notify-to":        {"an address goes with mail, a name or URL with a webhook, and nothing with a terminal", "--notify-to"},
 	"usage/chdir":            {"the working directory must be an absolute path of at most 4096 bytes", "--chdir"},

@@ -181,7 +181,7 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	}
 	sh(t, "", "rm "+later+"; systemctl reload gpusched")
 	refused(t, "alice", "gpusched submit --notify end --notify-to nothing -- true", 8, "this site has no webhook of that name")
-	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "a URL begins with http")
+	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "not a URL of at most")
 }
 
 // TestTerminalMessage: who is logged in gets a line, as long as the terminal lets
