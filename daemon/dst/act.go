@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// act lets an entry of the plan happen.
+// act carries out an entry of the plan.
 func (w *World) act(e *Entry) {
 	w.tell("== %v", *e)
 	if !w.request(e) {
@@ -23,7 +23,7 @@ func (w *World) act(e *Entry) {
 	}
 }
 
-// request is what clients do; false for a fault.
+// request does what clients do; false if the entry is a fault.
 func (w *World) request(e *Entry) bool {
 	switch e.Kind {
 	case submit:
@@ -49,7 +49,7 @@ func (w *World) request(e *Entry) bool {
 		w.command(e, w.change)
 	case query:
 		w.ask(e.For, func(ctx context.Context, d *daemon.Daemon) func() {
-			v, _ := d.Query(ctx, job.Query{Ended: 5, Reasons: true}) // none beside an error
+			v, _ := d.Query(ctx, job.Query{Ended: 5, Reasons: true}) // empty on an error
 			return func() { w.judgeTold(v.Jobs...) }
 		}, func() {})
 	case await:
@@ -93,8 +93,8 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// later draws what a job is to wait for from now on: any job there is, be it
-// itself, one of its tasks, or one that fails.
+// later draws new dependencies: on any job there is, be it the job itself, one of its tasks, or a
+// job that fails.
 func (w *World) later(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
@@ -166,7 +166,7 @@ func (w *World) reload(e *Entry) {
 	w.spawn(l, func() { daemon.Reload(s) })
 }
 
-// fault is what goes wrong.
+// fault makes something fail.
 func (w *World) fault(e *Entry) {
 	d := w.roll("fault", e.Pick)
 	if e.For > 0 {
@@ -227,7 +227,7 @@ func (w *World) fault(e *Entry) {
 	}
 }
 
-// onUnit strikes a unit that is there.
+// onUnit lets a fault strike a random unit.
 func (w *World) onUnit(e *Entry, d *dice) {
 	names := slices.Sorted(maps.Keys(w.runs))
 	if len(names) == 0 {
@@ -263,7 +263,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			again := w.newRun(name, props)
 			again.touched, again.behaviour.NotStart = "restart", 0
 			again.first = cmp.Or(r.first, r.began)
-			again.trespassed = r.trespassed // which the attempt did
+			again.trespassed = r.trespassed // the attempt did
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)
@@ -280,7 +280,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 	}
 }
 
-// unstick lets what was unkillable end.
+// unstick ends processes that were unkillable.
 func (w *World) unstick(name string, r *run) {
 	if w.runs[name] == r && r.stuck {
 		r.stuck = false
@@ -323,9 +323,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState takes the state file away, as the daemon sets a damaged one aside, or puts an older copy in its place.
-// Jobs that were queued or that ended since are forgotten. Jobs with a unit must be found by it. The bounds of ids
-// are in a file of their own.
+// loseState removes the state file, as the daemon sets a damaged one aside, or replaces it by an
+// older copy. Jobs that were queued or have ended since are forgotten. Jobs with a unit must be
+// found by it. The bounds of ids are in a file of their own.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left
@@ -336,12 +336,12 @@ func (w *World) loseState(left *disk) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		r := w.runs[name]
-		if r.began == 0 || r.stopping || r.by == "stop" { // on its way, one way or the other, or stopped
+		if r.began == 0 || r.stopping || r.by == "stop" { // about to begin or to end, or stopped
 			r.touched = "state lost"
 		}
 	}
 	for _, r := range w.tracked.truth {
-		if r.gone { // by an older copy it may be to come
+		if r.gone { // according to an older copy it may still be to begin
 			r.touched = "state lost"
 		}
 	}
@@ -351,7 +351,7 @@ func (w *World) loseState(left *disk) {
 	}
 }
 
-// reboot ends everything but the disk.
+// reboot ends everything except what is on disk.
 func (w *World) reboot(d *dice) {
 	w.tell("the machine restarts")
 	w.boot++
@@ -366,7 +366,7 @@ func (w *World) reboot(d *dice) {
 	w.userspace()
 }
 
-// userspace is what all reboots have in common.
+// userspace is what all kinds of reboots have in common.
 func (w *World) userspace() {
 	w.tracked.books.goOff(w.Elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
@@ -397,7 +397,7 @@ func (w *World) userspace() {
 	w.after(time.Second, w.start)
 }
 
-// heal ends all faults, and lets go what people held back.
+// heal ends all faults.
 func (w *World) heal() {
 	w.tell("== the faults end")
 	w.healed = true
@@ -418,8 +418,7 @@ func (w *World) heal() {
 	w.after(10*time.Second, w.tidy)
 }
 
-// tidy is the administrator who puts GPUs back and lets held jobs go, until it is
-// done.
+// tidy is an administrator who resumes GPUs and releases jobs, again and again.
 func (w *World) tidy() {
 	if w.daemon != nil && !w.life.over {
 		d, l := w.daemon, w.life
@@ -441,7 +440,7 @@ func (w *World) tidy() {
 		case j.IsSuspended():
 			w.order(e, root, job.Command{Kind: job.CommandResume, Job: id})
 		case j.State != job.Queued:
-		// it came when nobody knew what there is
+		// it was submitted when the GPUs were unknown
 		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
 		case j.Held != "", j.TooManyFailed():

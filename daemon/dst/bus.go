@@ -12,19 +12,18 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// bus is systemd behind a bus that fails. Calls of one process reach systemd in
-// the order in which they were made, as they do from one connection, and it
-// carries them out whether or not somebody still waits for the answer: what a
-// process said before it died may come after what the next one says.
+// bus is systemd behind a bus that fails. The calls of one process reach systemd in order, as on
+// one connection, and systemd carries them out whether or not the caller still waits. Calls of a
+// process that has died may arrive after calls of the next one.
 type bus struct {
 	w      *World
 	sys    *unittest.Systemd
-	busy   time.Duration // until when systemd does nothing
+	busy   time.Duration // systemd does nothing until then
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
-	overdue []overdue // calls of dead processes that are on their way
-	dead    bool      // the call that systemd carries out is one of them
+	overdue []overdue // calls of dead processes that have not arrived
+	dead    bool      // systemd is carrying out such a call
 	hints   feed[units.Change]
 }
 
@@ -34,7 +33,7 @@ func newBus(w *World) *bus {
 	return b
 }
 
-// await is how a start or stop of systemd's waits that is held.
+// await waits for a held start or stop of systemd.
 func (w *World) await(ended, gone <-chan struct{}) {
 	b := w.bell(w.current.life)
 	for !stopped([]<-chan struct{}{ended, gone}) {
@@ -42,7 +41,7 @@ func (w *World) await(ended, gone <-chan struct{}) {
 	}
 }
 
-// call carries do out in systemd and brings its answer back, if it can.
+// call makes systemd do something and returns the answer, unless it is lost.
 func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do func() (T, error)) (T, error) {
 	w, l := b.w, b.w.current.life
 	w.boundary(l)
@@ -81,18 +80,18 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 			w.boundary(l)
 			return none, lost
 		}
-		until := w.now(l).Add(time.Second) // a break of the bus is noticed
+		until := w.now(l).Add(time.Second) // a break of the bus is noticed by then
 		bell.Wait(until, ctx.Done())
 	}
 	w.boundary(l)
 	return got, err
 }
 
-// arrive has systemd do something in its turn.
+// arrive makes systemd do something in its turn.
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
 	at := max(w.Elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
-	if w.doom > 0 && d.percent(50) { // so that some outlive who made them
+	if w.doom > 0 && d.percent(50) { // so that some calls outlive their callers
 		at += d.between(0, 20*time.Millisecond)
 	}
 	l.last = at
@@ -125,8 +124,8 @@ type overdue struct {
 	reach func()
 }
 
-// overtake lets a call of the dead arrive just before the same one of the living:
-// there it does most harm.
+// overtake makes an overdue call arrive just before the same call of the living process, where it
+// does most harm.
 func (b *bus) overtake(what string) {
 	for i, o := range b.overdue {
 		if o.what == what {
@@ -137,7 +136,7 @@ func (b *bus) overtake(what string) {
 	}
 }
 
-// deliver lets all of them arrive.
+// deliver makes all overdue calls arrive.
 func (b *bus) deliver() {
 	all := b.overdue
 	b.overdue = nil
@@ -146,19 +145,19 @@ func (b *bus) deliver() {
 	}
 }
 
-// Start is daemon.Units'.
+// Start implements daemon.Units.
 func (b *bus) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	return call(b, ctx, unittest.OpStart, name, func() (units.Status, error) {
 		return b.w.startUnit(name, props)
 	})
 }
 
-// Stop is daemon.Units'.
+// Stop implements daemon.Units.
 func (b *bus) Stop(ctx context.Context, name string) error {
 	l, epoch := b.w.current.life, b.broken
 	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
 	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) {
-		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // it was asked for by a state file that is gone
+		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // asked for according to a state file that is lost
 			r.touched = "state lost"
 		} else {
 			b.w.judgeStop(name)
@@ -168,7 +167,7 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Freeze is daemon.Units'.
+// Freeze implements daemon.Units.
 func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	_, err := call(b, ctx, unittest.OpFreeze, name, func() (bool, error) {
 		return true, b.sys.Freeze(context.Background(), name, on)
@@ -176,7 +175,7 @@ func (b *bus) Freeze(ctx context.Context, name string, on bool) error {
 	return err
 }
 
-// Kill is daemon.Units'.
+// Kill implements daemon.Units.
 func (b *bus) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	_, err := call(b, ctx, unittest.OpKill, name, func() (bool, error) {
 		return true, b.w.signalUnit(name, signal, whom)
@@ -184,7 +183,7 @@ func (b *bus) Kill(ctx context.Context, name string, signal int, whom units.Whom
 	return err
 }
 
-// Status is daemon.Units'.
+// Status implements daemon.Units.
 func (b *bus) Status(ctx context.Context, name string) (units.Status, error) {
 	st, err := call(b, ctx, unittest.OpStatus, name, func() (units.Status, error) {
 		return b.told(b.sys.Status(context.Background(), name))
@@ -195,7 +194,7 @@ func (b *bus) Status(ctx context.Context, name string) (units.Status, error) {
 	return st, err
 }
 
-// List is daemon.Units'.
+// List implements daemon.Units.
 func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 	return call(b, ctx, unittest.OpList, "", func() ([]units.Status, error) {
 		all, err := b.sys.List(context.Background())
@@ -217,22 +216,21 @@ func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	return st, err
 }
 
-// Origin is daemon.Options'.
+// Origin is daemon.Options.Origin.
 func (b *bus) Origin(ctx context.Context, name string) (units.Origin, error) {
 	return call(b, ctx, unittest.OpStatus, name+" origin", func() (units.Origin, error) {
 		return b.sys.Origin(context.Background(), name)
 	})
 }
 
-// System is daemon.System.
+// System is daemon.Options.System.
 func (b *bus) System(ctx context.Context) (units.System, error) {
 	return call(b, ctx, unittest.OpStatus, "itself", func() (units.System, error) {
 		return b.sys.System(context.Background())
 	})
 }
 
-// startUnit is what systemd does at a start: the launcher is executed at once, or
-// after a while.
+// startUnit is systemd's part of a start. The launcher is executed at once or after a while.
 func (w *World) startUnit(name string, props []units.Property) (units.Status, error) {
 	w.judgeStart(name, props)
 	if w.leaving {
@@ -244,7 +242,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 			Message: "no"}
 	}
 	slow := time.Duration(0)
-	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // of which every start would be as slow
+	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // else every start would be slow
 		d := w.roll("exec", uint64(r.job), uint64(r.attempt))
 		if w.planted.neverBegins != 0 {
 			if r.uid == w.planted.neverBegins {
@@ -276,8 +274,8 @@ func (w *World) letBegin(name string, r *run) {
 	w.bus.spread()
 }
 
-// stopUnit is what systemd does at a stop: TERM, the grace, KILL. Whoever waits for it has
-// systemd forget the unit then.
+// stopUnit is systemd's part of a stop: TERM, the grace, KILL. A caller who still waits then makes
+// systemd forget the unit.
 func (w *World) stopUnit(name string, waits func() bool) error {
 	if w.planted.idleStop {
 		return nil
@@ -316,7 +314,7 @@ func (w *World) letStop(name string, r *run) {
 	if r.gone || !r.stopping {
 		return
 	}
-	if r.stuck { // meanwhile
+	if r.stuck { // in the meantime
 		r.stuck = false
 		w.bus.sys.KeepProcesses(name, false)
 	}
@@ -334,7 +332,8 @@ func (w *World) letStop(name string, r *run) {
 	w.bus.spread()
 }
 
-// signalUnit brings a unit's processes a signal. One that saves when it is warned exits then.
+// signalUnit sends a signal to a unit's processes. A command that saves on its warning exits after
+// a while.
 func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	r := w.runs[name]
 	if r != nil {
@@ -355,7 +354,7 @@ func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	return nil
 }
 
-// spread sends systemd's hints on their way: lost, late, in another order, twice.
+// spread forwards systemd's hints, of which some get lost, delayed, reordered or doubled.
 func (b *bus) spread() {
 	for {
 		select {
@@ -389,19 +388,19 @@ func (b *bus) send(ch units.Change, d *dice) {
 	})
 }
 
-// changes is daemon.Changes.
+// changes is daemon.Options.Changes.
 func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
 	b.hints.list = nil
 	b.hints.follow(ctx, b.w, tell)
 }
 
-// cut breaks the bus: nobody gets an answer to what was asked.
+// cut breaks the bus: no pending call gets an answer.
 func (b *bus) cut() {
 	b.broken++
 	b.w.after(0, b.w.look)
 }
 
-// resync is what the manager says when the bus is back or systemd reloaded.
+// resync is the hint that the bus is back or systemd was reloaded.
 func (b *bus) resync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// request is a client that waits for the daemon.
+// request is a client's call to the daemon.
 type request struct {
 	over bool
-	lost func() // the daemon died under it
+	lost func() // called when the daemon dies first
 }
 
-// ask lets a client ask the daemon something. It leaves when its patience ends;
-// then, and when the daemon is down or dies, lost is called.
+// ask calls the daemon for a client, who gives up after a while. Then, or when the daemon is down
+// or dies, it calls lost.
 func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), lost func()) {
 	if w.daemon == nil || w.life.over {
 		w.after(time.Millisecond, lost)
@@ -49,11 +49,11 @@ func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.D
 	})
 }
 
-// submission is a client that wants a job, for as long as it takes.
+// submission is a client that tries to submit a job.
 type submission struct {
 	num   int
 	s     job.Submission
-	id    job.ID // 0: none that the client knows
+	id    job.ID // 0: unknown to the client
 	tries int
 }
 
@@ -91,14 +91,14 @@ func (w *World) newSubmission(e *Entry) *submission {
 	s.Request.Requeue = new(d.percent(50))
 	w.ornament(r, d, e)
 	w.drawNotify(r, e)
-	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // as of this moment
+	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // at this moment
 	return &submission{num: e.Num, s: s}
 }
 
-// warning is the signal that jobs ask to be warned with.
+// warning is the warning signal that jobs ask for.
 const warning = 10
 
-// ornament draws what concerns a job's life.
+// ornament draws options that concern a job's life.
 func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	switch d.n(12) {
 	case 0:
@@ -128,7 +128,7 @@ func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
 	}
 }
 
-// try submits, and again with the same key when nobody knows what came of it.
+// try submits the job, and tries again with the same key if the result is unknown.
 func (w *World) try(c *submission) {
 	c.tries++
 	d := w.roll("try", uint64(c.num), uint64(c.tries))
@@ -156,7 +156,7 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// command asks for what the entry is called about a job, once, after details are drawn.
+// command sends the entry's command about a job, once details has drawn the rest.
 func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]
 	if c == nil || c.id == 0 {
@@ -179,7 +179,8 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	w.order(e, who, what)
 }
 
-// changeInLine lets the owner of a job that has no unit change it while it waits for its turn to be started again.
+// changeInLine updates a job without a unit for its owner while it waits in line to be started
+// again.
 func (w *World) changeInLine(id job.ID) {
 	j := w.tracked.mirror.jobs[id]
 	if !w.crowded() || j.State != job.Starting {
@@ -199,8 +200,8 @@ func (w *World) changeInLine(id job.ID) {
 	w.after(d.between(0, 500*time.Microsecond), func() { w.order(e, who, what) })
 }
 
-// orderMany sends a command about several jobs in one request, and notes what was confirmed. Some are named
-// twice, and may have ended by the time.
+// orderMany sends a command about several jobs in one request, and notes what was confirmed. Some
+// jobs are named twice, and some may have ended.
 func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 	list := []job.Command{what}
 	for range 1 + d.n(5) {
@@ -228,7 +229,7 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 	}, func() {})
 }
 
-// order sends a command and notes what was confirmed.
+// order sends a command and notes whether it was confirmed.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 	w.judgeAsked(who, what)
 	before := w.signalsOf(what.Job)
@@ -246,7 +247,7 @@ func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 	}, func() {})
 }
 
-// signalsOf is how many signals have reached a job and its tasks.
+// signalsOf returns the number of signals that have reached a job and its tasks.
 func (w *World) signalsOf(id job.ID) int {
 	n := w.tracked.signals[id]
 	for of, j := range w.disk.jobs {

@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// demand is what a command does with its GPUs: it may come to use more memory than
-// it was promised, and may leave them alone for a time.
+// demand is what a command does with its GPUs. It may use more memory than it was promised, and
+// pause computing.
 type demand struct {
-	grows time.Duration // when its memory grows, after its beginning; negative: it does not
-	to    int64         // to how much
-	rests time.Duration // when it stops computing first
-	pause time.Duration // for so long
-	work  time.Duration // and then computes for so long, until it rests again
+	grows time.Duration // time from its beginning until its memory grows; negative: never
+	to    int64         // size to which it grows
+	rests time.Duration // time until it first stops computing
+	pause time.Duration // length of each pause
+	work  time.Duration // time between pauses
 }
 
 func drawDemand(d *dice, lasts time.Duration) demand {
@@ -32,7 +32,7 @@ func (w *World) computes(r *run) bool {
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 
-// grow is when a run takes more memory of each of its GPUs, as far as there is some.
+// grow makes a run take more memory on each of its GPUs, as far as there is some.
 func (w *World) grow(name string, r *run) {
 	if w.runs[name] != r || !r.alive {
 		return
@@ -47,8 +47,7 @@ func (w *World) grow(name string, r *run) {
 	}
 }
 
-// utilization is how busy a GPU is by what runs on it; -1 where the driver of this
-// world does not tell.
+// utilization returns the load of a GPU; -1 if this world's driver does not report it.
 func (w *World) utilization(g *card) int {
 	if !w.tellsUse {
 		return -1

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// dice is the chance of one thing.
+// dice is a source of chance for one thing.
 type dice struct{ pcg rand.PCG }
 
-// roll returns the dice of one thing, named by words and numbers: the same
-// thing has the same chance in every run of a seed, whatever else happens.
+// roll returns the dice for one thing, named by words and numbers. The same thing has the same
+// chance in every run of a seed, whatever else happens.
 func (w *World) roll(what string, keys ...uint64) *dice {
 	h := uint64(14695981039346656037)
 	for i := range len(what) {
@@ -31,17 +31,17 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// n is one of 0 to n-1.
+// n returns a number from 0 to n-1.
 func (d *dice) n(n int) int { return int(d.pcg.Uint64() % uint64(max(n, 1))) }
 
-// percent is true so often.
+// percent returns true with this probability.
 func (d *dice) percent(p int) bool { return d.n(100) < p }
 
 func (d *dice) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(d.pcg.Uint64()%uint64(hi-lo+1))
 }
 
-// soon is a short time, seldom a hundred times longer.
+// soon returns a short time, seldom a hundred times longer.
 func (d *dice) soon(typical time.Duration) time.Duration {
 	t := d.between(typical/10, 2*typical)
 	if d.n(50) == 0 {

@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// disk is a store whose contract is that of package store: a Commit is on disk
-// whole or not at all; after an error nobody knows which.
+// disk is a store with the contract of package store: a Commit is on disk whole or not at all, and
+// after an error nobody knows which.
 type disk struct {
-	daemon.Store // what no client of this world asks for: it has none
+	daemon.Store // methods that no client of this world calls: nil
 
 	w     *World
-	file  *file        // nil: there is none beside it
-	under []job.Record // whose commit is under way
-	doubt []job.Record // of the last commit, of which nobody knows whether it is there; nil: it is known
-	there bool         // it is
+	file  *file        // a real state file beside it; nil: none
+	under []job.Record // the commit under way
+	doubt []job.Record // the last commit, if nobody knows whether it is on disk
+	there bool         // it is on disk
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -40,7 +40,7 @@ type disk struct {
 	alive    time.Time
 }
 
-// messageKey names a message about a job.
+// messageKey identifies a message about a job.
 type messageKey struct {
 	job   job.ID
 	event job.NotifyEvent
@@ -67,7 +67,7 @@ var (
 	errRead = errors.New("disk I/O error")
 )
 
-// Commit is daemon.Store's.
+// Commit implements daemon.Store.
 func (s *disk) Commit(ctx context.Context, records []job.Record) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
@@ -117,7 +117,7 @@ func (s *disk) write(records []job.Record) {
 func (s *disk) note(records []job.Record) {
 	again := s.there && len(records) > 0 && len(s.doubt) > 0 && &records[0] == &s.doubt[0]
 	for _, r := range records {
-		if !again { // where it is, what is on record between two of its records nobody ever reads
+		if !again { // otherwise they are on disk already, and nobody reads between two of them
 			s.w.judgeRecord(&r)
 		}
 		s.put(&r)
@@ -185,7 +185,7 @@ func (s *disk) putJob(r *job.Record) {
 	}
 }
 
-// written is a value as it is read again: its moments are by the wall clock alone.
+// written returns a value as it is read back: its times have no monotonic clock.
 func written[T any](v T) T {
 	settle(reflect.ValueOf(&v).Elem())
 	return v
@@ -201,7 +201,7 @@ func settle(v reflect.Value) {
 	}
 }
 
-// restored is what a core starts from.
+// restored returns what a core starts from.
 func (s *disk) restored() job.Restored {
 	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events, Alive: s.alive}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -235,9 +235,9 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 	return list
 }
 
-// open is what a starting daemon does with its state file.
+// open opens the state file for a starting daemon.
 func (s *disk) open() (job.Restored, error) {
-	s.doubt, s.there = nil, false // who was to try again has died
+	s.doubt, s.there = nil, false // the process that would try again has died
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}
@@ -247,7 +247,7 @@ func (s *disk) open() (job.Restored, error) {
 	return s.restored(), nil
 }
 
-// read is what every look into the store begins with.
+// read begins every read of the store.
 func (s *disk) read(ctx context.Context, what string) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
@@ -263,7 +263,7 @@ func (s *disk) read(ctx context.Context, what string) error {
 	return nil
 }
 
-// Payload is daemon.Store's.
+// Payload implements daemon.Store.
 func (s *disk) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	if err := s.read(ctx, "payload"); err != nil {
 		return job.Payload{}, err
@@ -275,7 +275,7 @@ func (s *disk) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	return p, nil
 }
 
-// Jobs is daemon.Store's.
+// Jobs implements daemon.Store.
 func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	if err := s.read(ctx, "jobs"); err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (s *disk) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return list, nil
 }
 
-// Ended is daemon.Store's.
+// Ended implements daemon.Store.
 func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	if err := s.read(ctx, "ended"); err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func (s *disk) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	return list, nil
 }
 
-// Ends is daemon.Store's.
+// Ends implements daemon.Store.
 func (s *disk) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	if err := s.read(ctx, "ends"); err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func (s *disk) started(id job.ID) bool {
 	return slices.ContainsFunc(s.attempts[id], func(a job.Attempt) bool { return !a.StartedAt.IsZero() })
 }
 
-// ByKey is daemon.Store's.
+// ByKey implements daemon.Store.
 func (s *disk) ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error) {
 	if err := s.read(ctx, "key"); err != nil {
 		return 0, false, err

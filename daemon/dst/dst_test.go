@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// In the usual run the seeds are always the same; a long run takes others.
+// By default the seeds are always the same; a long run takes others.
 var (
 	seeds = flag.Int("seeds", 1000, "how many seeds to run")
 	first = flag.Uint64("first", 1, "the first of them")
@@ -21,7 +21,7 @@ var (
 	keep  = flag.String("keep", "", "run the first seed with these entries of its plan alone, and tell the story")
 )
 
-// TestSeeds holds all invariants over many seeds. A seed that fails is shrunk.
+// TestSeeds checks all invariants over many seeds. A seed that fails is shrunk.
 func TestSeeds(t *testing.T) {
 	if *keep != "" {
 		replay(t)
@@ -68,7 +68,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// explain shrinks a plan that fails and tells the end of what is left.
+// explain shrinks a plan that fails, and logs the end of the story.
 func explain(t *testing.T, p Plan) {
 	p = Shrink(p, func(p Plan) Result { return Run(p, false) })
 	r := Run(p, true)
@@ -85,7 +85,7 @@ func script(p Plan) string {
 	return strings.Join(lines, "\n")
 }
 
-// replay tells the story of one seed, of some entries of its plan or of "all".
+// replay prints the story of one seed, with some entries of its plan or with "all".
 func replay(t *testing.T) {
 	p := NewPlan(*first)
 	if *keep != "all" {
@@ -106,8 +106,8 @@ func replay(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameSteps holds invariant 11, on one processor, on several, and
-// beside other runs; and that to tell the story changes nothing.
+// TestSameSeedSameSteps checks invariant 11 on one processor, on several, and beside other runs.
+// Writing the story must change nothing.
 func TestSameSeedSameSteps(t *testing.T) {
 	const n = 20
 	var want [n]Result
@@ -132,7 +132,7 @@ func TestSameSeedSameSteps(t *testing.T) {
 	beside.Wait()
 }
 
-// Seeds of which the judge once said what was not so.
+// The judge once misjudged these seeds.
 func TestMisjudged(t *testing.T) {
 	for seed, why := range map[uint64]string{
 		7038:  "a client has its job acknowledged while the last question is on its way: the answer, taken before, need not show it",
@@ -144,10 +144,9 @@ func TestMisjudged(t *testing.T) {
 	}
 }
 
-// TestStateFile runs seeds on a real state file as well, with torn writes at each
-// death in the middle of a commit: what is read again is what was written, and
-// where nothing was torn everything is the same as on the disk that is a model of
-// it.
+// TestStateFile also runs seeds on a real state file, with torn writes whenever a process dies in
+// the middle of a commit. What is read back is what was written. If nothing was torn, everything
+// happens as on the model.
 func TestStateFile(t *testing.T) {
 	same, tornWrites := 0, 0
 	for seed := *first; seed < *first+uint64(*files); seed++ {
@@ -160,7 +159,7 @@ func TestStateFile(t *testing.T) {
 		}
 		tornWrites += r.Counts["torn write"]
 		if r.Counts["torn write"] > 0 {
-			continue // the commit may be there, and its ids are given out no more
+			continue // the commit may be on disk, and its ids are not given out again
 		}
 		same++
 		if m := Run(p, false); m.Hash != r.Hash || m.Steps != r.Steps {
@@ -173,13 +172,12 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// TestPlantedBugsAreFoundAndShrunk plants bugs and holds that they are found,
-// that what is left of the plan is short, fails again, and does not without the
-// bug.
+// Planted bugs are found. The plan that is left is short; it fails again, and does not fail without
+// the bug.
 func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 	for name, c := range map[string]struct {
 		bug   bug
-		needs Kind // without which it can't be seen
+		needs Kind // the fault without which the bug does not show
 		most  int
 	}{
 		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 8},
@@ -210,7 +208,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 	}
 }
 
-// TestStartsThatAreNeverOver: whatever of one user's jobs is never started, others' start within 2.5 s.
+// If starts of one user's jobs never complete, other users' jobs still start within 2.5 s.
 func TestStartsThatAreNeverOver(t *testing.T) {
 	beside := 0
 	for seed := range uint64(40) {

@@ -14,20 +14,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// file is a real state file of package store beside the disk, which says what
-// must be in it. When the daemon dies or the power goes in the middle of a commit,
-// what SQLite had written since its last fsync is there in parts: any of its
-// sectors are new, the others old, and one may be cut in the middle.
+// file is a real state file of package store beside the model, which defines what must be in it.
+// When the daemon dies or power fails in the middle of a commit, only parts of what SQLite wrote
+// since its last fsync are there: any sectors are new, the others old, and one may be cut.
 type file struct {
 	w     *World
 	path  string
 	store *store.Store
 }
 
-// parts are the files that a power cut leaves. SQLite makes its index anew.
+// parts returns the files that survive a power cut. SQLite rebuilds its index.
 func (f *file) parts() []string { return []string{f.path, f.path + "-wal"} }
 
-// image is what is in the files.
+// image returns the contents of the files.
 func (f *file) image() [][]byte {
 	var all [][]byte
 	for _, p := range f.parts() {
@@ -46,7 +45,7 @@ func (f *file) commit(records []job.Record) {
 	}
 }
 
-// die leaves the files as they are at the end of the process.
+// die leaves the files as they are when the process ends.
 func (f *file) die() {
 	if f.store == nil {
 		return
@@ -73,10 +72,10 @@ func (f *file) die() {
 	}
 }
 
-// sector is what a disk writes whole, as a rule.
+// sector is the unit that a disk usually writes as a whole.
 const sector = 512
 
-// torn is a file of which any part of what changed has reached the disk.
+// torn returns a file of which only some of the changes have reached the disk.
 func torn(before, after []byte, d *dice) []byte {
 	size := len(before)
 	if len(after) > size && d.percent(80) {
@@ -97,8 +96,8 @@ func torn(before, after []byte, d *dice) []byte {
 	return out
 }
 
-// open reads the file as a starting daemon does, and holds invariant 1 for it. A
-// commit that was under way is there whole or not at all.
+// open reads the file for a starting daemon and checks invariant 1. A commit that was under way
+// must be there whole or not at all.
 func (f *file) open(want *disk) (job.Restored, error) {
 	s, err := store.Open(context.Background(), f.path, store.Options{})
 	if err != nil {
@@ -129,7 +128,7 @@ func (f *file) open(want *disk) (job.Restored, error) {
 	return got, nil
 }
 
-// difference says in what a state that was read differs from the disk.
+// difference describes how a restored state differs from the model.
 func difference(got *job.Restored, want *disk) string {
 	w, jobs := want.restored(), got.Jobs
 	switch {

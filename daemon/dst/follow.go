@@ -8,15 +8,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// follower is a client that follows the events, and lists the jobs where it begins and
-// where events are gone.
+// follower is a client that follows the events. It lists the jobs at the beginning and after a gap.
 type follower struct {
-	last   int64 // the number of the last event it has, or from which it follows; 0: it has not begun
-	given  int64 // the number of the last event that it was given
+	last   int64 // last event that it has, or from which it follows; 0: it has not begun
+	given  int64 // last event that it was given
 	states map[job.ID]job.State
 }
 
-// follow has the follower read what there is (invariant 19).
+// follow makes the follower read all new events (invariant 19).
 func (w *World) follow() {
 	f := &w.follower
 	for {
@@ -46,7 +45,7 @@ func (w *World) follow() {
 	}
 }
 
-// relist begins anew with what is on record.
+// relist starts again from what is on record.
 func (w *World) relist(number int64) {
 	w.follower = follower{last: number, given: w.follower.given, states: map[job.ID]job.State{}}
 	for id, j := range w.disk.jobs {
@@ -76,7 +75,7 @@ func (w *World) judgeEvent(e *job.Event) {
 	}
 }
 
-// judgeFollowed holds, when all is over, that the follower has what is on record.
+// judgeFollowed checks at the end that the follower knows what is on record.
 func (w *World) judgeFollowed() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if has, is := w.follower.states[id], w.disk.jobs[id].State; has != is {

@@ -19,11 +19,10 @@ type life struct {
 	all  []*activity
 }
 
-// activity is one thing that goes on beside others: a coroutine that runs until
-// it waits. Only one runs at a time.
+// activity is a coroutine that runs until it waits. Only one runs at a time.
 type activity struct {
 	w     *World
-	life  *life // nil: it belongs to the world
+	life  *life // nil: the world's
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
@@ -35,14 +34,13 @@ type activity struct {
 	turns uint64
 }
 
-// killed is what unwinds an activity of a process that died. Nothing that it
-// still does is seen outside.
+// killed unwinds an activity of a process that died. Nothing that it still does has an effect.
 type killed struct{}
 
-// spawn begins an activity, in a moment.
+// spawn starts an activity soon.
 func (w *World) spawn(l *life, f func()) { w.wake(w.activity(l, f)) }
 
-// activity makes one that waits for its first turn.
+// activity creates an activity that waits for its first turn.
 func (w *World) activity(l *life, f func()) *activity {
 	w.activities++
 	a := &activity{w: w, life: l, id: w.activities}
@@ -68,7 +66,7 @@ func (w *World) activity(l *life, f func()) *activity {
 	return a
 }
 
-// wake gives the activity its turn, a moment from now.
+// wake gives the activity its turn soon.
 func (w *World) wake(a *activity) {
 	if a.ready {
 		return
@@ -80,7 +78,7 @@ func (w *World) wake(a *activity) {
 	w.after(d, func() { w.turn(a) })
 }
 
-// turn lets the activity go on until it waits or ends.
+// turn runs the activity until it waits or ends.
 func (w *World) turn(a *activity) {
 	if a.life != nil && a.life.over {
 		return
@@ -103,7 +101,7 @@ func (w *World) turn(a *activity) {
 	}
 }
 
-// bury unwinds what is left of a process that died.
+// bury unwinds the activities of a process that died.
 func (w *World) bury(l *life) {
 	all := l.all
 	l.all = nil
@@ -115,7 +113,7 @@ func (w *World) bury(l *life) {
 	}
 }
 
-// park waits for another turn.
+// park waits for the next turn.
 func (a *activity) park() {
 	if !a.yield(struct{}{}) {
 		panic(killed{})
@@ -138,10 +136,10 @@ func (w *World) boundary(l *life) {
 	}
 }
 
-// Now is the time as the process sees it.
+// Now returns the time as the process sees it.
 func (l *life) Now() time.Time { return l.w.now(l) }
 
-// Go begins an activity of the process.
+// Go starts an activity of the process.
 func (l *life) Go(f func()) {
 	l.w.boundary(l)
 	l.w.spawn(l, f)
@@ -159,7 +157,7 @@ func (l *life) Timeout(ctx context.Context, d time.Duration) (context.Context, c
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// Wakeup makes a bell of the process.
+// Wakeup returns a new bell.
 func (l *life) Wakeup() daemon.Wakeup { return l.w.bell(l) }
 
 func (w *World) bell(l *life) *bell { return &bell{w: w, life: l} }
@@ -169,7 +167,7 @@ type bell struct {
 	w     *World
 	life  *life
 	rang  bool
-	queue []*activity // who waits, the longest first
+	queue []*activity // waiting activities, the longest first
 }
 
 func (b *bell) Ring() {
@@ -209,10 +207,10 @@ func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
 	b.w.waiting = slices.DeleteFunc(b.w.waiting, func(o *activity) bool { return o == a })
 }
 
-// feed is what the daemon is told one by one, as it comes.
+// feed tells the daemon one item after the other, as they come.
 type feed[T any] struct {
 	list []T
-	bell *bell // of the process that follows; nil: none does
+	bell *bell // of the process that follows; nil: none
 }
 
 func (f *feed[T]) add(news T) {
@@ -222,7 +220,7 @@ func (f *feed[T]) add(news T) {
 	}
 }
 
-// follow tells all there is, and what comes, until ctx is done.
+// follow calls tell for all items, old and new, until ctx is done.
 func (f *feed[T]) follow(ctx context.Context, w *World, tell func(T)) {
 	bell := w.bell(w.current.life)
 	f.bell = bell
@@ -247,7 +245,7 @@ func stopped(stops []<-chan struct{}) bool {
 	return false
 }
 
-// look wakes whoever waits for something that was cancelled.
+// look wakes activities whose wait was cancelled.
 func (w *World) look() {
 	for _, a := range w.waiting {
 		if stopped(a.stops) {
@@ -256,7 +254,7 @@ func (w *World) look() {
 	}
 }
 
-// sleep lets the running activity wait for d, or until ctx is done.
+// sleep makes the running activity wait for d, or until ctx is done.
 func (w *World) sleep(ctx context.Context, d time.Duration) error {
 	l := w.current.life
 	until, b := w.Elapsed+d, w.bell(l)
@@ -269,7 +267,7 @@ func (w *World) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// now is what time.Now says in a process.
+// now is time.Now in a process.
 func (w *World) now(l *life) time.Time {
 	born := time.Duration(0)
 	if l != nil {
@@ -278,10 +276,10 @@ func (w *World) now(l *life) time.Time {
 	return stamp(w.wall(), w.Elapsed-born+time.Second)
 }
 
-// wall is the time of the wall clock.
+// wall returns the time of the wall clock.
 func (w *World) wall() time.Time { return genesis.Add(w.Elapsed + w.skew) }
 
-// genesis is far ahead, so that nothing in a real store is old.
+// genesis is far in the future, so that nothing in a real store is old.
 var genesis = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (w *World) after(d time.Duration, do func()) { w.agenda.add(w.Elapsed+max(d, 0), do) }

@@ -17,26 +17,26 @@ import (
 type judge struct {
 	acked     map[job.ID]*submission
 	truth     map[string]*run          // by attempt
-	cancelled map[job.ID]int           // confirmed: no attempt above this number
-	cancels   map[job.ID]bool          // somebody asked
-	held      map[job.ID]bool          // confirmed, and nobody who may asked to release it since; true: an administrator
-	failed    map[job.ID]int           // tasks of an array, since its release was asked last
-	acted     map[job.ID]bool          // somebody asked something that may end it
+	cancelled map[job.ID]int           // last attempt before a confirmed cancel
+	cancels   map[job.ID]bool          // somebody asked for a cancel
+	held      map[job.ID]bool          // by a confirmed hold, not asked to be released since; true: by an administrator
+	failed    map[job.ID]int           // failed tasks of an array since its release was last asked
+	acted     map[job.ID]bool          // somebody asked for something that may end it
 	swept     map[string]bool          // attempts whose units a shutdown stopped
-	stops     map[string]time.Duration // when an attempt's stop was decided first
-	lost      bool                     // the state file was, once
-	signals   map[job.ID]int           // that have reached its units
-	excused   map[string]time.Duration // when an administrator said last that a GPU is well
+	stops     map[string]time.Duration // when the stop of an attempt was first decided
+	lost      bool                     // the state file was lost at some time
+	signals   map[job.ID]int           // signals that have reached its units
+	excused   map[string]time.Duration // when an administrator last declared a GPU well
 
-	told     *gpu.Snapshot // the last that the core heard of the GPUs
+	told     *gpu.Snapshot // the last sample that the core got
 	toldAt   time.Duration
-	states   map[job.ID]job.State // in the core's book, which the disk follows
+	states   map[job.ID]job.State // in the core; the disk follows
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
 	policy   site.Policy
 	uses     uses
 	books    books
-	mirror   *disk // the disk when all that the core decided is on it
+	mirror   *disk // the disk once all decisions of the core are on it
 	steps    int
 }
 
@@ -52,21 +52,21 @@ func newJudge() *judge {
 
 func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 
-// forget is the loss of all that was on record.
+// forget drops what was on record.
 func (j *judge) forget() {
 	j.acked = map[job.ID]*submission{}
 	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
 	j.lost = true
 }
 
-// restart is a new process of the daemon: it has heard nothing yet.
+// restart begins a new process of the daemon, which has heard nothing yet.
 func (j *judge) restart() {
 	j.told, j.controls = nil, map[string]job.GPUControl{}
 	j.failed = map[job.ID]int{}
 	j.states, j.attempts = map[job.ID]job.State{}, map[job.ID]int{}
 }
 
-// judgeRestored holds invariant 1 for what a process starts from.
+// judgeRestored checks invariant 1 for what a process starts from.
 func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
@@ -93,7 +93,7 @@ func (w *World) judgeRestored(r *job.Restored) {
 	}
 }
 
-// judgeAsked notes that somebody asked for something, confirmed or not; what is asked of an array reaches its tasks.
+// judgeAsked notes a request, confirmed or not. A request about an array reaches its tasks.
 func (w *World) judgeAsked(who job.Actor, c job.Command) {
 	w.tracked.asked(who, c)
 	if c.Kind == job.CommandCancel {
@@ -108,7 +108,7 @@ func (w *World) judgeAsked(who job.Actor, c job.Command) {
 	}
 }
 
-// asked notes that somebody asked for something of one job.
+// asked notes a request about one job.
 func (j *judge) asked(who job.Actor, c job.Command) {
 	switch c.Kind {
 	case job.CommandCancel:
@@ -123,7 +123,7 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeAck holds invariants 1, 6, 7 and 8 for a job that a client knows of.
+// judgeAck checks invariants 1, 6, 7 and 8 for a job of which a client was told.
 func (w *World) judgeAck(c *submission, out *job.Submitted) {
 	j, id := w.tracked, out.ID
 	if _, ok := w.disk.jobs[id]; !ok {
@@ -141,7 +141,7 @@ func (w *World) judgeAck(c *submission, out *job.Submitted) {
 	}
 }
 
-// judgeConfirmed notes what was confirmed, and that whoever asked might.
+// judgeConfirmed notes what was confirmed, and checks that the client had the right to ask for it.
 func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	j := w.tracked
 	stored, ok := w.disk.jobs[c.Job]
@@ -177,7 +177,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeTold holds that nobody is told about an end that is not on record, or of another.
+// judgeTold checks that the ends that clients are told about are on record.
 func (w *World) judgeTold(shown ...job.JobView) {
 	for i := range shown {
 		v := &shown[i]
@@ -188,7 +188,7 @@ func (w *World) judgeTold(shown ...job.JobView) {
 	}
 }
 
-// judgePlacement holds invariant 4.
+// judgePlacement checks invariant 4.
 func (w *World) judgePlacement(placed *job.Job) {
 	j := w.tracked
 	if n, yes := j.cancelled[placed.ID]; yes && placed.Attempt.Number > n {
@@ -217,8 +217,8 @@ func (w *World) judgePlacement(placed *job.Job) {
 	}
 }
 
-// unfit says why nothing may be placed on a GPU, by what the daemon was told and
-// by what is on it; "" where something may.
+// unfit returns the reason why nothing may be placed on a GPU, by what the daemon was told and what
+// is on it; "" if something may.
 func (w *World) unfit(ref job.Allocation) string {
 	j := w.tracked
 	switch {
@@ -253,13 +253,13 @@ func (w *World) unfit(ref job.Allocation) string {
 	return w.haunted(g)
 }
 
-// nobodys reports whether nobody can say whose a process is: it is dead, its job did
-// not have the GPU, and no sample showed it there alive.
+// nobodys reports whether the owner of a process cannot be known: it is dead, its job did not have
+// the GPU, and no sample showed it there alive.
 func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
-// toldOf is a GPU as the daemon heard of it last; nil: it did not.
+// toldOf returns a GPU from the last sample that the daemon got, or nil.
 func (w *World) toldOf(uuid string) *gpu.Device {
 	if j := w.tracked; j.told != nil {
 		if at := slices.IndexFunc(j.told.Devices, func(d gpu.Device) bool { return d.UUID == uuid }); at >= 0 {
@@ -269,7 +269,7 @@ func (w *World) toldOf(uuid string) *gpu.Device {
 	return nil
 }
 
-// runOf is the run that a process on a GPU belongs to or belonged to; nil: none.
+// runOf returns the run that a process on a GPU belongs or belonged to, or nil.
 func (w *World) runOf(p gpu.Process) *run {
 	for _, r := range w.tracked.truth {
 		if r.number == p.PID {
@@ -279,7 +279,7 @@ func (w *World) runOf(p gpu.Process) *run {
 	return nil
 }
 
-// judgeStart holds invariants 2 and 8 for a unit that is about to be made.
+// judgeStart checks invariants 2 and 8 for a unit that is about to be made.
 func (w *World) judgeStart(name string, props []units.Property) {
 	s, err := units.OriginOf(props).Spec(name)
 	if err != nil || w.bus.sys.Properties(name) != nil {
@@ -288,7 +288,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	id := job.ID(s.ID)
 	at := slices.IndexFunc(w.disk.attempts[id], func(a job.Attempt) bool { return a.Number == s.Attempt })
 	switch {
-	case at < 0 && w.tracked.lost: // asked for before the loss; it is recovered
+	case at < 0 && w.tracked.lost: // asked for before the loss, so that it will be recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
 	case w.planted.neverBegins != 0 && s.UID != w.planted.neverBegins:
@@ -301,7 +301,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	}
 }
 
-// judgeBegin holds invariants 2 and 3 at the moment at which a command begins.
+// judgeBegin checks invariants 2 and 3 when a command begins.
 func (w *World) judgeBegin(r *run) {
 	j, key := w.tracked, attemptKey(r.job, r.attempt)
 	if before := j.truth[key]; before != nil && !w.unknown(before, r) {
@@ -335,34 +335,33 @@ func (w *World) judgeBegin(r *run) {
 		if milli[g.UUID] > job.WholeGPU {
 			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
 		}
-		// by which a share may be short
+		// which a share may lack
 		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
 	}
 }
 
-// unknown reports whether nobody could know that an attempt had begun before: its unit
-// was taken away, or had said that it stops, so that nothing of it stayed, and that
-// it began is not on record (an invocation there can be that of the unit that begins
-// now), or who asks for it again had died before it began. An administrator may begin
-// a unit anew, too.
+// unknown reports whether nobody could know that an attempt had begun before. Its unit was taken
+// away, or had said that it stops, so that no trace of it was left. Also, its begin is not on
+// record (an invocation there can be that of the unit that begins now), or the process that asks
+// for it again died before it began. An administrator may also restart a unit.
 func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
-	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // with an older file, and before it was listed
+	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // with an older file, before it was listed
 	taken := rebooted || before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
 	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
-// spent reports whether nothing of a run is left but its unit.
+// spent reports whether only the unit of a run is left.
 func (w *World) spent(r *run) bool {
 	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
 }
 
-// judgeStop holds invariant 8 for a unit that is about to be collected.
+// judgeStop checks invariant 8 for a unit that is about to be collected.
 func (w *World) judgeStop(name string) {
 	r := w.runs[name]
 	if r == nil || r.gone || r.began == 0 {
@@ -373,10 +372,10 @@ func (w *World) judgeStop(name string) {
 		return // asked for before the loss
 	}
 	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
-		return // it came late, and is in the way of the next
+		return // it came late, and is in the way of the next attempt
 	}
 	if stored.State.Terminal() && w.spent(r) {
-		return // only the result of a job whose end is on record
+		return // the end of the job is on record
 	}
 	if stored.Attempt == nil || stored.Attempt.Number != r.attempt || stored.State != job.Ending {
 		w.breach(8, "%v is stopped, and on record it is %s", r, stored.State)
@@ -387,7 +386,7 @@ func (w *World) judgeStop(name string) {
 	}
 }
 
-// judgeRecord holds invariants 5, 6 and 7 for what is made durable.
+// judgeRecord checks invariants 5, 6 and 7 for a record that becomes durable.
 func (w *World) judgeRecord(r *job.Record) {
 	if r.Notification != nil {
 		w.judgeMessage(r.Notification)

@@ -9,28 +9,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tenure is the time for which an attempt had GPUs, by a clock that nobody sets.
+// tenure is the time for which an attempt had GPUs, by a clock that is never set.
 type tenure struct {
 	uid      int
 	refs     []job.Allocation
 	rates    []rateSince
-	decided  map[*job.Job]int // how many of the rates each record of this process has
-	written  int              // how many are on record
+	decided  map[*job.Job]int // number of rates that each record of this process has
+	written  int              // number of rates on record
 	from, to time.Duration    // to is negative until its end is decided
-	ended    time.Duration    // when it ended by its record, which may be before that
+	ended    time.Duration    // its end by its record, which may be earlier
 
-	// When the machine went off under it, up to when it surely ran, and when a process heard of that; 0: it did not. Until
-	// its end is on record it has its GPUs again.
+	// If the machine went off under it: when that was, until when the job surely ran, and when a
+	// process heard of it; otherwise 0. It has its GPUs again until its end is on record.
 	cut, sure, back time.Duration
 }
 
-// rateSince is what fair share counts from a moment on, at least.
+// rateSince is what fair share counts, at least, from a moment on.
 type rateSince struct {
 	at    time.Duration
 	milli int
 }
 
-// count notes what fair share counts of the attempt of a job.
+// count notes what fair share counts for a job's attempt.
 func (h *tenure) count(n *job.Job, at time.Duration) {
 	rate := max(n.Charge, n.Shared)
 	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
@@ -39,13 +39,13 @@ func (h *tenure) count(n *job.Job, at time.Duration) {
 	h.decided[n] = len(h.rates)
 }
 
-// undo takes back rates that were decided and not written down.
+// undo takes back rates that were decided and not written.
 func (h *tenure) undo() {
 	clear(h.decided)
 	h.rates = h.rates[:h.written]
 }
 
-// keep notes that a record of a job is written, and the rates that it has with it.
+// keep notes that a record of a job was written, with its rates.
 func (b *books) keep(n *job.Job) {
 	if n.Attempt == nil {
 		return
@@ -55,7 +55,7 @@ func (b *books) keep(n *job.Job) {
 	}
 }
 
-// most is the highest rate that it had, in GPUs.
+// most returns its highest rate, in GPUs.
 func (h *tenure) most() int {
 	most := len(h.refs)
 	for _, r := range h.rates {
@@ -76,20 +76,20 @@ func (h *tenure) of(n *job.Job) bool {
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
-// books are what the world knows of who had which GPUs, and was in which groups.
+// books is what the world knows of who had which GPUs and was in which groups.
 type books struct {
 	holds   map[string]*tenure // by attempt
 	members map[string]map[int]bool
 	lives   int
-	alive   time.Duration // when it was put on record last that the machine is on
-	off     time.Duration // when it went off first since the last process began; 0: it did not
+	alive   time.Duration // when the last record said that the machine is on
+	off     time.Duration // when it first went off since the last process began; 0: it did not
 }
 
 func newBooks() books {
 	return books{holds: map[string]*tenure{}, members: map[string]map[int]bool{}}
 }
 
-// enter notes what a record says of who has GPUs and who is in a group.
+// enter notes what a record says about GPUs and groups.
 func (w *World) enter(n *job.Job) {
 	b := &w.tracked.books
 	b.join(n)
@@ -99,7 +99,7 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
-	if h == nil || !h.of(n) || again { // where the state file was lost, a number may be given anew
+	if h == nil || !h.of(n) || again { // after the loss of the state file a number may be given again
 		h = &tenure{
 			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
@@ -123,8 +123,8 @@ func (b *books) join(n *job.Job) {
 	}
 }
 
-// reopen corrects the books by what a process starts from: what another decided
-// and did not write down has not happened.
+// reopen corrects the books by what a process starts from: decisions that were not written have not
+// happened.
 func (w *World) reopen(r *job.Restored) {
 	b := &w.tracked.books
 	b.lives++
@@ -159,8 +159,8 @@ func (b *books) goOff(now time.Duration) {
 	}
 }
 
-// cutShort notes what the machine's going off has ended since the last process began. How long that had run is known
-// to the daemon up to when it put on record last that the machine was on.
+// cutShort notes the attempts that ended when the machine went off. The daemon knows that they ran
+// until the last record that said that the machine is on.
 func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
 		if b.off > 0 && open[key] && h.cut == 0 {
@@ -170,7 +170,7 @@ func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	b.off = 0
 }
 
-// ranFor is up to when an attempt surely had its GPUs, which may have ended unseen.
+// ranFor returns until when an attempt surely had its GPUs; it may have ended unseen.
 func (w *World) ranFor(key string, h *tenure) time.Duration {
 	until := h.ended
 	if h.open() {
@@ -189,7 +189,7 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	return until
 }
 
-// used is the GPU time of a user, decayed, or what fair share counts: at most, or at least.
+// used returns the upper or lower bound of a user's decayed GPU time, or of what fair share counts.
 func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
 	now := w.Elapsed
 	sum := 0.0
@@ -232,17 +232,17 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 	return time.Duration(sum)
 }
 
-// exact reports whether the daemon can know how long jobs have had their GPUs: where
-// a clock jumps and a process ends, some of it is lost.
+// exact reports whether the daemon can know how long jobs have had their GPUs. If a clock jumps and
+// a process ends, some of that is lost.
 func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// inexact is by how much what is charged for each GPU of a job may be wrong: two steps
-// of the clock of less than a second are not taken for ones.
+// inexact is the possible error of what is charged for each GPU of a job: two steps of the clock of
+// under a second are not recognized as steps.
 const inexact = 2 * time.Second
 
-// judgeUsage holds invariant 15: what is on record of a user's use is what there was.
+// judgeUsage checks invariant 15 for a record of a user's use.
 func (w *World) judgeUsage(u *job.Usage) {
 	uid, err := strconv.Atoi(u.Account[1:])
 	if err != nil || !w.exact() {
@@ -263,7 +263,7 @@ func (w *World) judgeUsage(u *job.Usage) {
 	}
 }
 
-// judgeHours holds invariant 13 for the hours of GPUs of who has a new attempt.
+// judgeHours checks the GPU-hours of invariant 13 for the owner of a placed job.
 func (w *World) judgeHours(placed *job.Job) {
 	j := w.tracked
 	most := time.Duration(j.quota(placed).GPUHours) * time.Hour
@@ -276,7 +276,7 @@ func (w *World) judgeHours(placed *job.Job) {
 	}
 }
 
-// quota is what bounds a job's owner alone.
+// quota returns the quota of the job's owner.
 func (j *judge) quota(n *job.Job) job.Quota {
 	if q, own := j.policy.Quotas.Users[n.Owner.User]; own {
 		return q

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// judgeEnd holds invariant 5: a job's end is what really happened to its command.
+// judgeEnd checks invariant 5: a job's end is what really happened to its command.
 func (w *World) judgeEnd(n *job.Job) {
 	j := w.tracked
 	var r *run
@@ -27,7 +27,7 @@ func (w *World) judgeEnd(n *job.Job) {
 		return // it is the end of the unit before the one that came late
 	}
 	if r != nil && r.gone && r.touched == "state lost" && n.State != job.Completed {
-		return // by an older file it was still to end, and nobody can know how it did
+		return // according to an older file it was still to end, and nobody can know how it did
 	}
 	if why := w.untrue(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
@@ -52,7 +52,7 @@ func (w *World) judgeEnd(n *job.Job) {
 	}
 }
 
-// judgeStopped holds invariant 20 for a job that has its end.
+// judgeStopped checks invariant 20 for a job that has ended.
 func (w *World) judgeStopped(n *job.Job, r *run) {
 	wants := map[job.StopCause]job.State{
 		job.StopCancel: job.Cancelled, job.StopTime: job.TimedOut, job.StopRequeue: job.Queued,
@@ -70,27 +70,26 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
 
-// overtaken reports whether a command ended by itself when its stop was decided
-// already: which of the two came first is systemd's to say.
+// overtaken reports whether a command ended by itself after its stop was decided. Only systemd
+// knows which came first.
 func (w *World) overtaken(r *run) bool {
 	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
 	return yes && r.ended >= at
 }
 
-// fine reports whether the command ended by itself, successfully, before its time
-// was up.
+// fine reports whether the command ended by itself, successfully and in time.
 func (r *run) fine() bool {
 	return !r.alive && r.ended != 0 && r.by == "" && r.code == 0 && r.signal == 0 && !r.oom &&
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
-// finding is what a result comes to where something is so: why it is not what happened, or "" where it is.
+// finding is a verdict on a result if so holds: why it is not what happened, or "" if it is.
 type finding struct {
 	so  bool
 	why string
 }
 
-// untrue says by the first finding in which way a result is not what happened; "" where it is.
+// untrue returns the first finding that holds: why a result is not what happened, or "" if it is.
 func (w *World) untrue(n *job.Job, ran *run) string {
 	for _, f := range w.findings(n, ran) {
 		if f.so {
@@ -100,7 +99,7 @@ func (w *World) untrue(n *job.Job, ran *run) string {
 	return ""
 }
 
-// findings judges a result by what really happened to the attempt, nil where nothing did.
+// findings judges a result by what really happened to the attempt. ran is nil if nothing did.
 func (w *World) findings(n *job.Job, ran *run) []finding {
 	j, res, none, r := w.tracked, n.Result, ran == nil, cmp.Or(ran, &run{})
 	switch n.State {
@@ -118,11 +117,11 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{res.Detail.IsZero() && n.Stop != job.StopIdle && !asked, "nobody asked for that"},
 		}
 	case job.Lost:
-		rebooted := n.Attempt.BootID != w.runID() // where its start was unsure
+		rebooted := n.Attempt.BootID != w.runID() // its start was uncertain
 		again := n.Request.MayRequeue() && n.Stop == "" && !n.Recovered
 		return []finding{
 			{r.touched == "reboot" && again, "a reboot took its unit away, after which it wanted to run again"},
-			{none && j.lost, ""}, // by an older file it had begun
+			{none && j.lost, ""}, // according to an older file it had begun
 			{r.touched == "" && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)], "nothing took its unit away"},
 		}
 	case job.TimedOut:
@@ -130,11 +129,11 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 		missed := r.touched == "vanish" && w.diedAt >= j.stops[attemptKey(n.ID, n.Attempt.Number)]
 		return []finding{
 			{n.Request.TimeLimit == 0, "it has no time limit"},
-			// It was stopped, as far as a daemon knows that was not there when its stop was decided.
+			// It was stopped, as far as a daemon knows that did not see the decision.
 			{missed || r.by == givenUp || r.touched == "swept" || r.touched == "reboot", ""},
 			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended before, which only its unit could have told
-			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from before its unit was begun anew
-			{n.Recovered, ""}, // its limit counts from its recovery at the latest
+			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from before its unit was restarted
+			{n.Recovered, ""}, // its limit counts at the latest from its recovery
 			{r.began == 0, "its command never began"},
 			{r.by == "" && !w.overtaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
 		}
@@ -149,11 +148,11 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{launch && ofMachine && !n.Recovered, "it could not be started for no fault of its own"},
 			{launch && r.kept && !n.Recovered, "the machine kept every job from starting"},
 			{launch && !none && began, "its command began"},
-			{launch, ""}, // where nothing ran it was refused, or never made
+			{launch, ""}, // nothing ran, so it was refused or never made
 			{none, "it never began"},
 			{own && r.by == "the shutdown" && r.touched == "reboot", "the shutdown ended it"},
 			{own && r.by == "stop" && r.touched == "", "it was stopped, and nobody wanted that"},
-			{n.Recovered, ""}, // its first end may have been on record in the file that was lost
+			{n.Recovered, ""}, // its first end may have been on record in the lost file
 			{r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal), "it ended otherwise"},
 		}
 	}

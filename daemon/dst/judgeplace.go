@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// judgeMemory holds invariant 3 for the memory of GPUs at the placement of a job:
-// what was seen to be free is enough for all that jobs on it were promised and do
-// not use yet. The mirror is as it is after the step.
+// judgeMemory checks invariant 3 for GPU memory when a job is placed: the memory that was seen free
+// is enough for everything that jobs were promised and do not use yet. The mirror is as it is after
+// the step.
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		d := w.toldOf(ref.UUID)
@@ -28,7 +28,7 @@ func (w *World) judgeMemory(placed *job.Job) {
 	}
 }
 
-// unsure reports whether nobody can say which job the memory of a process is of.
+// unsure reports whether the memory of a process cannot be attributed to a job.
 func (w *World) unsure(d *gpu.Device) bool {
 	for _, p := range d.Processes {
 		if p.Dead || w.strays[p.PID] != nil && p.UID != nobody || w.runOf(p) == nil && w.strays[p.PID] == nil {
@@ -38,7 +38,7 @@ func (w *World) unsure(d *gpu.Device) bool {
 	return false
 }
 
-// lacks is how much of what a job was promised of a GPU it was not seen to use.
+// lacks returns how much of a job's promise on a GPU it was not seen to use.
 func (w *World) lacks(o *job.Job, d *gpu.Device) int64 {
 	promise, uses := int64(0), int64(0)
 	for _, ref := range o.Attempt.GPUs {
@@ -54,13 +54,12 @@ func (w *World) lacks(o *job.Job, d *gpu.Device) int64 {
 	return max(0, promise-uses)
 }
 
-// judgeDependencies holds invariant 16 for a job that is placed. The mirror is as
-// it is after the step.
+// judgeDependencies checks invariant 16 for a placed job. The mirror is as it is after the step.
 func (w *World) judgeDependencies(placed *job.Job) {
 	for _, d := range placed.Request.After {
 		on, known := w.tracked.mirror.jobs[d.Job]
 		if !known {
-			continue // it was lost with the state file
+			continue // lost with the state file
 		}
 		if v := d.Judge(on.State, on.Began); v != job.Met {
 			w.breach(16, "job %d is placed and waits for job %d (%s), which is %s", placed.ID, d.Job, d, on.State)
@@ -68,9 +67,9 @@ func (w *World) judgeDependencies(placed *job.Job) {
 	}
 }
 
-// judgeUpdate holds invariant 17 for an update by the owner, an ordinary user: it
-// raises no priority, and asks for no more where an administrator has raised it.
-// The mirror is as it was before.
+// judgeUpdate checks invariant 17 for an update by an owner who is no administrator. It raises no
+// priority, and asks for no more if an administrator has raised the priority. The mirror is as it
+// was before.
 func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
 	if e.What.Kind != job.CommandUpdate || e.Who.Admin ||
 		e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// seeStrays notes which strays a sample shows in the units of their jobs, or so
-// that it is plain of which jobs they are.
+// seeStrays notes which strays a sample shows in their jobs' units, or otherwise makes attributable
+// to their jobs.
 func (w *World) seeStrays(s *gpu.Snapshot) {
 	for i := range s.Devices {
 		for _, p := range s.Devices[i].Processes {
@@ -26,14 +26,13 @@ func (w *World) seeStrays(s *gpu.Snapshot) {
 	}
 }
 
-// goesOn reports whether a run is of an attempt that has not ended in the core's book.
+// goesOn reports whether the core still counts a run's attempt as live.
 func (w *World) goesOn(r *run) bool {
 	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
 }
 
-// plainly reports whether the user of a stray and the time of its start say of which
-// job it is: no other job of the user has the GPU, and its unit is still the one in
-// which the process began.
+// plainly reports whether a stray's job follows from its user and the time of its start: no other
+// job of the user has the GPU, and the unit in which the process began still exists.
 func (w *World) plainly(s *stray, uuid string) bool {
 	j := w.tracked
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
@@ -47,9 +46,8 @@ func (w *World) plainly(s *stray, uuid string) bool {
 	return true
 }
 
-// forgetStrays notes what a new process of the daemon can't know of the strays: of
-// those in their units, and of those on a GPU where the last that was decided is not
-// on record.
+// forgetStrays notes which strays a new process of the daemon cannot know: those in their units,
+// and those on a GPU whose last decision is not on record.
 func (w *World) forgetStrays(was *disk) {
 	for _, g := range w.gpus {
 		written := was != nil && reflect.DeepEqual(was.controls[g.UUID].Fault.Strays, w.disk.controls[g.UUID].Fault.Strays)
@@ -62,9 +60,9 @@ func (w *World) forgetStrays(was *disk) {
 	}
 }
 
-// haunted says that a process is on a GPU which began in a job that has ended, of
-// which the daemon was told. Where an attempt was started once more, since its unit had vanished
-// with no trace, nobody knows of the run before.
+// haunted returns a reason if the GPU has a process of a job that has ended, of which the daemon
+// was told. If an attempt was started again because its unit vanished without a trace, nobody knows
+// of its first run.
 func (w *World) haunted(g *card) string {
 	j := w.tracked
 	for _, p := range g.processes {
@@ -79,8 +77,8 @@ func (w *World) haunted(g *card) string {
 	return ""
 }
 
-// taken says that a GPU which is asked whole was seen to be used by somebody
-// without a job, where the site does not want that; "" where it was not.
+// taken returns a reason if a whole GPU is asked, a sample showed a foreign process on it, and the
+// site does not want that; otherwise "".
 func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
@@ -98,13 +96,13 @@ func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 // nobody is a user who never has a job.
 const nobody = 1005
 
-// judgeEndProcess holds invariant 14 for a process that the daemon ends.
+// judgeEndProcess checks invariant 14 for a process that the daemon ends.
 func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	if w.runOf(gpu.Process{PID: a.PID}) != nil {
 		w.breach(14, "process %d in the unit of a job is told to end as if it were outside", a.PID)
 	}
 	if s == nil {
-		return // it has ended meanwhile
+		return // it has ended in the meantime
 	}
 	if w.tracked.policy.Strays != site.EndStrays {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
@@ -119,8 +117,8 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// during reports whether a process began while a job of its user had the GPU and something of
-// it ran, whenever the daemon heard of its end.
+// during reports whether a process began while a job of its user had the GPU and still ran,
+// whenever the daemon heard of that job's end.
 func (w *World) during(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
 		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {

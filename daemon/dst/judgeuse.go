@@ -15,14 +15,13 @@ import (
 // useKey is an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// uses is what the world knows of what the daemon was told about the use of GPUs, and
-// what it said about that.
+// uses is what the daemon was told about the use of GPUs, and what it said about it.
 type uses struct {
 	bytes  map[useKey]int64         // at the last sample
-	alive  map[useKey]bool          // a sample showed its process there, alive
-	busy   map[string]time.Duration // when a sample showed last that an attempt computes
-	warned map[string]time.Duration // when an attempt was told last that it is over a budget
-	prompt map[string]time.Duration // and that it is idle
+	alive  map[useKey]bool          // a sample showed its process there alive
+	busy   map[string]time.Duration // when a sample last showed that an attempt computes
+	warned map[string]time.Duration // when an attempt was last told that it is over budget
+	prompt map[string]time.Duration // when an attempt was last told that it is idle
 }
 
 func newUses() uses {
@@ -38,7 +37,7 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 		for _, p := range d.Processes {
 			r := w.runOf(p)
 			if r == nil || p.Dead {
-				continue // what is dead computes nothing
+				continue // dead processes compute nothing
 			}
 			key := attemptKey(r.job, r.attempt)
 			at := useKey{key, d.UUID}
@@ -51,8 +50,8 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 	}
 }
 
-// forgetBusy notes what a new process of the daemon can't know: that a job which is idle by what is on record has
-// computed since it was told so, and how much memory the samples before showed.
+// forgetBusy notes what a new process of the daemon cannot know: that a job has computed since it
+// was told that it is idle, and how much memory earlier samples showed.
 func (w *World) forgetBusy() {
 	clear(w.tracked.uses.bytes)
 	told := func(a job.Allocation) bool { return a.Use.IdleWarned > 0 }
@@ -82,8 +81,8 @@ func (u *uses) say(w *World, t core.NotifyOwner) {
 	}
 }
 
-// judgeStopFor holds invariant 12 where a job is to be stopped for what it does
-// with its GPUs. The mirror is as it was before.
+// judgeStopFor checks invariant 12 for a job that is to be stopped for what it does with its GPUs.
+// The mirror is as it was before.
 func (w *World) judgeStopFor(n *job.Job) {
 	if n.Stop == w.tracked.mirror.jobs[n.ID].Stop || n.Attempt == nil {
 		return
@@ -107,11 +106,10 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady reports whether no clock jumped: where one does, a short jump passes for
-// time that went by.
+// steady reports whether no clock jumped. A short jump passes for time that went by.
 func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
-// unwarned says that an attempt may not be stopped yet, or not at all; "" where it may.
+// unwarned returns the reason why an attempt may not be stopped, at least not yet; "" if it may.
 func (w *World) unwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
 	told, yes := warned[key]
 	switch {
@@ -125,7 +123,7 @@ func (w *World) unwarned(key string, does site.Response, warned map[string]time.
 	return ""
 }
 
-// nobodyShort says that a job takes nothing from the one that it is stopped for.
+// nobodyShort returns a reason if a job takes nothing from the job for which it is stopped.
 func (w *World) nobodyShort(n *job.Job) string {
 	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
 	if n.StopFor == n.ID || n.StopFor == 0 {
@@ -140,8 +138,8 @@ func (w *World) nobodyShort(n *job.Job) string {
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
 }
 
-// strayBytes is what a user's processes of no unit use of a GPU: they may count for a job of
-// that user which is there, as one that has left its unit would.
+// strayBytes returns the GPU memory of a user's processes outside units. They may count for a job
+// of that user, as processes that left its unit would.
 func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	if d := w.toldOf(uuid); d != nil {
 		for _, p := range d.Processes {
@@ -153,8 +151,8 @@ func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	return bytes
 }
 
-// shortOf reports whether a job lacks something of what it was promised of a GPU, and
-// all that is free is not enough for those that do.
+// shortOf reports whether a job lacks part of its promise on a GPU, and the free memory is not
+// enough for all such jobs.
 func (w *World) shortOf(uuid string, id job.ID) bool {
 	j, free, owed, short := w.tracked, int64(0), int64(0), false
 	if d := w.toldOf(uuid); d != nil {
@@ -175,9 +173,9 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 	return short && owed > free
 }
 
-// judgeQuota holds invariant 13 for the owner of a job that was placed, and for the
-// groups of the owner, as far as jobs report them that are on record or came to this
-// process. The mirror is as it is after the step: what ended in it has made room.
+// judgeQuota checks invariant 13 for the owner of a placed job and the owner's groups, as far as
+// jobs on record or of this process report them. The mirror is as it is after the step, so ended
+// jobs have made room.
 func (w *World) judgeQuota(placed *job.Job) {
 	j, uid := w.tracked, placed.Owner.UID
 	w.judgeShare(placed, j.quota(placed), placed.Owner.User, map[int]bool{uid: true})
@@ -188,7 +186,7 @@ func (w *World) judgeQuota(placed *job.Job) {
 	}
 }
 
-// judgeShare holds that the jobs of some users together are within a quota.
+// judgeShare checks that the jobs of some users together are within a quota.
 func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[int]bool) {
 	jobs, milli := 0, 0
 	for _, o := range w.tracked.mirror.jobs {
@@ -203,7 +201,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 	}
 }
 
-// judgeAdmitted holds invariant 13 for a new job. The mirror is as it was before.
+// judgeAdmitted checks invariant 13 for a new job. The mirror is as it was before.
 func (w *World) judgeAdmitted(n *job.Job) {
 	p, q := &w.tracked.policy, w.tracked.quota(n)
 	waiting, bytes := 1, n.Weight()

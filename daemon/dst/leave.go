@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// shutdown is systemd's: it starts nothing any more and stops the units of jobs,
-// the daemon some seconds later, and then the machine, or all but the kernel,
-// begins anew. Sometimes it is called off.
+// shutdown makes systemd start nothing any more and stop the units of jobs, and some seconds later
+// the daemon. Then the machine restarts, or everything but the kernel. Sometimes the shutdown is
+// called off.
 func (w *World) shutdown(d *dice) {
 	if w.leaving {
 		return
@@ -32,12 +32,12 @@ func (w *World) shutdown(d *dice) {
 	})
 	w.after(last+d.between(time.Millisecond, 5*time.Second), func() {
 		switch {
-		case w.reboots != reboots: // the power went first
+		case w.reboots != reboots: // the power failed first
 		case off:
 			w.tell("systemd goes on after all")
 			w.leaving = false
 			for _, r := range w.tracked.truth {
-				if r.by == "the shutdown" { // which a daemon that is started now hears nothing of
+				if r.by == "the shutdown" { // a daemon that is started now hears nothing of it
 					r.by = givenUp
 				}
 			}
@@ -53,7 +53,7 @@ func (w *World) shutdown(d *dice) {
 	})
 }
 
-// givenUp ended what a daemon hears nothing of that is started after it.
+// givenUp is the cause of ends of which a daemon started later hears nothing.
 const givenUp = "a shutdown that was given up"
 
 // sweep stops one unit in a shutdown.

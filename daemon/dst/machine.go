@@ -14,7 +14,7 @@ import (
 type card struct {
 	gpu.Device
 	processes []gpu.Process
-	ghost     int64 // memory that no process accounts for
+	ghost     int64 // memory that belongs to no process
 	lost      bool
 	missing   bool
 }
@@ -59,7 +59,7 @@ func (w *World) gpuOf(uuid string) *card {
 	return nil
 }
 
-// shuffle gives the GPUs other numbers and nodes, as a reboot may.
+// shuffle gives the GPUs other numbers and device nodes, as a reboot may.
 func (w *World) shuffle(d *dice) {
 	w.renumber(d)
 	for i := range w.gpus {
@@ -68,7 +68,7 @@ func (w *World) shuffle(d *dice) {
 	}
 }
 
-// renumber gives the GPUs other numbers under a daemon that lives.
+// renumber gives the GPUs other numbers while the daemon runs.
 func (w *World) renumber(d *dice) {
 	for i := range w.gpus {
 		a, b := w.gpus[i], w.gpus[d.n(i+1)]
@@ -76,12 +76,12 @@ func (w *World) renumber(d *dice) {
 	}
 }
 
-// source is the child that reads the GPUs, with its driver.
+// source is the child that reads the GPUs, and its driver.
 type source struct{ w *World }
 
 var errChild = errors.New("the child has ended")
 
-// Sample is daemon.Source's.
+// Sample implements daemon.Source.
 func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)
@@ -96,7 +96,7 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 		return gpu.Snapshot{}, errChild
 	}
 	before := d.between(0, took)
-	if w.on(linger) && d.percent(30) { // a driver that is at work answers late, with the past
+	if w.on(linger) && d.percent(30) { // a busy driver answers late, with old data
 		before, took = 0, d.between(0, 9*time.Second)
 	}
 	if err := w.sleep(ctx, before); err != nil {
@@ -110,10 +110,10 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	return snap, nil
 }
 
-// Look is daemon.Source's. The driver of this world counts no energy.
+// Look implements daemon.Source. The driver of this world counts no energy.
 func (s source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.Sample(ctx) }
 
-// snapshot is what the driver says now.
+// snapshot returns what the driver says now.
 func (w *World) snapshot() gpu.Snapshot {
 	if w.on(sourceProblem) {
 		return gpu.Snapshot{Problem: w.problem, Detail: "as the plan has it", Devices: []gpu.Device{}}
@@ -127,14 +127,14 @@ func (w *World) snapshot() gpu.Snapshot {
 		}
 	}
 	for i := range s.Devices {
-		if w.counted { // the driver counts those that are there
+		if w.counted { // the driver numbers the GPUs that are there
 			s.Devices[i].Index = i
 		}
 	}
 	return s
 }
 
-// told is what the driver says of a GPU.
+// told returns what the driver says of a GPU.
 func (w *World) told(g *card) gpu.Device {
 	d := g.Device
 	if g.lost {
@@ -162,13 +162,13 @@ func (w *World) told(g *card) gpu.Device {
 	return d
 }
 
-// kernel is the kernel's log of this boot, which every process reads from its beginning.
+// kernel is the kernel log of this boot, which every process reads from its beginning.
 type kernel struct {
 	w   *World
 	log feed[gpu.XidReport]
 }
 
-// Run is daemon.Kernel's.
+// Run implements daemon.Kernel.
 func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) { k.log.follow(ctx, k.w, tell) }
 
 // write adds a line about a GPU.

@@ -74,7 +74,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 	return placed
 }
 
-// judgeJob judges what is decided of a job, and reports whether it was placed.
+// judgeJob judges a decision about a job, and reports whether it placed the job.
 func (w *World) judgeJob(n *job.Job) (placed bool) {
 	j := w.tracked
 	w.judgeStopFor(n)
@@ -84,7 +84,7 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	}
 	if a := n.Attempt; a != nil && a.Number > j.attempts[n.ID] {
 		j.attempts[n.ID] = a.Number
-		r := w.runs[units.Name(int64(n.ID))] // that it has a unit is found where the state file is an older one
+		r := w.runs[units.Name(int64(n.ID))] // with an older state file the daemon finds its unit
 		found := w.tracked.lost && r != nil && r.attempt == a.Number
 		if placed = !n.Recovered && !found; placed {
 			w.judgePlacement(n)
@@ -98,7 +98,7 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	return placed
 }
 
-// noteActions notes who is warned, and when an attempt's stop is decided first.
+// noteActions notes who is warned, and when the stop of an attempt is first decided.
 func (w *World) noteActions(eff *core.Effects) {
 	j := w.tracked
 	for _, a := range eff.Actions {

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Kind is what an entry of a plan is.
+// Kind is the kind of an entry.
 type Kind string
 
-// What clients ask. What is a command of theirs has its name.
+// Requests of clients. Commands have the names that they have in the daemon.
 const (
 	submit     Kind = "submit"
 	cancel          = Kind(job.CommandCancel)
@@ -35,10 +35,10 @@ const (
 	reload     Kind = "reload"
 )
 
-// ofJobs are about one submission.
+// ofJobs are the kinds that refer to a submission.
 var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, await}
 
-// What fails.
+// Faults.
 const (
 	crash         Kind = "crash"
 	stop          Kind = "stop of the daemon"
@@ -85,10 +85,10 @@ const (
 type Entry struct {
 	At   time.Duration // since the beginning
 	Kind Kind
-	For  time.Duration // how long it lasts, where it does
-	Pick uint64        // what decides its details
-	Num  int           // its name: its place in the whole plan
-	Job  int           // the name of the submission that it is about; -1: none
+	For  time.Duration // how long it lasts; 0: a moment
+	Pick uint64        // decides its details
+	Num  int           // its place in the whole plan, which identifies it
+	Job  int           // number of the submission that it refers to; -1: none
 }
 
 func (e Entry) String() string {
@@ -102,7 +102,7 @@ func (e Entry) String() string {
 	return s
 }
 
-// commands are how often clients ask what beside submissions, of a thousand.
+// commands are the weights of clients' requests other than submissions, in thousandths.
 var commands = []struct {
 	kind   Kind
 	weight int
@@ -111,8 +111,7 @@ var commands = []struct {
 	{pause, 20}, {drain, 30}, {drainAll, 10}, {undrainAll, 10}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
 }
 
-// faults are how often each happens where it happens at all, at most, and for
-// how long.
+// faults are the kinds of faults, with the maximum number and duration in one plan.
 var faults = []struct {
 	kind    Kind
 	often   int
@@ -157,7 +156,7 @@ var faults = []struct {
 	{restarted, 3, 0},
 }
 
-// Plan is all that happens in the run of one seed, by time.
+// Plan is everything that happens in the run of one seed, by time.
 type Plan struct {
 	Seed    uint64
 	GPUs    int
@@ -165,8 +164,8 @@ type Plan struct {
 	Entries []Entry
 }
 
-// NewPlan draws the plan of a seed. Every other kind of fault is left out, each
-// time others, so that rare ones meet.
+// NewPlan draws the plan of a seed. It leaves out about half of the kinds of faults, each time
+// others, so that rare ones meet.
 func NewPlan(seed uint64) Plan {
 	r := rand.New(rand.NewPCG(seed, 0x6770757363686564))
 	p := Plan{Seed: seed, GPUs: r.IntN(5), Chaos: time.Duration(1+r.IntN(20)) * time.Minute}
@@ -200,7 +199,7 @@ func NewPlan(seed uint64) Plan {
 			add(f.kind, f.longest)
 		}
 	}
-	// With dice of its own, so that the rest of a plan stays.
+	// These have their own dice, so that the rest of a plan stays the same.
 	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 {
 		at := time.Duration(old.Int64N(int64(p.Chaos)))
 		lasts := time.Duration(old.Int64N(int64(p.Chaos - at)))

@@ -12,22 +12,22 @@ import (
 
 // post is what really becomes of messages.
 type post struct {
-	letters map[messageKey]*letter // the last of each
-	reached map[messageKey]int     // how often each came to whom it is for
-	told    map[messageKey]*life   // the process that was told last that it was sent
-	flying  map[int]int            // tries under way of the present process, by user
+	letters map[messageKey]*letter // the last try of each
+	reached map[messageKey]int     // how often each reached its recipient
+	told    map[messageKey]*life   // the process that was last told that it was sent
+	flying  map[int]int            // tries under way of the current process, by user
 }
 
-// letter is one try: a unit of its own, which outlives the daemon.
+// letter is one try to send a message. It has a unit of its own, which outlives the daemon.
 type letter struct {
 	until   time.Duration // when it ends
 	over    bool
-	reaches bool        // it comes to whom it is for, whatever is said of it
-	why     job.Message // what is said of it; nothing: that it was sent
+	reaches bool        // it reaches its recipient, whatever is reported
+	why     job.Message // what is reported; empty: it was sent
 	again   bool
 }
 
-// How many tries may be under way, of a user's and of all.
+// The maximum number of tries under way, for a user and in all.
 const (
 	tryingOfUser = 1
 	tryingOfAll  = 8
@@ -40,7 +40,7 @@ func newPost() post {
 	}
 }
 
-// drawNotify draws what messages a job asks for.
+// drawNotify draws the messages that a job asks for.
 func (w *World) drawNotify(r *job.Request, e *Entry) {
 	d := w.roll("notify", e.Pick)
 	if !d.percent(30) {
@@ -53,14 +53,14 @@ func (w *World) drawNotify(r *job.Request, e *Entry) {
 	}
 }
 
-// deliver is daemon.Deliver.
+// deliver is daemon.Options.Deliver.
 func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ string) (why job.Message, again bool) {
 	l, key, p := w.current.life, messageKey{n.Job, n.Event, n.Which}, &w.post
 	w.boundary(l)
 	w.judgeSend(&n, key, l)
 	p.flying[n.UID]++
 	x := p.letters[key]
-	if x == nil || x.over { // else it is still on its way, from an earlier process
+	if x == nil || x.over { // otherwise an earlier process's try is still under way
 		x = w.write(key)
 	}
 	_ = w.sleep(ctx, max(0, x.until-w.Elapsed))
@@ -75,7 +75,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	return x.why, x.again
 }
 
-// write begins a try, which fails in one way or another until the faults end.
+// write begins a try, which may fail in several ways until the faults end.
 func (w *World) write(key messageKey) *letter {
 	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.Elapsed))
 	x, took := &letter{reaches: true}, d.soon(20*time.Millisecond)
@@ -87,7 +87,7 @@ func (w *World) write(key messageKey) *letter {
 		case 2:
 			w.count("message that nobody takes")
 			x.reaches, x.why = false, job.Text("no such user")
-		case 3: // its unit is ended at its limit, and what it did till then nobody knows
+		case 3: // its unit is ended at its limit, and nobody knows what it did until then
 			w.count("message that hangs")
 			x.reaches, x.why, x.again, took = d.percent(50), job.Text("it took too long"), true, 2*time.Minute
 		case 4: // longer than the daemon waits
@@ -111,7 +111,7 @@ func (w *World) write(key messageKey) *letter {
 	return x
 }
 
-// burn is what a reboot does to the tries that are under way.
+// burn ends the tries under way at a reboot.
 func (p *post) burn() {
 	for _, x := range p.letters {
 		if !x.over {
@@ -125,7 +125,7 @@ func (k messageKey) String() string {
 	return fmt.Sprintf("message %d about the %s of job %d", k.which, k.event, k.job)
 }
 
-// judgeSend holds invariant 18 for a try that begins.
+// judgeSend checks invariant 18 for a try that begins.
 func (w *World) judgeSend(n *job.Notification, key messageKey, l *life) {
 	p := &w.post
 	stored, ok := w.disk.messages[key]
@@ -148,7 +148,7 @@ func (w *World) judgeSend(n *job.Notification, key messageKey, l *life) {
 	}
 }
 
-// judgeMessage holds invariant 18 for what becomes durable of a message.
+// judgeMessage checks invariant 18 for a record about a message.
 func (w *World) judgeMessage(n *job.Notification) {
 	key := messageKey{n.Job, n.Event, n.Which}
 	old, known := w.disk.messages[key]
@@ -167,7 +167,7 @@ func (w *World) judgeMessage(n *job.Notification) {
 	}
 }
 
-// owedStill names a message that is neither sent nor given up, "" for none.
+// owedStill names a message that is neither sent nor given up; "" if there is none.
 func (w *World) owedStill() (text string) {
 	for key, n := range w.disk.messages {
 		if s := key.String(); n.Closed.IsZero() && (text == "" || s < text) {
@@ -177,11 +177,11 @@ func (w *World) owedStill() (text string) {
 	return text
 }
 
-// judgeTellings holds invariant 18 when all is over: nobody waits for a message in vain.
+// judgeTellings checks invariant 18 at the end: nobody waits for a message in vain.
 func (w *World) judgeTellings() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		j := w.disk.jobs[id]
-		if !j.State.Terminal() { // a client came late
+		if !j.State.Terminal() { // submitted late
 			continue
 		}
 		owed := j.Messages(job.NotifyEnd, time.Time{})

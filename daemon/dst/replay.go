@@ -10,12 +10,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// replayEvery is how many steps of the core go by between two looks at what a
-// restart would make of its records: that costs as much as twenty steps.
+// replayEvery is the number of steps between two checks of what a restart would make of the
+// records. A check costs as much as twenty steps.
 const replayEvery = 25
 
-// judgeReplay holds invariant 10: a core made from the records of all steps so
-// far has the same jobs.
+// judgeReplay checks invariant 10: a core that starts from the records of all steps so far has the
+// same jobs.
 func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	j := w.tracked
 	for i := range eff.Records {
@@ -36,7 +36,7 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 	for i := range live {
 		if r := &again[i]; r.State == job.Starting && live[i].State == job.Queued {
-			r.State = job.Queued // it waits for its place, which a restart knows nothing of
+			r.State = job.Queued // it waits in line to be started, of which a restart knows nothing
 		}
 		if a, b := durable(&live[i].Job), durable(&again[i].Job); !reflect.DeepEqual(a, b) {
 			w.breach(10, "job %d is %+v, and after a restart %+v", live[i].ID, a, b)
@@ -44,8 +44,7 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 }
 
-// durable is what of a job a restart must not change. Times differ by what the
-// disk keeps of them.
+// durable returns what a restart must not change in a job. Times are as the disk keeps them.
 func durable(j *job.Job) []any {
 	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned,
 		j.WarnsAt.IsZero(), j.Failures, j.Requeues, len(j.Pending),
@@ -64,7 +63,6 @@ func durable(j *job.Job) []any {
 	return d
 }
 
-// clone is a disk with the same on it.
 func (s *disk) clone() *disk {
 	c := newDisk(s.w)
 	c.jobs, c.controls, c.usage = maps.Clone(s.jobs), maps.Clone(s.controls), maps.Clone(s.usage)

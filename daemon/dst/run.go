@@ -23,35 +23,35 @@ type run struct {
 	mem     int64
 	cpus    int
 	grace   time.Duration
-	task    job.Task // of which array it is which
+	task    job.Task // of an array
 
 	behaviour unittest.Behaviour
 	demand    demand
 	lasts     time.Duration
 	deaf      bool          // it takes its whole grace to end
-	answers   int           // the exit status with which it answers a stop; 0: it dies of it, or exits 0
-	waits     []func() bool // whether those who stopped it still wait for that
-	refused   bool          // systemd will not have its unit
-	dead      bool          // who asked for its unit died before it came
+	answers   int           // exit status with which it answers a stop; 0: it dies of the stop or exits 0
+	waits     []func() bool // whether those who stopped it still wait
+	refused   bool          // systemd refuses its unit
+	dead      bool          // the process that asked for its unit died before it came
 	oom       bool
 
 	saves  bool // it exits some time after its warning
-	warned bool // it did by a warning, not by a signal of somebody's
+	warned bool // it exited because of a warning, not of another signal
 
 	began, ended time.Duration // 0: not yet
 	over         time.Duration // when its last process ended; 0: not yet
-	first        time.Duration // when the attempt began, whose unit somebody began anew since; 0: nobody did
+	first        time.Duration // when the attempt began, if its unit was restarted since; otherwise 0
 	invocation   string
 	alive        bool
-	gone         bool // its unit is
+	gone         bool // its unit has gone
 	stopping     bool
-	by           string // who ended it: "" it itself
+	by           string // who ended it; "": itself
 	code, signal int
 	pid          int    // 0: its process has left the GPUs
-	number       int    // the same, for ever
-	touched      string // what was done to it, so that its end may be another
-	stale        bool   // its instructions were taken away before it began: nothing of it runs
-	kept         bool   // the machine could start nothing
+	number       int    // its pid, kept for ever
+	touched      string // what was done to it that may explain another end
+	stale        bool   // its spec was removed before it began, so nothing of it runs
+	kept         bool   // the machine could not start anything
 	stuck        bool   // its processes outlive SIGKILL
 	trespassed   bool   // it used a GPU that it does not have
 }
@@ -63,8 +63,7 @@ func (r *run) has(uuid string) bool {
 	return slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
 }
 
-// newRun reads a unit's properties. The launch of what is running already has
-// none.
+// newRun returns the run of a unit with these properties; nil if the unit exists already.
 func (w *World) newRun(name string, props []units.Property) *run {
 	if w.bus.sys.Properties(name) != nil {
 		return nil
@@ -87,7 +86,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 			r.behaviour = unittest.Behaviour{Launch: step, Code: step.ExitStatus()}
 		}
 	}
-	if !w.specs.got[specKey{r.job, r.attempt}] { // a start that nobody waits for any more
+	if !w.specs.got[specKey{r.job, r.attempt}] { // nobody waits for this start any more
 		r.behaviour = unittest.Behaviour{Launch: contract.StepSpec, Code: 225}
 		r.stale = true
 	}
@@ -110,7 +109,7 @@ func (w *World) fate(r *run, d *dice) {
 	case 0:
 		r.code = 1 + d.n(250)
 	case 1:
-		r.code = d.n(4) * 75 // 225 is a word of the launcher's, too
+		r.code = d.n(4) * 75 // 225 is also an exit status of the launcher
 	case 2:
 		r.signal = pick(d, 9, 11, 15, 6)
 	case 3:
@@ -124,12 +123,12 @@ func (w *World) fate(r *run, d *dice) {
 	case 7:
 		b.Orphan = true
 	case 8:
-		b.Stopping = d.percent(30) // and who knows how it ended when it is gone
+		b.Stopping = d.percent(30) // once it is gone nobody knows how it ended
 	}
 	b.Deaf = r.deaf
 }
 
-// behave is what systemd asks of a command.
+// behave tells systemd what a command does.
 func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	if r := w.runs[name]; r != nil {
 		return r.behaviour
@@ -137,7 +136,7 @@ func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	return unittest.Behaviour{}
 }
 
-// began is the moment at which a unit's command is executed, or not.
+// began is called when a unit's command is executed, or fails to be.
 func (w *World) began(name string, r *run) {
 	st, err := w.bus.sys.Status(context.Background(), name)
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
@@ -163,7 +162,7 @@ func (w *World) began(name string, r *run) {
 	w.after(r.lasts, func() { w.finish(name, r) })
 }
 
-// finish is a command's end by itself.
+// finish ends a command by itself.
 func (w *World) finish(name string, r *run) {
 	if !r.alive || r.stopping || w.runs[name] != r {
 		return
@@ -183,7 +182,7 @@ func (w *World) finish(name string, r *run) {
 	w.bus.spread()
 }
 
-// emptied is what follows when the last process of a unit may have ended.
+// emptied is called when the last process of a unit may have ended.
 func (w *World) emptied(name string, r *run) {
 	if w.bus.sys.Processes(name) == 0 {
 		w.clear(name, r)
@@ -193,8 +192,8 @@ func (w *World) emptied(name string, r *run) {
 	}
 }
 
-// notice compares what was known of a unit's command with what systemd says
-// after something was done to it.
+// notice compares what is known of a unit's command with systemd's answer, after something was done
+// to it.
 func (w *World) notice(name, by string) {
 	r := w.runs[name]
 	if r == nil {
@@ -206,7 +205,7 @@ func (w *World) notice(name, by string) {
 	w.emptied(name, r)
 }
 
-// ended notes who ended a command, where it was alive.
+// ended notes who ended a command that was alive.
 func (w *World) ended(r *run, by string) {
 	if r.alive {
 		r.alive, r.ended, r.by = false, w.Elapsed, by
@@ -214,13 +213,13 @@ func (w *World) ended(r *run, by string) {
 	}
 }
 
-// vanish takes a unit away from systemd.
+// vanish removes a unit from systemd.
 func (w *World) vanish(name, by string) {
 	w.bus.sys.Vanish(name)
 	w.vanished(name, by)
 }
 
-// vanished is the end of a unit.
+// vanished notes that a unit has gone.
 func (w *World) vanished(name, by string) {
 	r := w.runs[name]
 	if r == nil || r.gone {
@@ -248,8 +247,7 @@ func (w *World) occupy(name string, r *run) {
 	}
 }
 
-// clear takes a run's process off its GPUs, now or, as a slow driver does it,
-// later.
+// clear takes a run's process off its GPUs, now or, with a slow driver, later.
 func (w *World) clear(name string, r *run) {
 	if r.pid == 0 || r.began == 0 {
 		return
@@ -278,7 +276,7 @@ func (w *World) clear(name string, r *run) {
 	w.after(d.between(0, 2*time.Minute), off)
 }
 
-// unitOf is the unit of a process, as its control group says.
+// unitOf returns the unit of a process, according to its control group.
 func (w *World) unitOf(pid int) string {
 	for name, r := range w.runs {
 		if r.pid == pid && r.alive {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// shrinkRuns bounds how many plans Shrink tries.
+// shrinkRuns is the maximum number of plans that Shrink tries.
 const shrinkRuns = 3000
 
-// Shrink leaves out of a plan that fails whatever it fails without, in the same
-// way: first all after the failure, then whole kinds, then parts, down to single
-// entries. Run reports how a plan goes.
+// Shrink leaves out entries of a plan that fails as long as it fails in the same way: first
+// everything after the failure, then whole kinds, then parts, down to single entries. run carries
+// out a plan.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)
@@ -38,7 +38,7 @@ type shrinker struct {
 	left int
 }
 
-// invariantOf is what two failures have in common.
+// invariantOf returns what two failures of the same kind have in common.
 func invariantOf(breach string) string {
 	name, _, _ := strings.Cut(breach, ":")
 	return name
@@ -53,7 +53,7 @@ func (s *shrinker) fails(p Plan) bool {
 	return r.Failed() && invariantOf(r.Breaches[0]) == s.want
 }
 
-// without returns p less what leave says, where that still fails, and else p.
+// without returns p without the entries that leave selects if that still fails, and otherwise p.
 func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
 	less := p
 	less.Entries = nil
@@ -90,13 +90,13 @@ func (s *shrinker) byParts(p Plan, size int) Plan {
 	return p
 }
 
-// Only returns the plan with nothing but the entries of these names.
+// Only returns the plan with only these entries.
 func (p Plan) Only(names []int) Plan {
 	p.Entries = slices.DeleteFunc(slices.Clone(p.Entries), func(e Entry) bool { return !slices.Contains(names, e.Num) })
 	return p
 }
 
-// Names returns the names of the plan's entries.
+// Names returns the numbers of the plan's entries.
 func (p Plan) Names() []int {
 	names := make([]int, len(p.Entries))
 	for i, e := range p.Entries {

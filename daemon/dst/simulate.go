@@ -12,37 +12,37 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Result is how a run went.
+// Result is the outcome of a run.
 type Result struct {
-	Breaches []string // what did not hold, the first first
+	Breaches []string // violations, in order
 	Steps    uint64
-	Hash     uint64 // of all that happened: the same plan has the same
+	Hash     uint64 // of everything that happened
 	Elapsed  time.Duration
-	Counts   map[string]int // how often what happened
-	Trail    []string       // the story, where it was asked for
+	Counts   map[string]int // how often each thing happened
+	Trail    []string       // the story, if asked for
 }
 
-// Failed reports whether something did not hold.
+// Failed reports whether an invariant was violated.
 func (r Result) Failed() bool { return len(r.Breaches) > 0 }
 
-// drainTime is how long the queue may take to drain when the faults have ended.
+// drainTime is the time that the queue may take to drain after the faults.
 const drainTime = 24 * time.Hour
 
-// maxSteps ends a run that never comes to its end.
+// maxSteps ends a run that would not end.
 const maxSteps = 3_000_000
 
-// Run carries out a plan. Story writes down what happens.
+// Run carries out a plan. With story it also writes down what happens.
 func Run(p Plan, story bool) Result { return simulate(p, story, bug{}, "") }
 
 // RunOn carries out a plan on a real state file in an empty directory.
 func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bug{}, dir) }
 
-// bug is what a test plants, to see it found.
+// bug is what a test plants to see it found.
 type bug struct {
-	lyingDisk   bool // says that it has written when its fsync failed
-	idleStop    bool // a stop that says that it is done and does nothing
-	lyingPost   bool // says that a message is sent that is not
-	neverBegins int  // the uid of a user whose starts never are over
+	lyingDisk   bool // a failed fsync is reported as success
+	idleStop    bool // a stop does nothing and reports success
+	lyingPost   bool // a message is reported as sent that was not
+	neverBegins int  // uid of a user whose starts never complete
 }
 
 func simulate(p Plan, story bool, planted bug, dir string) Result {
@@ -76,7 +76,7 @@ func (w *World) end() {
 		w.calls = nil
 		w.bury(l)
 	}
-	w.bus.sys.Reboot() // lets go what waits in it
+	w.bus.sys.Reboot() // releases what waits in it
 	for _, a := range slices.Clone(w.own) {
 		w.current = a
 		for more := true; more; {
@@ -85,10 +85,10 @@ func (w *World) end() {
 	}
 }
 
-// watch looks now and then whether everything has come to its end.
+// watch checks now and then whether everything has come to its end.
 func (w *World) watch() {
 	if w.remains() == "" && w.daemon != nil && !w.life.over {
-		acked := maps.Clone(w.tracked.acked) // what is acknowledged meanwhile, the answer need not show
+		acked := maps.Clone(w.tracked.acked) // the answer need not show later jobs
 		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, err := d.Query(ctx, job.Query{Ended: 1000})
 			return func() {
@@ -101,7 +101,7 @@ func (w *World) watch() {
 	w.after(20*time.Second, w.watch)
 }
 
-// remains says what has not come to its end, "" when all has.
+// remains describes what has not come to its end; "" if everything has.
 func (w *World) remains() string {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if j := w.disk.jobs[id]; !j.State.Terminal() {
@@ -109,7 +109,7 @@ func (w *World) remains() string {
 		}
 	}
 	for _, name := range w.bus.sys.Names() {
-		if r := w.runs[name]; r == nil || !r.stale { // such a unit is reported, and left to people
+		if r := w.runs[name]; r == nil || !r.stale { // such a unit is reported and left to people
 			return "there is still " + name
 		}
 	}
@@ -143,11 +143,11 @@ func (w *World) why() string {
 	return text
 }
 
-// judgeFinal holds invariants 1 and 9 when all is over: what the daemon tells
-// then, and the GPUs are free.
+// judgeFinal checks invariants 1 and 9 at the end, by what the daemon reports, and that the GPUs
+// are free.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
-	if w.disk.doubt != nil { // the daemon is about to try that commit again, and announces nothing before
-		return // it is looked at again
+	if w.disk.doubt != nil { // the daemon is about to repeat that commit, and announces nothing before
+		return // watch tries again
 	}
 	w.judgeTold(v.Jobs...)
 	w.follow()
@@ -160,7 +160,7 @@ func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
 	for _, g := range v.GPUs {
 		if w.notFree = ""; g.State != job.GPUFree {
 			w.notFree = fmt.Sprintf("GPU %d is %s: %s", g.Index, g.State, g.StateDetail)
-			return // it is looked at again
+			return // watch tries again
 		}
 	}
 	w.judgeTellings()

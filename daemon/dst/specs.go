@@ -7,38 +7,38 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// specs is the directory of the launchers' instructions.
+// specs is the directory of the launchers' specs.
 type specs struct {
 	w    *World
 	got  map[specKey]bool
 	kept map[specKey][]byte
 }
 
-// Keep is daemon.Specs'.
+// Keep implements daemon.Specs.
 func (s *specs) Keep(id job.ID, attempt int, data []byte) error {
 	s.w.boundary(s.w.current.life)
 	s.kept[specKey{id, attempt}] = data
 	return nil
 }
 
-// Kept is daemon.Specs'.
+// Kept implements daemon.Specs.
 func (s *specs) Kept(id job.ID, attempt int) ([]byte, error) {
 	return s.kept[specKey{id, attempt}], nil
 }
 
-// SweepKept is daemon.Specs'.
+// SweepKept implements daemon.Specs.
 func (s *specs) SweepKept(wanted func(job.ID, int) bool) error {
 	maps.DeleteFunc(s.kept, func(k specKey, _ []byte) bool { return !wanted(k.job, k.attempt) })
 	return nil
 }
 
-// specKey names the instructions of one attempt.
+// specKey identifies the spec of one attempt.
 type specKey struct {
 	job     job.ID
 	attempt int
 }
 
-// Write is daemon.Specs'.
+// Write implements daemon.Specs.
 func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 	s.w.boundary(s.w.current.life)
 	if s.w.on(diskFull) && s.w.roll("spec", uint64(s.w.Elapsed)).percent(30) {
@@ -48,7 +48,7 @@ func (s *specs) Write(id job.ID, _ int, spec *launch.Spec) (string, error) {
 	return launch.Path("/run/gpusched/specs", int64(id), spec.Attempt), nil
 }
 
-// Remove is daemon.Specs'.
+// Remove implements daemon.Specs.
 func (s *specs) Remove(id job.ID, attempt int) error {
 	s.w.boundary(s.w.current.life)
 	delete(s.got, specKey{id, attempt})
@@ -56,7 +56,7 @@ func (s *specs) Remove(id job.ID, attempt int) error {
 	return nil
 }
 
-// Sweep is daemon.Specs'.
+// Sweep implements daemon.Specs.
 func (s *specs) Sweep(keep func(job.ID, int) bool) error {
 	maps.DeleteFunc(s.got, func(k specKey, _ bool) bool { return !keep(k.job, k.attempt) })
 	return nil

@@ -5,10 +5,9 @@ import (
 	"unsafe"
 )
 
-// stamp is a moment as time.Now tells it: by the wall clock, which may be set,
-// and beside it by the monotonic one, which may not. Package time has no way to
-// make one, and the difference is what clock jumps are about: TestStamp holds
-// that this is one.
+// stamp returns a time as time.Now would: with the wall clock, which may be set, and the monotonic
+// clock, which may not. Package time has no way to make such a time, and clock jumps are about the
+// difference. TestStamp checks that it works.
 func stamp(wall time.Time, monotonic time.Duration) time.Time {
 	const hasMonotonic, secondsFrom1885To1970 = 1 << 63, (85*365 + 20) * 86400
 	raw := struct {

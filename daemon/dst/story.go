@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// tellStep writes what the core was told and what it wants.
+// tellStep writes what the core was told and what it decided.
 func (w *World) tellStep(ev core.Event, eff *core.Effects) {
 	if _, ok := ev.(core.Tick); ok && len(eff.Records)+len(eff.Actions)+len(eff.Replies) == 0 {
 		return

@@ -12,20 +12,20 @@ import (
 type stray struct {
 	gpu.Process
 	began    time.Duration
-	run      *run // whose command began it; nil: it is of nobody's job
+	run      *run // the run that started it; nil: it belongs to no job
 	stubborn bool // SIGTERM does not end it
-	told     bool // to the daemon, so that its job was plain
-	noted    bool // and it was outside of its unit
+	told     bool // the daemon was told about it while its job was known
+	noted    bool // and that it is outside its unit
 }
 
-// subordinates is what is added to the uid of a user for that of a process in a container of the user's,
-// and strangers for that of an account of its own, which is in the range of the user's containers, too.
+// A process in a container of a user has the user's uid plus subordinates. strangers is added to
+// uids of separate accounts, which lie in the range of the user's containers as well.
 const (
 	subordinates = 100_000
 	strangers    = 2 * subordinates
 )
 
-// person returns whose a uid is.
+// person returns the user that a uid belongs to.
 func person(uid int) int {
 	if uid >= strangers {
 		return uid
@@ -33,10 +33,10 @@ func person(uid int) int {
 	return uid % subordinates
 }
 
-// answersAfter is how long the directory takes when a process of the daemon asks about a uid.
+// answersAfter is the time that the directory takes to answer about a uid.
 const answersAfter = 20 * time.Second
 
-// person is daemon.Persons.
+// person is daemon.Options.Person.
 func (w *World) person(uid int) (whose int, certain bool) {
 	if uid < subordinates {
 		return uid, true
@@ -51,19 +51,18 @@ func (w *World) person(uid int) (whose int, certain bool) {
 	return person(uid), true
 }
 
-// ticks is the time since the boot in which the kernel writes down the start of a
-// process.
+// ticks returns the time since boot as the kernel records the start of a process.
 func (w *World) ticks() uint64 { return uint64(w.Elapsed/tick) + 1 }
 
 const tick = 10 * time.Millisecond
 
-// ticked undoes ticks.
+// ticked is the inverse of ticks.
 func ticked(start uint64) time.Duration { return time.Duration(start-1) * tick }
 
-// firstStray is below the process ids of all strays.
+// firstStray is below the pids of all strays.
 const firstStray = 900_000
 
-// put begins a process outside of all units.
+// put starts a process outside all units.
 func (w *World) put(s *stray, lasts time.Duration, on ...*card) {
 	w.pids++
 	s.PID, s.Start, s.began = firstStray+w.pids, w.ticks(), w.Elapsed
@@ -84,7 +83,7 @@ func (w *World) endStray(pid int) {
 	}
 }
 
-// free is what is really free of a GPU's memory.
+// free returns the memory of a GPU that is really free.
 func (w *World) free(g *card) int64 {
 	free := int64(g.MemTotalBytes-g.MemReservedBytes) - g.ghost
 	for _, p := range g.processes {
@@ -93,8 +92,7 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// leaves has a process of a job's be outside of its unit, from its beginning or
-// after it was seen in it.
+// leaves moves a process of a job out of its unit, from its start or after it was seen there.
 func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	if !r.alive || len(r.gpus) == 0 {
 		return
@@ -125,7 +123,7 @@ func (w *World) outside(pid int) {
 	w.onProcess(pid, func(p *gpu.Process) { p.Unit = "" })
 }
 
-// trespass has a job's process use a GPU that the job does not have.
+// trespass makes a job's process use a GPU that the job does not have.
 func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 	if len(w.gpus) == 0 || !r.alive {
 		return
@@ -143,7 +141,7 @@ func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 
 var errNoProcess = errors.New("no such process")
 
-// endProcess is daemon.EndProcess.
+// endProcess is daemon.Options.EndProcess.
 func (w *World) endProcess(a core.EndProcess) error {
 	w.boundary(w.current.life)
 	s := w.strays[a.PID]

@@ -22,41 +22,41 @@ type World struct {
 	plan    Plan
 	planted bug
 	Result                // so far
-	skew    time.Duration // by which the wall clock is wrong
+	skew    time.Duration // error of the wall clock
 	agenda  agenda
 
 	life       *life
 	daemon     *daemon.Daemon
 	stopDaemon context.CancelFunc
-	stopping   bool          // it was told to stop
-	diedAt     time.Duration // when the last one ended; negative: none has
+	stopping   bool          // the daemon was told to stop
+	diedAt     time.Duration // when the last process ended; negative: none has
 	current    *activity
-	waiting    []*activity // whoever waits for a bell
+	waiting    []*activity // those that wait for a bell
 	activities uint64
-	doom       int // boundaries until the daemon dies; 0: it lives
+	doom       int // boundaries until the daemon dies; 0: it lives on
 	calls      []*request
 
-	until    map[Kind]time.Duration // faults that last
+	until    map[Kind]time.Duration // end of each lasting fault
 	bus      *bus
 	disk     *disk
 	specs    *specs
 	gpus     []*card
-	tellsUse bool // the driver reports how busy a GPU is
+	tellsUse bool // the driver reports load
 	kernel   *kernel
 	boot     int
 	reboots  int    // of any kind
 	leaving  bool   // systemd stops everything
 	reserved uint64 // MiB that the driver keeps of each GPU
 	unified  bool   // the GPUs have no memory of their own
-	untold   bool   // the driver does not say what each process uses
-	counted  bool   // a GPU that goes takes its number with it
+	untold   bool   // the driver does not report each process's memory
+	counted  bool   // the numbers of the other GPUs change when one goes
 	strays   map[int]*stray
-	asked    map[int]time.Duration // when this process of the daemon asked about a uid first
+	asked    map[int]time.Duration // when this process of the daemon first asked about a uid
 	problem  gpu.Problem
 	pids     int
-	runs     map[string]*run // by unit, of those that are there
+	runs     map[string]*run // by unit, of existing units
 	healed   bool
-	notFree  string      // the GPU that was not, when last looked at
+	notFree  string      // a GPU that was not free at the last check
 	settled  bool        // everything has come to its end
 	own      []*activity // the world's
 	tracked  *judge
@@ -86,22 +86,22 @@ func newWorld(p Plan) *World {
 
 func (w *World) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 
-// runID names the run of systemd.
+// runID identifies the run of systemd.
 func (w *World) runID() string { return fmt.Sprintf("%s.%d", w.bootID(), w.reboots) }
 
-// on reports whether a fault that lasts is under way.
+// on reports whether a lasting fault is under way.
 func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.Counts[what]++ }
 
-// tell writes the story, for those who read it.
+// tell adds to the story.
 func (w *World) tell(format string, args ...any) {
 	if w.tracing {
 		w.Trail = append(w.Trail, fmt.Sprintf("%12.6f ", w.Elapsed.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
-// breach notes that an invariant does not hold.
+// breach notes a violated invariant.
 func (w *World) breach(invariant int, format string, args ...any) {
 	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
 	w.Breaches = append(w.Breaches, text)
@@ -150,7 +150,7 @@ func (w *World) live(l *life) {
 	_ = d.Run(ctx)
 }
 
-// died is the end of the daemon's process. systemd starts another.
+// died ends the daemon's process. systemd starts another.
 func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()
@@ -170,7 +170,7 @@ func (w *World) died() {
 	w.after(w.roll("restart", uint64(w.Elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
 }
 
-// note is daemon.Tell: a sentence for a job's journal.
+// note is daemon.Options.Tell: a sentence for a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 	d := w.roll("note", uint64(w.Elapsed))
 	if w.on(lostCalls) && d.percent(50) {
@@ -181,7 +181,7 @@ func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 
 var errNote = errors.New("the note was not taken")
 
-// silent is a daemon.Notify that nobody listens to.
+// silent is a daemon.Notify that ignores everything.
 type silent struct{}
 
 func (silent) Ready()        {}
