@@ -212,7 +212,7 @@ func (w *World) fault(e *Entry) {
 		for _, name := range w.bus.sys.Names() {
 			w.bus.sys.Signal(name)
 		}
-		w.bus.spread()
+		w.bus.forwardHints()
 		w.bus.resync()
 	case sourceProblem:
 		w.problem = pick(d, gpu.ProblemStale, gpu.ProblemInitFailed, gpu.ProblemLibraryMissing)
@@ -253,7 +253,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 		if !r.stopping {
 			r.touched = "vanish"
 			w.vanish(name, "an administrator")
-			w.bus.spread()
+			w.bus.forwardHints()
 		}
 	case restarted:
 		if r.alive && !r.stopping && !r.stuck {
@@ -267,7 +267,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)
-			w.bus.spread()
+			w.bus.forwardHints()
 		}
 	case kill:
 		w.strike(name, r, "kill", pick(d, syscall.SIGKILL, syscall.SIGTERM))
@@ -374,7 +374,7 @@ func (w *World) userspace() {
 		w.vanished(name, "the reboot")
 	}
 	w.reboots++
-	w.post.burn()
+	w.post.loseTries()
 	w.leaving = false
 	for _, r := range w.tracked.truth {
 		if r.touched == "swept" {

@@ -67,7 +67,7 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 	}
 	b.arrive(l, string(op)+name, d, func() {
 		got, err = do()
-		b.spread()
+		b.forwardHints()
 		w.after(back, func() {
 			if epoch == b.broken && !dropped {
 				answered = true
@@ -251,7 +251,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 		} else if w.on(slowStart) || d.n(20) == 0 {
 			slow = d.between(time.Millisecond, 3*time.Minute)
 			w.bus.sys.Hold(unittest.OpStart, name)
-			w.after(slow, func() { w.letBegin(name, r) })
+			w.after(slow, func() { w.finishStart(name, r) })
 		}
 	}
 	st, err := w.bus.sys.Start(context.Background(), name, props)
@@ -263,15 +263,15 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 	return st, err
 }
 
-// letBegin ends a slow start.
-func (w *World) letBegin(name string, r *run) {
+// finishStart ends a slow start.
+func (w *World) finishStart(name string, r *run) {
 	if r.gone {
 		return
 	}
 	w.bus.sys.Release(unittest.OpStart, name)
 	w.began(name, r)
 	w.look()
-	w.bus.spread()
+	w.bus.forwardHints()
 }
 
 // stopUnit is systemd's part of a stop: TERM, the grace, KILL. A caller who still waits then makes
@@ -292,7 +292,7 @@ func (w *World) stopUnit(name string, waits func() bool) error {
 		if took > 5*time.Millisecond {
 			r.stopping = true
 			w.bus.sys.Hold(unittest.OpStop, name)
-			w.after(took, func() { w.letStop(name, r) })
+			w.after(took, func() { w.finishStop(name, r) })
 		}
 	}
 	if r != nil {
@@ -310,7 +310,7 @@ func (w *World) stopUnit(name string, waits func() bool) error {
 	return err
 }
 
-func (w *World) letStop(name string, r *run) {
+func (w *World) finishStop(name string, r *run) {
 	if r.gone || !r.stopping {
 		return
 	}
@@ -329,7 +329,7 @@ func (w *World) letStop(name string, r *run) {
 		w.notice(name, "stop")
 	}
 	w.look()
-	w.bus.spread()
+	w.bus.forwardHints()
 }
 
 // signalUnit sends a signal to a unit's processes. A command that saves on its warning exits after
@@ -354,8 +354,8 @@ func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	return nil
 }
 
-// spread forwards systemd's hints, of which some get lost, delayed, reordered or doubled.
-func (b *bus) spread() {
+// forwardHints forwards systemd's hints, of which some get lost, delayed, reordered or doubled.
+func (b *bus) forwardHints() {
 	for {
 		select {
 		case ch := <-b.sys.Changes():

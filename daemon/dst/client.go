@@ -89,7 +89,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 		s.Request.Grace = new(job.Span(pick(d, 0, time.Second, time.Minute)))
 	}
 	s.Request.Requeue = new(d.percent(50))
-	w.ornament(r, d, e)
+	w.drawOptions(r, d, e)
 	w.drawNotify(r, e)
 	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // at this moment
 	return &submission{num: e.Num, s: s}
@@ -98,8 +98,8 @@ func (w *World) newSubmission(e *Entry) *submission {
 // warning is the warning signal that jobs ask for.
 const warning = 10
 
-// ornament draws options that concern a job's life.
-func (w *World) ornament(r *job.Request, d *dice, e *Entry) {
+// drawOptions draws options that concern a job's life.
+func (w *World) drawOptions(r *job.Request, d *dice, e *Entry) {
 	switch d.n(12) {
 	case 0:
 		r.Preemptible = true

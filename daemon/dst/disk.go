@@ -187,16 +187,16 @@ func (s *disk) putJob(r *job.Record) {
 
 // written returns a value as it is read back: its times have no monotonic clock.
 func written[T any](v T) T {
-	settle(reflect.ValueOf(&v).Elem())
+	dropMonotonic(reflect.ValueOf(&v).Elem())
 	return v
 }
 
-func settle(v reflect.Value) {
+func dropMonotonic(v reflect.Value) {
 	for _, field := range v.Fields() {
 		if at, is := field.Addr().Interface().(*time.Time); is && !at.IsZero() {
 			*at = at.Round(0).UTC()
 		} else if !is && field.Kind() == reflect.Struct {
-			settle(field)
+			dropMonotonic(field)
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (w *World) judgePlacement(placed *job.Job) {
 		w.breach(1, "job %d starts although a hold of it was confirmed", placed.ID)
 	}
 	for _, ref := range placed.Attempt.GPUs {
-		why := w.unfit(ref)
+		why := w.unusable(ref)
 		if why == "" {
 			why = w.taken(placed, ref)
 		}
@@ -217,9 +217,9 @@ func (w *World) judgePlacement(placed *job.Job) {
 	}
 }
 
-// unfit returns the reason why nothing may be placed on a GPU, by what the daemon was told and what
+// unusable returns the reason why nothing may be placed on a GPU, by what the daemon was told and what
 // is on it; "" if something may.
-func (w *World) unfit(ref job.Allocation) string {
+func (w *World) unusable(ref job.Allocation) string {
 	j := w.tracked
 	switch {
 	case j.told == nil || j.told.Problem != "":
@@ -246,16 +246,16 @@ func (w *World) unfit(ref job.Allocation) string {
 	g := w.gpuOf(ref.UUID)
 	for _, p := range g.processes {
 		r := w.runOf(p)
-		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.UUID] && !w.nobodys(r, p, ref.UUID) {
+		if r != nil && !j.states[r.job].Live() && r.ended >= j.excused[ref.UUID] && !w.ownerUnknown(r, p, ref.UUID) {
 			return fmt.Sprintf("process %d of job %d, which has ended, is still on it", p.PID, r.job)
 		}
 	}
-	return w.haunted(g)
+	return w.leftOn(g)
 }
 
-// nobodys reports whether the owner of a process cannot be known: it is dead, its job did not have
+// ownerUnknown reports whether the owner of a process cannot be known: it is dead, its job did not have
 // the GPU, and no sample showed it there alive.
-func (w *World) nobodys(r *run, p gpu.Process, uuid string) bool {
+func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 

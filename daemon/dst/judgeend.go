@@ -29,7 +29,7 @@ func (w *World) judgeEnd(n *job.Job) {
 	if r != nil && r.gone && r.touched == "state lost" && n.State != job.Completed {
 		return // according to an older file it was still to end, and nobody can know how it did
 	}
-	if why := w.untrue(n, r); why != "" {
+	if why := w.misjudged(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
 	}
 	if r != nil && r.touched == "restart" && n.Attempt.InvocationID != "" && r.invocation != n.Attempt.InvocationID &&
@@ -89,8 +89,8 @@ type finding struct {
 	why string
 }
 
-// untrue returns the first finding that holds: why a result is not what happened, or "" if it is.
-func (w *World) untrue(n *job.Job, ran *run) string {
+// misjudged returns the first finding that holds: why a result is not what happened, or "" if it is.
+func (w *World) misjudged(n *job.Job, ran *run) string {
 	for _, f := range w.findings(n, ran) {
 		if f.so {
 			return f.why

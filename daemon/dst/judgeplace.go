@@ -15,14 +15,14 @@ func (w *World) judgeMemory(placed *job.Job) {
 		if d == nil || ref.Milli == 0 && placed.Request.GPUMemBytes == 0 || w.unsure(d) {
 			continue
 		}
-		lacks := int64(0)
+		unusedPromise := int64(0)
 		for _, o := range w.tracked.mirror.jobs {
 			if o.State.Live() {
-				lacks += w.lacks(&o, d)
+				unusedPromise += w.unusedPromise(&o, d)
 			}
 		}
-		if lacks > int64(d.MemFreeBytes)+slack {
-			w.breach(3, "%s of GPU %s are promised and not used yet with job %d, and %s are free", job.FormatSize(lacks),
+		if unusedPromise > int64(d.MemFreeBytes)+slack {
+			w.breach(3, "%s of GPU %s are promised and not used yet with job %d, and %s are free", job.FormatSize(unusedPromise),
 				ref.UUID, placed.ID, job.FormatSize(int64(d.MemFreeBytes)))
 		}
 	}
@@ -38,8 +38,8 @@ func (w *World) unsure(d *gpu.Device) bool {
 	return false
 }
 
-// lacks returns how much of a job's promise on a GPU it was not seen to use.
-func (w *World) lacks(o *job.Job, d *gpu.Device) int64 {
+// unusedPromise returns how much of a job's promise on a GPU it was not seen to use.
+func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	promise, uses := int64(0), int64(0)
 	for _, ref := range o.Attempt.GPUs {
 		if ref.UUID == d.UUID {

@@ -20,20 +20,20 @@ func (w *World) seeStrays(s *gpu.Snapshot) {
 			if o == nil || o.run == nil {
 				continue
 			}
-			o.told = o.told || w.goesOn(o.run) && (p.Unit != "" || w.plainly(o, s.Devices[i].UUID))
+			o.told = o.told || w.countsAsLive(o.run) && (p.Unit != "" || w.ownerKnown(o, s.Devices[i].UUID))
 			o.noted = o.noted || o.told && p.Unit == ""
 		}
 	}
 }
 
-// goesOn reports whether the core still counts a run's attempt as live.
-func (w *World) goesOn(r *run) bool {
+// countsAsLive reports whether the core still counts a run's attempt as live.
+func (w *World) countsAsLive(r *run) bool {
 	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
 }
 
-// plainly reports whether a stray's job follows from its user and the time of its start: no other
+// ownerKnown reports whether a stray's job follows from its user and the time of its start: no other
 // job of the user has the GPU, and the unit in which the process began still exists.
-func (w *World) plainly(s *stray, uuid string) bool {
+func (w *World) ownerKnown(s *stray, uuid string) bool {
 	j := w.tracked
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
 		return false
@@ -60,10 +60,10 @@ func (w *World) forgetStrays(was *disk) {
 	}
 }
 
-// haunted returns a reason if the GPU has a process of a job that has ended, of which the daemon
+// leftOn returns a reason if the GPU has a process of a job that has ended, of which the daemon
 // was told. If an attempt was started again because its unit vanished without a trace, nobody knows
 // of its first run.
-func (w *World) haunted(g *card) string {
+func (w *World) leftOn(g *card) string {
 	j := w.tracked
 	for _, p := range g.processes {
 		s := w.strays[p.PID]

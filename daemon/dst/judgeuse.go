@@ -163,9 +163,9 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 			continue
 		}
 		for _, ref := range o.Attempt.GPUs {
-			lacks := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]
-			if ref.UUID == uuid && lacks > 0 {
-				owed += lacks
+			unusedPromise := ref.Budget() - j.uses.bytes[useKey{attemptKey(o.ID, o.Attempt.Number), uuid}]
+			if ref.UUID == uuid && unusedPromise > 0 {
+				owed += unusedPromise
 				short = short || o.ID == id
 			}
 		}

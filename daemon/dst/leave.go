@@ -65,12 +65,12 @@ func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 	w.tracked.swept[attemptKey(r.job, r.attempt)] = true
 	if !r.alive {
 		w.vanish(name, "the shutdown")
-		w.bus.spread()
+		w.bus.forwardHints()
 		return
 	}
 	r.stopping = true
 	w.bus.sys.Sweep(name)
-	w.bus.spread()
+	w.bus.forwardHints()
 	w.after(takes, func() {
 		if r.gone || !r.alive || w.runs[name] != r {
 			return
@@ -81,6 +81,6 @@ func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 			w.bus.sys.Exit(name, code)
 		}
 		w.notice(name, "the shutdown")
-		w.bus.spread()
+		w.bus.forwardHints()
 	})
 }

@@ -111,8 +111,8 @@ func (w *World) write(key messageKey) *letter {
 	return x
 }
 
-// burn ends the tries under way at a reboot.
-func (p *post) burn() {
+// loseTries ends the tries under way at a reboot.
+func (p *post) loseTries() {
 	for _, x := range p.letters {
 		if !x.over {
 			x.over, x.reaches = true, false

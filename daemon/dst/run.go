@@ -77,7 +77,7 @@ func (w *World) newRun(name string, props []units.Property) *run {
 	r := &run{job: job.ID(s.ID), attempt: s.Attempt, uid: s.UID, gpus: s.GPUs, mem: s.Limits.MemBytes, cpus: s.Limits.CPUs,
 		grace: s.Grace, task: job.Task{Array: job.ID(s.Array), Index: s.Task}, dead: w.bus.dead}
 	d := w.roll("command", uint64(r.job), uint64(r.attempt))
-	w.fate(r, d)
+	w.drawBehaviour(r, d)
 	if w.on(startsFail) && d.percent(95) {
 		w.count("start that fails as all do")
 		r.kept, r.behaviour = true, unittest.Behaviour{NotStart: pick(d, 217, 226)}
@@ -96,8 +96,8 @@ func (w *World) newRun(name string, props []units.Property) *run {
 	return r
 }
 
-// fate draws what a command does.
-func (w *World) fate(r *run, d *dice) {
+// drawBehaviour draws what a command does.
+func (w *World) drawBehaviour(r *run, d *dice) {
 	r.lasts = pick(d, 0, d.between(0, 10*time.Millisecond), d.between(0, 2*time.Second), d.between(0, time.Minute),
 		d.between(0, 10*time.Minute))
 	r.deaf = d.percent(10)
@@ -179,7 +179,7 @@ func (w *World) finish(name string, r *run) {
 		w.bus.sys.Exit(name, r.code)
 	}
 	w.emptied(name, r)
-	w.bus.spread()
+	w.bus.forwardHints()
 }
 
 // emptied is called when the last process of a unit may have ended.
@@ -298,5 +298,5 @@ func (w *World) strike(name string, r *run, how string, signal syscall.Signal) {
 		w.bus.sys.KillBy(name, r.signal)
 	}
 	w.notice(name, how)
-	w.bus.spread()
+	w.bus.forwardHints()
 }
