@@ -12,12 +12,11 @@ const (
 	gib    = int64(1) << 30
 )
 
-// noon is the moment of everything that is learned here.
+// noon is the moment at which everything is learned here.
 var noon = time.Unix(1_700_000_000, 0)
 
-// What is expected of a job that runs is the median of the runs that took longer, and
-// more than it ran, and Late what four in five of them take at most. Where run times are known both
-// are that.
+// Total is the median of the runs longer than what the job ran, and four in five of these runs take
+// at most Late. If the run time is known, both are that.
 func TestTotal(t *testing.T) {
 	e := Estimate{Median: time.Hour, Spread: 1}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -52,7 +51,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// kindOf is the estimate of a kind of which so many runs were seen, as drawn.
+// kindOf returns the estimate of a kind after so many drawn runs.
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 	p, k, rng := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {
@@ -61,9 +60,9 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 	return p.Estimate(k)
 }
 
-// Where run times are alike a job that has run takes less effort than one that has not, and the less the
-// longer it ran; where they have a heavy tail it takes more. Of jobs of minutes or half a day, one
-// that outlasted the minutes takes more effort than a new one.
+// If run times are alike, a job that has run takes less effort than a new one, and the less the
+// longer it ran. If they have a heavy tail, it takes more. If jobs take minutes or half a day, a
+// job that outlasted the minutes takes more effort than a new one.
 func TestEffort(t *testing.T) {
 	const slice = 30 * time.Minute
 	alike := kindOf(100, func(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(180))*time.Minute + time.Hour })

@@ -9,9 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The extremes that run times are tried at: of a second to a hundred years, from all
-// alike to spread over their whole range, where figures that are nearly equal are
-// subtracted.
+// Extreme run times, from a second to a hundred years, and spreads from none to the whole range,
+// where nearly equal figures are subtracted.
 var (
 	extremeSpreads = []float64{1e-12, 1e-3, 0.1, 1, 3, 6.5, 8, maxSpread}
 	extremeRuns    = []time.Duration{
@@ -20,8 +19,7 @@ var (
 	}
 )
 
-// What is expected is longer than what a job ran, and what is computed with it stays
-// in range.
+// The expected run time is longer than what a job ran, and what is computed from it stays in range.
 func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
 		for _, median := range extremeRuns {
@@ -41,14 +39,14 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	}
 }
 
-// The effort is what adding up over runs of every length says: what they take until they end or are
-// given up, over how many of them end.
+// Effort equals what adding up runs of every length gives: the time until they end or are given up,
+// divided by the number that end.
 func TestEffortBySteps(t *testing.T) {
 	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {
 		for _, median := range []time.Duration{time.Minute, 5 * time.Hour} {
 			e := Lognormal(median, spread)
-			var lengths []time.Duration // as the form has them: evenly from one edge to the next
+			var lengths []time.Duration // as the distribution has them: evenly within each bin
 			for i, part := range e.trials {
 				for k := range int(part * stepRuns) {
 					at := edge(i) + (edge(i+1)-edge(i))*(float64(k)+0.5)/float64(int(part*stepRuns))
@@ -67,7 +65,7 @@ func TestEffortBySteps(t *testing.T) {
 
 const stepRuns = 20_000
 
-// effortBySteps tries all edges; false: too few run so long.
+// effortBySteps tries all edges; false if too few runs are that long.
 func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time.Duration, ok bool) {
 	best = longestRun
 	for i := range len(Estimate{}.trials) {
@@ -95,7 +93,7 @@ func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time
 	return best, ok
 }
 
-// Whatever is learned, also from what is on record by mistake, estimates stay in range.
+// Estimates stay in range whatever is learned or is wrongly on record.
 func TestLearningAtExtremes(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var known []job.Prediction

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestMemory holds what is known of a command's GPU memory after some attempts: whatever
-// its size, and of its user alone.
+// TestMemory checks what is known of a command's GPU memory after some attempts. It does not depend
+// on the number of GPUs, and is known for its user only.
 func TestMemory(t *testing.T) {
 	train := Kind{UID: 1, Milli: 1000, Shape: "train"}
 	ended, stopped := true, false
@@ -49,8 +49,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// What memory taught says nothing of run times, and nothing else is learned of a job
-// whose command is not known.
+// Memory says nothing about run times. Nothing is learned of a job without a known command.
 func TestMemoryAlone(t *testing.T) {
 	p := NewPredictor(nil)
 	before := p.Estimate(Kind{UID: 1, Milli: 1000, Shape: "train"})
@@ -61,7 +60,7 @@ func TestMemoryAlone(t *testing.T) {
 	if y := p.ObserveMemory(Kind{UID: 1, Milli: 1000}, gib, true, noon); y != nil {
 		t.Errorf("learned %+v", y)
 	}
-	y.PeakBytes = math.MaxInt64 // of a file that was tampered with
+	y.PeakBytes = math.MaxInt64 // as in a file that was tampered with
 	if got := NewPredictor([]job.Prediction{*y}).Memory(Kind{UID: 1, Shape: "train"}); got != job.MaxSize {
 		t.Errorf("believes %d", got)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestEstimate asks for the run time of a job of user 1 after some have ended.
-// Narrower keys count the more, the more of their runs were seen.
+// TestEstimate asks for the run time of a job of user 1 after some jobs have ended. A narrower key
+// counts more the more of its runs were seen.
 func TestEstimate(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
@@ -48,8 +48,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestKnown: what somebody else runs, or the same user with another program, does not tell when a job ends;
-// nor does a run that was stopped. Where the program is not known, jobs of the same size are taken.
+// An end cannot be predicted from other users' runs, from other programs of the same user, or from
+// runs that were stopped. If the program is unknown, jobs of the same size count.
 func TestKnown(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	for name, c := range map[string]struct {
@@ -74,8 +74,8 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// A geometric mean: of runs of 1 and 100 minutes it is 10. Of many runs the last
-// weighs a tenth. The spread is that of the logarithms.
+// The typical run time is the geometric mean: 10 minutes for runs of 1 and 100. Of many runs the
+// last weighs a tenth. The spread is that of the logarithms.
 func TestTypical(t *testing.T) {
 	p := NewPredictor(nil)
 	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
@@ -94,8 +94,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// A job that did not come to its end teaches that such jobs run longer, the less the more
-// is known, and is not counted as one that ended.
+// A job that was stopped raises the estimate, less so the more is known. It does not count as
+// ended.
 func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median
@@ -114,9 +114,8 @@ func TestBoundsTeach(t *testing.T) {
 	}
 }
 
-// What Observe returns, put on record and read again, makes a predictor that
-// knows the same, also where what was once learned has nearly been forgotten. Without
-// shape and script there are two keys.
+// A predictor that is made from the records of Observe knows the same, also if it has nearly
+// forgotten something. A job without a known command and program has two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
@@ -142,7 +141,7 @@ func TestPredictionsOnRecord(t *testing.T) {
 	}
 }
 
-// Keys that are none, of a file that was tampered with, are passed over.
+// Invalid keys, as in a file that was tampered with, are skipped.
 func TestKeysThatAreNone(t *testing.T) {
 	p := NewPredictor([]job.Prediction{
 		{Key: "all", Typical: time.Minute, Runs: 9}, {Key: "7 script x", Typical: time.Minute, Runs: 9},
@@ -155,7 +154,8 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// Of one user so many kinds are remembered, those used last; others' stay.
+// A limited number of kinds is remembered of each user, the most recently used ones. Other users'
+// kinds stay.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
 	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon)
@@ -177,7 +177,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// On overrun what is expected doubles until it is longer than what the job ran.
+// On overrun the expected run time doubles until it is longer than what the job ran.
 func TestOverrun(t *testing.T) {
 	for _, c := range [][3]time.Duration{
 		{10 * minute, 0, 10 * minute}, {10 * minute, 9 * minute, 10 * minute}, {10 * minute, 10 * minute, 20 * minute},

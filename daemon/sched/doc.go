@@ -3,10 +3,14 @@
 // and Queue always give the same Plan. contrib/SCHEDULING.md has the reasons for the rules, their
 // details and measurements.
 //
-// A Planner makes passes; plan.go has a pass from top to bottom. Its parts own their state: pass
-// the input and the order of the jobs, walk the buckets that are left, room what the machine has
-// left, backfill the reservations, limits the quotas and throttles, chooser the choice of GPUs,
-// victims the jobs to preempt.
+// A Planner makes passes. plan.go has a pass from top to bottom; these parts own their state:
+//   - pass: what the pass reads, and the order of the jobs
+//   - walk: the buckets of jobs that the pass has not looked at
+//   - room: what the machine has left
+//   - backfill: the reservations for jobs that do not fit
+//   - limits: quotas, and throttles of arrays
+//   - chooser: which GPUs a job gets
+//   - victims: which jobs are preempted
 //
 // Order. Jobs are ordered by class, number, whether they are owed their start, whether they are
 // guarded, score (all higher first), the moment from which their wait counts, and id. The score is

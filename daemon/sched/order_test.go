@@ -157,7 +157,7 @@ func TestLaterOfBucketYields(t *testing.T) {
 	}
 }
 
-// halfOctave never rounds down, whatever a run takes.
+// halfOctave never rounds down.
 func TestHalfOctave(t *testing.T) {
 	const longest = 10 * 365 * 24 * time.Hour
 	for d := time.Duration(1); d < longest; d += d/7 + 1 {
