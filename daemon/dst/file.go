@@ -135,7 +135,7 @@ func difference(got *job.Restored, want *disk) string {
 	case got.Events != w.Events:
 		return "another number of the last event"
 	case !got.Alive.Equal(w.Alive):
-		return "another moment at which the machine was on"
+		return "another moment until which the machine was on"
 	case len(jobs) != len(w.Jobs):
 		return "another number of jobs"
 	case !reflect.DeepEqual(stripped(got.GPUs), stripped(w.GPUs)):

@@ -67,10 +67,10 @@ func (w *World) judgeEvent(e *job.Event) {
 	stored, known := w.disk.jobs[e.Job]
 	switch {
 	case !known:
-		w.breach(19, "event %d tells of job %d, of which nothing is on record", e.Number, e.Job)
+		w.breach(19, "event %d is about job %d, which is not on record", e.Number, e.Job)
 	case e.State.Terminal() && stored.State != e.State,
 		e.Attempt > 0 && (stored.Attempt == nil || stored.Attempt.Number < e.Attempt):
-		w.breach(19, "event %d tells that attempt %d of job %d is %s, and on record it is %s", e.Number, e.Attempt, e.Job,
+		w.breach(19, "event %d reports that attempt %d of job %d is %s, and on record it is %s", e.Number, e.Attempt, e.Job,
 			e.State, stored.State)
 	}
 }
@@ -79,7 +79,7 @@ func (w *World) judgeEvent(e *job.Event) {
 func (w *World) judgeFollowed() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if has, is := w.follower.states[id], w.disk.jobs[id].State; has != is {
-			w.breach(19, "by the events job %d is %q, and it is %s", id, has, is)
+			w.breach(19, "according to the events job %d is %q, and it is %s", id, has, is)
 		}
 	}
 }

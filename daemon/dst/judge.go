@@ -149,10 +149,10 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 		return
 	}
 	if !ok {
-		w.breach(1, "%s of job %d is confirmed, of which nothing is on record", c.Kind, c.Job)
+		w.breach(1, "%s of job %d is confirmed, but the job is not on record", c.Kind, c.Job)
 	}
 	if !who.MayControl(&stored) {
-		w.breach(8, "%s may %s job %d of %s", who.User, c.Kind, c.Job, stored.Owner.User)
+		w.breach(8, "%s was allowed to %s job %d of %s", who.User, c.Kind, c.Job, stored.Owner.User)
 	}
 	switch c.Kind {
 	case job.CommandCancel:
@@ -200,7 +200,7 @@ func (w *World) judgePlacement(placed *job.Job) {
 		}
 		n, most := j.failed[placed.Task.Array], placed.Request.MaxFailures
 		if most > 0 && n >= most && placed.Attempt.Number == 1 {
-			w.breach(1, "task %v starts after %d have failed, and at most %d may", placed.Task, n, most)
+			w.breach(1, "task %v starts after %d failures, of which %d are allowed", placed.Task, n, most)
 		}
 	}
 	if _, yes := j.held[placed.ID]; yes {

@@ -106,7 +106,7 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 	case job.Completed:
 		return []finding{{!r.fine(), "its command did not exit 0 by itself"}}
 	case job.OutOfMemory:
-		return []finding{{!r.oom, "it had memory"}}
+		return []finding{{!r.oom, "it did not run out of memory"}}
 	case job.GPUOutOfMemory:
 		return []finding{{n.Stop != job.StopGPUMem, "nobody stopped it for its memory"}}
 	case job.Cancelled:
@@ -153,7 +153,7 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{own && r.by == "the shutdown" && r.touched == "reboot", "the shutdown ended it"},
 			{own && r.by == "stop" && r.touched == "", "it was stopped, and nobody wanted that"},
 			{n.Recovered, ""}, // its first end may have been on record in the lost file
-			{r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal), "it ended otherwise"},
+			{r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal), "it ended in another way"},
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 		}
 	}
 	if w.steady() {
-		w.breach(14, "process %d of uid %d is told to end, and began while that user had no job on the GPU on which it is", a.PID, s.UID)
+		w.breach(14, "process %d of uid %d is told to end, and began while that user had no job on its GPU", a.PID, s.UID)
 	}
 }
 

@@ -196,7 +196,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 		}
 	}
 	if q.Running > 0 && jobs > q.Running || placed.Request.GPUMilli > 0 && q.GPUMilli > 0 && milli > q.GPUMilli {
-		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, and may %d and %d", who, jobs, milli,
+		w.breach(13, "%s runs %d jobs with %d thousandths of GPUs with job %d, above the quotas of %d and %d", who, jobs, milli,
 			placed.ID, q.Running, q.GPUMilli)
 	}
 }
@@ -215,9 +215,9 @@ func (w *World) judgeAdmitted(n *job.Job) {
 		}
 	}
 	if q.Queued > 0 && waiting > q.Queued {
-		w.breach(13, "%d jobs of %s wait with job %d, and %d may", waiting, n.Owner.User, n.ID, q.Queued)
+		w.breach(13, "%d jobs of %s wait with job %d, above the quota of %d", waiting, n.Owner.User, n.ID, q.Queued)
 	}
 	if p.MaxBytes > 0 && bytes > p.MaxBytes {
-		w.breach(13, "the jobs of %s take %d bytes with job %d, and may take %d", n.Owner.User, bytes, n.ID, p.MaxBytes)
+		w.breach(13, "the jobs of %s take %d bytes with job %d, above the limit of %d", n.Owner.User, bytes, n.ID, p.MaxBytes)
 	}
 }

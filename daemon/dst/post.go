@@ -104,7 +104,7 @@ func (w *World) write(key messageKey) *letter {
 	w.after(took, func() {
 		if !x.over && x.reaches {
 			w.post.reached[key]++
-			w.tell("%v reaches whom it is for, %d times by now", key, w.post.reached[key])
+			w.tell("%v reaches its recipient, %d times by now", key, w.post.reached[key])
 		}
 		x.over = true
 	})
