@@ -62,7 +62,7 @@ func TestCourse(t *testing.T) {
 		"an array, as many at once as may": {3, func(sc *scene) {
 			sc.waits(1, 1000, func(w *Waiting) { w.Count, w.Throttle = 3, &Throttle{Left: 2} })
 		}, "1 on 0 0..60/60, 1 on 1 0..60/60, 1 on 0 60..120/120"},
-		"who makes room comes back": {1, func(sc *scene) {
+		"a preempted job comes back": {1, func(sc *scene) {
 			sc.s.Policy.Slice = 30 * minute
 			r := sc.runs(101, 60*minute, on(0)...)
 			r.Preemptible, r.Request = true, &job.Request{GPUMilli: 1000, Preemptible: true}

@@ -181,7 +181,7 @@ func TestAWeekendWithoutUse(t *testing.T) {
 	worked.Start(4000, gpuRate(4000), noon, week)
 	worked.Finish(4000, gpuRate(4000), monday, week)
 	if f := factorsOn(t, 8, monday, worked, rested); f[0] >= 1 || f[1] <= 1 || f[1] > 2 {
-		t.Errorf("who worked through the weekend and who did not have the factors %.3f", f)
+		t.Errorf("the user who worked through the weekend and the one who did not have the factors %.3f", f)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 // notRead are the fields of a request that placement does not read, with the reason.
 var notRead = map[string]string{
 	"GPUVisible": "names the GPUs to the job", "Grace": "a part of the running job's notice",
-	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "who is held does not wait here", "Requeue": "after an end",
+	"Priority": "of the bucket, beside the shape", "Notify": "messages", "Screen": "of the unit", "Hold": "held jobs do not wait here", "Requeue": "after an end",
 	"OnTimeout": "after an end", "WarnSignal": "of the running job", "WarnBefore": "a part of the running job's notice",
 	"WarnMain": "of the running job", "SignalTo": "of the unit",
-	"Retries": "after an end", "Backoff": "after an end", "Begin": "who waits for it does not wait here",
-	"After": "who waits for it does not wait here", "Array": "the gate, beside the shape", "Dedup": "before it is queued",
+	"Retries": "after an end", "Backoff": "after an end", "Begin": "until then it does not wait here",
+	"After": "until then it does not wait here", "Array": "the throttle, beside the shape", "Dedup": "before it is queued",
 	"Objective": "of the batch, beside the shape", "Batch": "of the bucket, beside the shape",
 	"MaxFailures": "an array with too many does not wait here",
 	"Derived":     "for predictions and people, and MemMilli of a part for quotas",

@@ -171,7 +171,7 @@ func TestOneStopForOneAsker(t *testing.T) {
 							stops += j.stops
 						}
 						if stops != 1 || asker.stops > 0 {
-							t.Errorf("%d stops, %d of who asked", stops, asker.stops)
+							t.Errorf("%d stops, %d of them of the asker", stops, asker.stops)
 						}
 					})
 				}
