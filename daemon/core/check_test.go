@@ -30,7 +30,7 @@ func TestCheckNamesTheInvariant(t *testing.T) {
 			damage(c, l)
 		}
 		if err := c.Check(); err == nil || !strings.Contains(err.Error(), "invariant "+number+": ") {
-			t.Errorf("a breach of invariant %s is told as %v", number, err)
+			t.Errorf("a breach of invariant %s is reported as %v", number, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestOpenDependenciesAreBounded(t *testing.T) {
 	eff := w.core.Step(core.Command{What: job.Command{Kind: job.CommandCancel, Job: after[0].Job}, Who: job.Actor{Admin: true}}, w.now)
 	for _, r := range eff.Records {
 		if r.Job.Owner.UID == 1002 {
-			t.Errorf("the end of a job has job %d written, which waits for others too", r.Job.ID)
+			t.Errorf("the end of a job records job %d, which waits for others too", r.Job.ID)
 		}
 	}
 	if r := submit(1002, job.Request{After: after[1:2]}); r.Refusal != nil {

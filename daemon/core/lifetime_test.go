@@ -148,7 +148,7 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 		late := w.unanswered()
 		w.step(core.Changed{Job: 1}, -1)
 		if len(w.pending) > 0 {
-			t.Errorf("a start that is quick is looked at: %v", w.pending)
+			t.Errorf("a quick start is inspected: %v", w.pending)
 		}
 		w.now = w.now.Add(2 * time.Second)
 		leaves(w, contract.Exit{})

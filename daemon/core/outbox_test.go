@@ -161,7 +161,7 @@ func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 		p.answerAll(true)
 	}
 	if len(p.sending) != 4 {
-		t.Errorf("%d of users who are slow go at once", len(p.sending))
+		t.Errorf("%d messages of slow users are sent at once", len(p.sending))
 	}
 	for uid := range 4 {
 		if id := p.owe(1001+uid, 1); !p.isSending(id[0]) {
@@ -174,7 +174,7 @@ func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p.over(e)
 	p.step(e, -1)
 	if again := p.owe(1001, 1); !p.isSending(again[0]) {
-		t.Error("who is fast is taken for slow")
+		t.Error("a fast user counts as slow")
 	}
 	p.done()
 }

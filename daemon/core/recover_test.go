@@ -65,7 +65,7 @@ func TestRecoveredJobGoesOn(t *testing.T) {
 	w.step(w.sample(99), -1)
 	w.settle()
 	if a, b := w.jobs[1].State, w.jobs[2].State; a != job.Completed || b != job.Running {
-		t.Fatalf("after its end it is %s, and who waited for its GPU is %s", a, b)
+		t.Fatalf("after its end it is %s, and the job that waited for its GPU is %s", a, b)
 	}
 	if err := w.core.Check(); err != nil {
 		t.Error(err)

@@ -123,7 +123,7 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 		t.Errorf("on record is %+v", r)
 	}
 	if s := next[core.Stop](t, w); s.Look {
-		t.Error("the unit is looked at again")
+		t.Error("the unit is inspected again")
 	}
 	w.step(core.Stopped{Job: 1, Attempt: 1, OK: true}, -1)
 	if j := w.jobs[1]; j.State != job.Completed {
@@ -292,7 +292,7 @@ func TestStaleStartSamplesAgain(t *testing.T) {
 		w.queue(nil)
 		w.step(w.sample(next[core.Sample](t, w).Number), -1)
 		if s := next[core.Start](t, w); s.SampledAt.IsZero() {
-			t.Error("the start rests on no look")
+			t.Error("the start relies on no sample")
 		}
 		w.step(core.StartFailed{Job: 1, Attempt: 1, How: core.StartStale}, -1)
 		next[core.Inspect](t, w)

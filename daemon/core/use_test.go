@@ -88,7 +88,7 @@ func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 	before := joules(1)
 	look(4900*time.Millisecond, 0, 700_000)
 	if got := joules(1) - before; got != 3430 {
-		t.Errorf("the first used %g J up to a look", got)
+		t.Errorf("the first used %g J up to a sample", got)
 	}
 	w.exit(0)
 	look(time.Millisecond, 0, 100_000)

@@ -17,7 +17,7 @@ func TestEveryGPUStateHasAWord(t *testing.T) {
 		for _, free := range []int{0, 500, job.WholeGPU} {
 			word := gpuWord(state, free)
 			if !slices.Contains(job.GPUStates(), word) {
-				t.Errorf("%s with %d free is %q, which is no state of people", state, free, word)
+				t.Errorf("%s with %d free is %q, which is not a state for people", state, free, word)
 			}
 			said[word] = true
 		}
