@@ -156,7 +156,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
 	var ahead *foresight.Foresight
-	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.Look(q, now) }); err != nil {
+	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.ViewAndForesight(q, now) }); err != nil {
 		return job.View{}, err
 	}
 	d.ahead.foretellAll(ctx, ahead, v.Jobs)

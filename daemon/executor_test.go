@@ -247,7 +247,7 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 			Units:  noBus{},
 			Origin: func(context.Context, string) (units.Origin, error) { return units.Origin{}, units.ErrAbsent },
 		})
-		ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 2, Look: look})
+		ev := d.exec.stop(t.Context(), core.Stop{Job: 1, Attempt: 2, InspectFirst: look})
 		if ev != (core.Stopped{Job: 1, Attempt: 2}) || !strings.Contains(log.String(), "makes no sense") {
 			t.Errorf("look %t: %+v, and the log says %q", look, ev, log.String())
 		}

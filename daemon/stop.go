@@ -16,7 +16,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	name := units.Name(int64(a.Job))
-	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.Look { // otherwise the inspection below finds it
+	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.InspectFirst { // otherwise the inspection below finds it
 		another, err := x.isAnothersNow(ctx, name, a.Whose)
 		if err != nil {
 			x.reportUnread(name, err)
@@ -29,7 +29,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 		x.thaw(ctx, a.Job)
 	}
 	x.notifyOwner(ctx, a.Notice, farewellTime) // before the inspection, after which only the stop may come
-	if a.Look {
+	if a.InspectFirst {
 		before, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
 		if another {
 			return x.nothingToStop(a, true)
@@ -38,7 +38,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 			return ev
 		}
 	}
-	if !a.Look {
+	if !a.InspectFirst {
 		ev.Running = x.leftRunning(a)
 	}
 	looked := x.host.Now()

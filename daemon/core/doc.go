@@ -23,7 +23,7 @@
 //  2. Jobs never hold more of a GPU than it has, and a job that holds GPUs holds all that it asked
 //     for.
 //  3. A job has at most one action under way whose answer counts, and none while it is queued. A
-//     stop does not wait for an inspection: it voids its answer.
+//     stop does not wait for an inspection, whose answer is void then.
 //  4. A job with a unit has an attempt that has not ended; the exception is a unit that holds
 //     nothing but the result of a job that has ended. The last attempt of a queued job has ended.
 //  5. States change only as the transition table of daemon/job allows.

@@ -19,8 +19,8 @@ type Effects struct {
 // Action is something to do outside the core; an event answers it.
 type Action interface{ action() }
 
-// Start starts the unit of the job's current attempt; answered by Started or StartFailed. SampledAt is
-// when the sample ended that the start relies on; zero if it relies on none.
+// Start starts the unit of the job's current attempt; answered by Started or StartFailed. SampledAt
+// is when the sample ended that the start relies on; zero if it relies on none.
 type Start struct {
 	Job       job.Job
 	SampledAt time.Time
@@ -43,17 +43,17 @@ type Whose struct {
 
 func whose(j *job.Job) Whose { return Whose{UID: j.Owner.UID, Invocation: j.Attempt.InvocationID} }
 
-// Stop ends every process of the job's unit and collects it; answered by Stopped. Look asks to read
-// the unit first, since its end is not known yet, and to leave it alone if it has ended by itself.
-// A unit of that name that is not the job's is left alone.
+// Stop ends every process of the job's unit and collects it; answered by Stopped. InspectFirst asks
+// to read the unit first, since its end is not known yet, and to leave it alone if it has ended by
+// itself. A unit of that name that is not the job's is left alone.
 type Stop struct {
 	Job     job.ID
 	Attempt int
 	Whose
-	Grace  time.Duration // as set in its unit
-	Look   bool
-	Thaw   bool        // it may be frozen: thaw its processes first
-	Notice NotifyOwner // sent before the stop, if it says anything
+	Grace        time.Duration // as set in its unit
+	InspectFirst bool
+	Thaw         bool        // it may be frozen: thaw its processes first
+	Notice       NotifyOwner // sent before the stop, if it says anything
 }
 
 // Inspect asks systemd about one unit; answered by Inspected. A unit of that name that is not the
@@ -112,8 +112,8 @@ type Forget struct {
 
 // Collect makes systemd forget the unit of a job that has ended; not answered: the next listing
 // shows whether it stays. Listings is the number of consecutive listings in which an ended unit
-// belonged to no live job: it goes, with whatever is in it, if the end of its job is on record. 0: its
-// job has just ended, and its unit holds nothing.
+// belonged to no live job: it goes, with whatever is in it, if the end of its job is on record. 0:
+// its job has just ended, and its unit holds nothing.
 type Collect struct {
 	Job      job.ID
 	Listings int

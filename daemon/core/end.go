@@ -30,7 +30,7 @@ func foundGone(l *tracked.Job) {
 	}
 }
 
-// vanished is the result of a job whose unit is gone, so that its end is unknown: it was stopped,
+// vanished returns the result of a job whose unit is gone, so that its end is unknown: it was stopped,
 // or it had ended, well or badly, and somebody cleared that.
 func vanished(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true

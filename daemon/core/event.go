@@ -117,7 +117,7 @@ type StartSlow struct {
 }
 
 // Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
-// that is uncertain. Before is the unit before the stop, if the action asked to look: a unit that
+// that is uncertain. Before is the unit before the stop, if the action asked for it: a unit that
 // had ended by itself still exists. Running is the number of processes that the job's command had
 // left running, if its end was known. Left names, for people, the processes that outlived SIGKILL;
 // "" if none are known.

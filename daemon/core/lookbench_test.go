@@ -26,7 +26,7 @@ func BenchmarkLook(b *testing.B) {
 				b.ReportAllocs()
 				var told time.Duration
 				for i := 0; b.Loop(); i++ {
-					v, ahead := w.core.Look(q, w.now.Add(time.Duration(2*i)*time.Second))
+					v, ahead := w.core.ViewAndForesight(q, w.now.Add(time.Duration(2*i)*time.Second))
 					began := time.Now()
 					for i := range v.Jobs {
 						ahead.Foretell(&v.Jobs[i])

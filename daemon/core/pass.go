@@ -223,8 +223,8 @@ func (c *lifecycle) recordLast(l *tracked.Job, now time.Time) {
 // reestimatedAtOnce is the number of waiting jobs whose expected run time one pass renews.
 const reestimatedAtOnce = 256
 
-// reestimate renews the expected run times of some waiting jobs, longest unrenewed first, and moves
-// them in the queue.
+// reestimate renews the expected run times of the waiting jobs whose last renewal is longest ago,
+// and moves them in the queue.
 func (q *queue) reestimate() {
 	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // run times were learned
 		q.stale, q.staleFor = q.IDs(q.stale), g

@@ -122,7 +122,7 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	if r := w.jobs[1].Attempt.Result; r == nil || r.Outcome != job.Completed {
 		t.Errorf("on record is %+v", r)
 	}
-	if s := next[core.Stop](t, w); s.Look {
+	if s := next[core.Stop](t, w); s.InspectFirst {
 		t.Error("the unit is inspected again")
 	}
 	w.step(core.Stopped{Job: 1, Attempt: 1, OK: true}, -1)

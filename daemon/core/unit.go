@@ -88,7 +88,7 @@ func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 		l.Action = tracked.Stopping
 		c.step.act(Stop{
 			Job: l.ID, Attempt: l.Attempt.Number, Whose: whose(l.Job), Grace: l.Request.GraceTime().Duration(),
-			Look: l.Attempt.Result == nil, Thaw: l.Freezes, Notice: c.stopNotice(l.Job),
+			InspectFirst: l.Attempt.Result == nil, Thaw: l.Freezes, Notice: c.stopNotice(l.Job),
 		})
 	}
 }

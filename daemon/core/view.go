@@ -16,16 +16,16 @@ const maxExplained = 1000
 
 // View returns the jobs selected by the query that have not ended, and the GPUs.
 func (c *state) View(q job.Query, now time.Time) job.View {
-	v, ahead := c.Look(q, now)
+	v, ahead := c.ViewAndForesight(q, now)
 	for i := range v.Jobs {
 		ahead.Foretell(&v.Jobs[i])
 	}
 	return v
 }
 
-// Look is View without expected starts; it also returns the forecast that foretells them, or nil if
-// they were not asked for.
-func (c *state) Look(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
+// ViewAndForesight is View without expected starts. It also returns the forecast that foretells
+// them, or nil if they were not asked for.
+func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
 	v.Drained, v.Host = c.gpus.Closed(now), job.HostView{
@@ -155,8 +155,9 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns the jobs that have no unit and are not in the queue, by id. Of those that are held or wait for
-// something other than room, it returns the first ones and the number of the others.
+// outside returns the jobs that have no unit and are not in the queue, by id. Of those that are
+// held or wait for something other than room, it returns the first ones and the number of the
+// others.
 func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // every job is either active or in the queue
 		return nil, 0

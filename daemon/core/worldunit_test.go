@@ -153,7 +153,7 @@ func (w *world) answer(i int) core.Event {
 			ev.Left = "process 4711 did not end after SIGKILL"
 			return ev
 		}
-		if a.Look {
+		if a.InspectFirst {
 			if w.swept(a.Job) {
 				ev.OK = false
 				return ev

@@ -106,7 +106,7 @@ func (w *World) noteActions(eff *core.Effects) {
 		case core.NotifyOwner:
 			j.uses.say(w, a)
 		case core.Stop:
-			if key := attemptKey(a.Job, a.Attempt); a.Look && j.stops[key] == 0 {
+			if key := attemptKey(a.Job, a.Attempt); a.InspectFirst && j.stops[key] == 0 {
 				j.stops[key] = w.Elapsed
 			}
 		}

@@ -53,7 +53,7 @@ func TestInterruptions(t *testing.T) {
 	launch(3, 200)
 	halt(150, 50, 90)
 	launch(4, 260)
-	if e.now = 260 * time.Second; e.halt(core.Stop{Job: 1, Look: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
+	if e.now = 260 * time.Second; e.halt(core.Stop{Job: 1, InspectFirst: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
 		t.Error("a command that ends as it is stopped has not ended by itself")
 	}
 	if e.ledger.entries[0].preemptions != 3 || e.machine.milli != 0 {

@@ -370,7 +370,7 @@ func (e *engine) halt(a core.Stop) core.Event {
 			u.Phase = core.Active // up to the stop
 		}
 	}
-	if a.Look {
+	if a.InspectFirst {
 		ev.Before = u.Unit
 	}
 	delete(e.machine.units, a.Job)
