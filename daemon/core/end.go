@@ -30,8 +30,8 @@ func foundGone(l *tracked.Job) {
 	}
 }
 
-// vanished returns the result of a job whose unit is gone, so that its end is unknown: it was stopped,
-// or it had ended, well or badly, and somebody cleared that.
+// vanished returns the result of a job whose unit is gone, so that its end is unknown: it was
+// stopped, or it had ended, well or badly, and somebody cleared that.
 func vanished(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}

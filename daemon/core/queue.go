@@ -125,8 +125,8 @@ func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	}
 }
 
-// shortenWait moves the start of a job's wait later by some time. An array's next task begins to wait
-// later, too, but not after now.
+// shortenWait moves the start of a job's wait later by some time. An array's next task begins to
+// wait later, too, but not after now.
 func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.QueuedAt = j.QueuedAt.Add(by)
 	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {

@@ -132,8 +132,8 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	c.charge(l, now)
 }
 
-// withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the job
-// then no longer asks for these.
+// withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the
+// job then no longer asks for these.
 func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
 	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {

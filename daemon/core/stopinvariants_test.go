@@ -163,8 +163,8 @@ func (c *chaos) occupy() {
 	}
 }
 
-// TestStopsAreJustified lets jobs that share GPUs, and others, use random amounts of them, with faults in
-// between; justified checks each stop.
+// TestStopsAreJustified lets jobs that share GPUs, and others, use random amounts of them, with
+// faults in between; justified checks each stop.
 func TestStopsAreJustified(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -127,9 +127,9 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	}
 }
 
-// suspendedUntil returns the time until which the owner may leave a job suspended; zero: for ever. The
-// site bounds the suspended time of an attempt. The job must also be able to end, by its time limit
-// or as expected, before its GPUs are reserved for others; that reservation is returned if it
+// suspendedUntil returns the time until which the owner may leave a job suspended; zero: for ever.
+// The site bounds the suspended time of an attempt. The job must also be able to end, by its time
+// limit or as expected, before its GPUs are reserved for others; that reservation is returned if it
 // decides.
 func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {

@@ -68,8 +68,8 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// abandonAttempt ends an attempt that has no unit, or another job's unit in its place, which is left
-// alone.
+// abandonAttempt ends an attempt that has no unit, or another job's unit in its place, which is
+// left alone.
 func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.move(l, job.Ending, now)

@@ -151,10 +151,10 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// afterWarning adjusts the result of a command that exited after a warning. The warning was sent at since
-// or later; zero: it was not sent. A preempted job has made room, whatever its exit status. A job
-// that asked to run again after its time limit does so, unless it exited with 0, which says that it
-// is done.
+// afterWarning adjusts the result of a command that exited after a warning. The warning was sent at
+// since or later; zero: it was not sent. A preempted job has made room, whatever its exit status. A
+// job that asked to run again after its time limit does so, unless it exited with 0, which says
+// that it is done.
 func afterWarning(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r

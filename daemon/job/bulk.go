@@ -20,8 +20,8 @@ func (k CommandKind) Takes(j *Job) bool {
 	return false
 }
 
-// IsExpensive reports whether a command is expensive: it may have to search all jobs for those that the
-// job waits for, or that would come to wait for it.
+// IsExpensive reports whether a command is expensive: it may have to search all jobs for those that
+// the job waits for, or that would come to wait for it.
 func (c *Command) IsExpensive() bool {
 	return c.Kind == CommandSuspend || c.Change != nil && (c.Change.After != nil || c.Change.TimeLimit != nil)
 }

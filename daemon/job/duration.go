@@ -14,8 +14,8 @@ const MaxDuration = 10 * 365 * 24 * time.Hour
 var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
 	"minutes", "m", "minute", "m", "mins", "m", "min", "m", "hours", "h", "hour", "h", "hr", "h", "days", "d", "day", "d")
 
-// ParseDuration reads 90s, 2h, 1h30m, 2d, 90min, 2hours, 600 (seconds; below 60 it needs the unit), 10:00 (minutes and
-// seconds), 2:00:00, and 1-12 or 1-12:30:00 (days and hours) as Slurm does. No
+// ParseDuration reads 90s, 2h, 1h30m, 2d, 90min, 2hours, 600 (seconds; below 60 it needs the unit),
+// 10:00 (minutes and seconds), 2:00:00, and 1-12 or 1-12:30:00 (days and hours) as Slurm does. No
 // part has a sign; the result is above 0 and at most MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n > 0 && n < 60 {

@@ -14,8 +14,8 @@ type ShownResult struct {
 	Said     Message `json:"said,omitzero"` // in another scheduler's words
 }
 
-// Result is how one attempt ended. Its Cause is empty for a cancel, and for a job stopped at its time
-// limit; StopTime means that the command exited after the warning of its limit.
+// Result is how one attempt ended. Its Cause is empty for a cancel, and for a job stopped at its
+// time limit; StopTime means that the command exited after the warning of its limit.
 type Result struct {
 	Outcome    State         `json:"outcome"` // a terminal state
 	ExitCode   int           `json:"exit_code"`

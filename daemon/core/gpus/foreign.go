@@ -67,8 +67,8 @@ func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	return why
 }
 
-// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. Then none
-// of its promised memory is known to be in use.
+// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. Then
+// none of its promised memory is known to be in use.
 func (d *device) useUnknown() bool {
 	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
 }
@@ -83,7 +83,8 @@ func (d *device) foreigners() []job.Foreign {
 	return d.outside
 }
 
-// foreignProcesses returns the foreign processes on the GPU with the most memory that meet a condition.
+// foreignProcesses returns the foreign processes on the GPU with the most memory that meet a
+// condition.
 func (d *device) foreignProcesses(meant func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {

@@ -71,8 +71,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// doubt marks processes as unsure that count as a job's only because they began while it ran: it may
-// have ended earlier than was known.
+// doubt marks processes as unsure that count as a job's only because they began while it ran: it
+// may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {

@@ -362,8 +362,8 @@ type Trouble struct {
 }
 
 // NoStarts reports whether several jobs could not be started, no job has been started since, and
-// some of them still wait. If all are one user's, this counts only after a while: other users' jobs would
-// start meanwhile.
+// some of them still wait. If all are one user's, this counts only after a while: other users' jobs
+// would start meanwhile.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]
