@@ -1,3 +1,3 @@
-// Package attach implements the commands that stay with a job: attach, exec and wait. It never
-// changes a job unless the user asks to cancel it.
+// Package attach implements the commands that stay with a job: attach, exec and wait. It acts on a job
+// only to cancel it at the user's request, and to make it accept commands.
 package attach
