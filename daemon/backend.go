@@ -60,7 +60,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 			}
 			out := job.Submitted{JobView: *r.Job, Known: r.Known}
 			if !s.Brief {
-				out.JobView = d.foretold(ctx, out.JobView)
+				out.JobView = d.withForecast(ctx, out.JobView)
 			}
 			return out, nil
 		}
@@ -121,7 +121,7 @@ func (d *Daemon) try(ctx context.Context, s job.Submission) (job.Submitted, erro
 	if refusal != nil {
 		return job.Submitted{}, refusal
 	}
-	out := job.Submitted{JobView: d.ahead.foretell(ctx, ahead, v)}
+	out := job.Submitted{JobView: d.ahead.forecast(ctx, ahead, v)}
 	spec := d.exec.unitSpec(&v.Job, &s.Payload, d.settings.Load())
 	for _, p := range units.Render(units.Properties(spec)) {
 		out.Unit = append(out.Unit, job.Property{Name: p.Name, Value: p.Text})
@@ -159,9 +159,9 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { v, ahead = c.ViewAndForesight(q, now) }); err != nil {
 		return job.View{}, err
 	}
-	d.ahead.foretellAll(ctx, ahead, v.Jobs)
+	d.ahead.forecastAll(ctx, ahead, v.Jobs)
 	v.StartedAt = d.started
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.View{}, err
 	}
 	if q.IDs != nil {
@@ -192,7 +192,7 @@ func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err 
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
 		return nil, err
 	}
-	return names, d.commit.settled(ctx)
+	return names, d.commit.awaitDurable(ctx)
 }
 
 // addStored completes a query by ids with what only the store has: ended jobs and earlier attempts.
@@ -290,7 +290,7 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 // Results returns the results of the ended tasks of an array, including everything acknowledged
 // before.
 func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error) {
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Results{}, err
 	}
 	return d.opt.Store.Results(ctx, array)
@@ -310,7 +310,7 @@ func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID
 
 // Payload returns a job's private part.
 func (d *Daemon) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Payload{}, err
 	}
 	return d.opt.Store.Payload(ctx, id)

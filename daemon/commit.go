@@ -67,9 +67,9 @@ func (c *committer) add(b batch) {
 	c.wake.Ring()
 }
 
-// settled waits until everything pushed before is durable and under way. It returns early if the
+// awaitDurable waits until everything pushed before is durable and under way. It returns early if the
 // disk is in trouble, which may last.
-func (c *committer) settled(ctx context.Context) error {
+func (c *committer) awaitDurable(ctx context.Context) error {
 	if c.trouble() != nil {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	for _, r := range records { // last, since nobody waits for it
 		logRecord(c.d.log, r)
 		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
-			c.d.forget.count()
+			c.d.pruner.count()
 		}
 	}
 	return true

@@ -89,7 +89,7 @@ type Daemon struct {
 	trials    trials
 	sampler   *sampler
 	lister    *unitReconciler
-	forget    *historyPruner
+	pruner    *historyPruner
 	started   time.Time
 	workers   *group
 	exec      executor
@@ -154,7 +154,7 @@ func assemble(o Options) *Daemon {
 	d.courses.turn = d.ahead.turn
 	d.trials.turn = make(chan struct{}, 1)
 	d.commit, d.sampler = newCommitter(d), newSampler(d)
-	d.lister, d.forget = newUnitReconciler(d), newHistoryPruner(d)
+	d.lister, d.pruner = newUnitReconciler(d), newHistoryPruner(d)
 	return d
 }
 
@@ -166,7 +166,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	d.end = end
 	parts := newGroup(d.host)
 	run := []func(context.Context){
-		d.commit.run, d.sampler.run, d.lister.run, d.forget.run, d.watch, d.listen, d.directory.followGroups,
+		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })
@@ -190,14 +190,14 @@ func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.inbox.post(core.Configured{Policy: s.Policy})
 	d.directory.regroup.Ring()
-	d.probes.forget()
+	d.probes.reset()
 }
 
 // watch turns systemd's hints into events.
 func (d *Daemon) watch(ctx context.Context) {
 	d.opt.Changes(ctx, func(ch units.Change) {
 		if ch.Resync {
-			d.exec.launcher.doubt()
+			d.exec.launcher.add()
 			d.lister.wake()
 		} else if id, ok := units.ParseName(ch.Name); ok {
 			d.inbox.post(core.Changed{Job: job.ID(id)})

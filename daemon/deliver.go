@@ -49,7 +49,7 @@ func (x *executor) trySend(ctx context.Context, n job.Notification) (why job.Mes
 	if n.Which < len(payload.NotifyTo) {
 		to = payload.NotifyTo[n.Which]
 	}
-	switch heir, err := x.directory.heir(j, nameTime); {
+	switch heir, err := x.directory.newOwner(j, nameTime); {
 	case err != nil:
 		return job.Text(err.Error()), true
 	case heir.User != "" && !isNamed(j, heir):
@@ -58,6 +58,6 @@ func (x *executor) trySend(ctx context.Context, n job.Notification) (why job.Mes
 	if why := x.directory.barred(j); why != "" {
 		return job.Say("detail/notify-barred", why), false
 	}
-	j.Owner.GID = x.directory.groupToday(j)
+	j.Owner.GID = x.directory.groupNow(j)
 	return x.opt.Deliver(ctx, n, j, to)
 }

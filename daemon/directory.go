@@ -29,18 +29,18 @@ type directory struct {
 	regroup Wakeup // rings when groups are to be looked up again
 }
 
-// disowned reports whether a job must not start because its uid may belong to another account now,
+// uidHasNewOwner reports whether a job must not start because its uid may belong to another account now,
 // and fills in why. If the directory does not answer at once, the start counts as slow.
-func (dir *directory) disowned(j *job.Job, failed *core.StartFailed) bool {
-	heir, err := dir.heir(j, nameSoon)
+func (dir *directory) uidHasNewOwner(j *job.Job, failed *core.StartFailed) bool {
+	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
-		dir.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: unsaid(heir)})
-		heir, err = dir.heir(j, nameTime)
+		dir.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: nameUnknown(heir)})
+		heir, err = dir.newOwner(j, nameTime)
 	}
 	switch {
 	case err != nil:
 		failed.How, failed.Launch = core.StartLater, contract.StepUnit
-		failed.Detail = fmt.Sprintf("%s: %v", unsaid(heir), err)
+		failed.Detail = fmt.Sprintf("%s: %v", nameUnknown(heir), err)
 		dir.log.Warn("not starting a job, will try again", "job", j.ID, "uid", heir.UID, "err", failed.Detail)
 	case heir.User != "" && isNamed(j, heir):
 		failed.How, failed.Heir = core.StartNamed, heir
@@ -55,15 +55,15 @@ func (dir *directory) disowned(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-func unsaid(a job.Account) string {
+func nameUnknown(a job.Account) string {
 	return fmt.Sprintf("the account directory does not say whether uid %d is still %s", a.UID, a.User)
 }
 
-// heir returns the account that now has the uid of the job's owner or person, if its name differs
+// newOwner returns the account that now has the uid of the job's owner or person, if its name differs
 // from the one on record; otherwise the zero account. With an error it returns the account that
 // could not be looked up. It ignores a uid that nobody has, since systemd starts nothing as such a
 // uid.
-func (dir *directory) heir(j *job.Job, wait time.Duration) (heir job.Account, err error) {
+func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if dir.opt.NameToday == nil {
 		return heir, nil
 	}
@@ -133,10 +133,10 @@ func (dir *directory) barred(j *job.Job) string {
 	return cmp.Or(dir.opt.Barred(j.Owner.UID), dir.opt.Barred(j.Person().UID))
 }
 
-// groupToday returns the group that the job was submitted with, or 0, which stands for the
+// groupNow returns the group that the job was submitted with, or 0, which stands for the
 // account's own group, if the account is not known to be a member any more. Whoever left a group
 // gains nothing from it by a job that waited.
-func (dir *directory) groupToday(j *job.Job) int {
+func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
 	}

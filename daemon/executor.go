@@ -52,7 +52,7 @@ func (x *executor) perform(ctx context.Context, a core.Action) {
 	case core.Start:
 		x.workers.Go(func() { x.inbox.post(x.start(ctx, a)) })
 	case core.Hasten:
-		x.workers.Go(func() { x.hasten(ctx, &a.Job, a.Again) })
+		x.workers.Go(func() { x.helpSlowStart(ctx, &a.Job, a.Again) })
 	case core.Stop:
 		x.workers.Go(func() { x.inbox.post(x.stop(ctx, a)) })
 	case core.Inspect:

@@ -21,23 +21,23 @@ type forecaster struct {
 	used *foresight.Foresight // by the last caller that had the turn
 }
 
-// foretold returns the job with its expected start, if it waits and a forecast is possible.
-func (d *Daemon) foretold(ctx context.Context, v job.JobView) job.JobView {
+// withForecast returns the job with its expected start, if it waits and a forecast is possible.
+func (d *Daemon) withForecast(ctx context.Context, v job.JobView) job.JobView {
 	var ahead *foresight.Foresight
 	if v.State == job.Queued && d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
 		return v
 	}
-	return d.ahead.foretell(ctx, ahead, v)
+	return d.ahead.forecast(ctx, ahead, v)
 }
 
-func (f *forecaster) foretell(ctx context.Context, ahead *foresight.Foresight, v job.JobView) job.JobView {
+func (f *forecaster) forecast(ctx context.Context, ahead *foresight.Foresight, v job.JobView) job.JobView {
 	list := []job.JobView{v}
-	f.foretellAll(ctx, ahead, list)
+	f.forecastAll(ctx, ahead, list)
 	return list[0]
 }
 
-// foretellAll fills in the expected starts of jobs, until ctx is done.
-func (f *forecaster) foretellAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
+// forecastAll fills in the expected starts of jobs, until ctx is done.
+func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
 	if ahead == nil {
 		return
 	}
@@ -77,7 +77,7 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	if told == nil {
 		return job.Course{}, ctx.Err()
 	}
-	return *told, d.commit.settled(ctx)
+	return *told, d.commit.awaitDurable(ctx)
 }
 
 // see records a forecast that somebody asked for.

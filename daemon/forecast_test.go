@@ -43,9 +43,9 @@ func TestCallerThatLeavesFreesItsTurn(t *testing.T) {
 	ahead := c.Foresee(time.Unix(1_700_000_000, 0))
 	f.turn <- struct{}{}
 	v := job.JobView{Job: job.Job{ID: 1, State: job.Queued}}
-	f.foretell(ctx, ahead, v)
+	f.forecast(ctx, ahead, v)
 	<-f.turn
-	f.foretell(ctx, ahead, v)
+	f.forecast(ctx, ahead, v)
 	if len(f.turn) > 0 {
 		t.Error("the turn is kept")
 	}

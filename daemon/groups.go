@@ -46,9 +46,9 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	}
 }
 
-// joined reports whether a job must be placed again because its person belongs to groups with a
+// joinedQuota reports whether a job must be placed again because its person belongs to groups with a
 // quota that did not count when it was placed, and fills in why. It tells the core first.
-func (dir *directory) joined(j *job.Job, failed *core.StartFailed) bool {
+func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
 	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {
 		return false

@@ -39,7 +39,7 @@ func TestAStartLooksUpGroups(t *testing.T) {
 			j.Owner.UID = 165536
 		}
 		var failed core.StartFailed
-		if joined := d.directory.joined(&j, &failed); joined != (c.want != 0) || joined != (failed.How == core.StartJoined) {
+		if joined := d.directory.joinedQuota(&j, &failed); joined != (c.want != 0) || joined != (failed.How == core.StartJoined) {
 			t.Errorf("%s: %t, %+v", name, joined, failed)
 		}
 		m, told := d.inbox.take()

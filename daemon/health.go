@@ -95,15 +95,15 @@ func checkQueue(machine, quota *core.Hopeless) job.Check {
 	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no waiting job asks for more than the machine has or its user's quota allows"}
 	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
 	if quota.Jobs > 0 {
-		c.Detail, c.Next = never(quota), fmt.Sprintf(next, quota.First)
+		c.Detail, c.Next = neverStarts(quota), fmt.Sprintf(next, quota.First)
 	}
 	if machine.Jobs > 0 {
-		c = c.Degrade(never(machine), fmt.Sprintf(next+"; where a GPU is missing see nvidia-smi and 'dmesg | grep NVRM'", machine.First))
+		c = c.Degrade(neverStarts(machine), fmt.Sprintf(next+"; where a GPU is missing see nvidia-smi and 'dmesg | grep NVRM'", machine.First))
 	}
 	return c
 }
 
-func never(h *core.Hopeless) string {
+func neverStarts(h *core.Hopeless) string {
 	if h.Jobs == 1 {
 		return fmt.Sprintf("job %s %s", h.First, words.Say(h.Why))
 	}

@@ -45,7 +45,7 @@ func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whos
 	if err != nil {
 		return false, err
 	}
-	attempt, by := takenBy(st.Name, &o, w.UID)
+	attempt, by := judgeOrigin(st.Name, &o, w.UID)
 	if by == "" && attempt < w.Attempt {
 		return true, nil // a late call of a daemon that died made it
 	}
@@ -79,7 +79,7 @@ func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.I
 		seen.Unit, seen.OK = core.Unit{Job: a.Job}, true
 		return seen, true
 	}
-	if swept(&st) && x.shutdown.underway(ctx) {
+	if mayBeShutdown(&st) && x.shutdown.underway(ctx) {
 		return seen, false
 	}
 	u := x.unitOf(st)

@@ -22,16 +22,16 @@ type launcherDoubt struct {
 	file   string
 }
 
-// doubt records one such event.
-func (l *launcherDoubt) doubt() {
+// add records one such event.
+func (l *launcherDoubt) add() {
 	l.mu.Lock()
 	l.events++
 	l.mu.Unlock()
 }
 
-// doubted returns the number of events, to be passed to lives, or 0 if the launcher has worked
+// pending returns the number of events, to be passed to worked, or 0 if the launcher has worked
 // since the last one.
-func (l *launcherDoubt) doubted(file func() string) int {
+func (l *launcherDoubt) pending(file func() string) int {
 	now := ""
 	if file != nil {
 		now = file() // its file system may hang
@@ -48,8 +48,8 @@ func (l *launcherDoubt) doubted(file func() string) int {
 	return l.events
 }
 
-// lives records that the launcher worked after this many events.
-func (l *launcherDoubt) lives(events int) {
+// worked records that the launcher worked after this many events.
+func (l *launcherDoubt) worked(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)
 	l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *launcherDoubt) lives(events int) {
 // unitOf is the function unitOf, and also records units whose launcher may have died.
 func (x *executor) unitOf(st units.Status) core.Unit {
 	if st.Wordless() {
-		x.launcher.doubt()
+		x.launcher.add()
 	}
 	return unitOf(st)
 }

@@ -43,15 +43,15 @@ func (d *Daemon) loop(ctx context.Context) {
 		}
 		due.deadline = d.core.Deadline()
 		switch {
-		case passed(due.alive, now):
+		case isPast(due.alive, now):
 			d.opt.Notify.Alive()
 			due.alive = now.Add(d.opt.WatchdogEvery)
-		case passed(due.retry, now):
+		case isPast(due.retry, now):
 			due.retry = now.Add(retryEvery)
 			d.step(core.Tick{Retry: true}, now)
 			status = d.tell(status)
 			d.alerts.raise(ctx, d.core, d.settings.Load().AlertUnit, now)
-		case passed(due.deadline, now):
+		case isPast(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:
 			d.inbox.some.Wait(due.first(), ctx.Done())
@@ -80,7 +80,7 @@ func (u *dues) first() time.Time {
 	return first
 }
 
-func passed(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
+func isPast(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
 // step gives the core an event. A sample that the core asks for begins at once, while the records
 // are being written: it changes nothing, and starts wait for it.

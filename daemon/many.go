@@ -32,7 +32,7 @@ func (d *Daemon) DoMany(
 	var under []piece // handed to the loop, oldest first
 	defer func() {
 		for _, s := range under {
-			d.replies.forget(s.token)
+			d.replies.drop(s.token)
 		}
 	}()
 	for len(list) > 0 || len(under) > 0 {
@@ -110,7 +110,7 @@ func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 // finishPiece returns the outcomes of a piece once they are on disk. If there are few commands, it
 // adds the expected starts of waiting jobs.
 func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
-	r, err := d.answered(ctx, s.answer)
+	r, err := d.awaitReply(ctx, s.answer)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	for i, v := range waiting {
 		views[i] = *v
 	}
-	d.ahead.foretellAll(ctx, ahead, views)
+	d.ahead.forecastAll(ctx, ahead, views)
 	for i, v := range waiting {
 		*v = views[i]
 	}

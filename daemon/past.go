@@ -10,7 +10,7 @@ import (
 
 // Past returns a part of the ended jobs, including everything acknowledged before.
 func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Past{}, err
 	}
 	return d.opt.Store.Past(ctx, q)
@@ -19,7 +19,7 @@ func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 // Lately counts an account's jobs that ended at since or later, including everything acknowledged
 // before.
 func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error) {
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Lately{}, err
 	}
 	return d.opt.Store.Lately(ctx, uid, since)
@@ -32,7 +32,7 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 	if err := d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { uses = c.Uses() }); err != nil {
 		return err
 	}
-	if err := d.commit.settled(ctx); err != nil {
+	if err := d.commit.awaitDurable(ctx); err != nil {
 		return err
 	}
 	return d.opt.Store.Runs(ctx, q, func(r *job.Run) error {
@@ -49,7 +49,7 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
 	err = d.inbox.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
 	if err == nil {
-		err = d.commit.settled(ctx)
+		err = d.commit.awaitDurable(ctx)
 	}
 	return s, err
 }

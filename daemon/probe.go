@@ -65,8 +65,8 @@ func (l *probe) end(c job.Check, now time.Time) {
 	}
 }
 
-// forget makes the next caller probe again.
-func (l *probe) forget() {
+// reset makes the next caller probe again.
+func (l *probe) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at, l.void = time.Time{}, !l.since.IsZero()
@@ -79,9 +79,9 @@ type probes struct {
 	list []*probe
 }
 
-func (p *probes) forget() {
+func (p *probes) reset() {
 	for _, l := range p.list {
-		l.forget()
+		l.reset()
 	}
 }
 

@@ -113,14 +113,14 @@ func TestReloadForgetsProbes(t *testing.T) {
 		go p.run(t.Context())
 		synctest.Wait()
 		settings = "new"
-		l.forget()
+		l.reset()
 		close(free)
 		synctest.Wait()
 		if got := p.run(t.Context()); got[0].Detail != "new" {
 			t.Errorf("looked at the %s settings", got[0].Detail)
 		}
 		settings = "newer"
-		l.forget()
+		l.reset()
 		if got := p.run(t.Context()); got[0].Detail != "newer" {
 			t.Errorf("looked at the %s settings", got[0].Detail)
 		}

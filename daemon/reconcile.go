@@ -50,7 +50,7 @@ func (l *unitReconciler) run(ctx context.Context) {
 			}
 		}
 		failing = err != nil
-		for until := l.d.host.Now().Add(wait); ctx.Err() == nil && !l.asked.Load() && !passed(until, l.d.host.Now()); {
+		for until := l.d.host.Now().Add(wait); ctx.Err() == nil && !l.asked.Load() && !isPast(until, l.d.host.Now()); {
 			l.bell.Wait(until, ctx.Done())
 		}
 	}

@@ -39,7 +39,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 		id, _ := units.ParseName(st.Name)
 		onRecord, isKnown := known[job.ID(id)]
 		if isKnown {
-			if _, by := takenBy(st.Name, &o, onRecord.Owner.UID); by != "" {
+			if _, by := judgeOrigin(st.Name, &o, onRecord.Owner.UID); by != "" {
 				taken = append(taken, core.Taken{Job: onRecord.ID, By: by})
 				l.report(st.Name, errors.New(by))
 				continue
@@ -69,9 +69,9 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// takenBy judges a unit with the name of a job of this uid by its origin. It returns the attempt
+// judgeOrigin judges a unit with the name of a job of this uid by its origin. It returns the attempt
 // that the unit belongs to, or, if the unit is not the job's, by: a sentence that says whose it is.
-func takenBy(name string, o *units.Origin, uid int) (attempt int, by string) {
+func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string) {
 	if attempt, ok := o.Attempt(name, uid); ok {
 		return attempt, ""
 	}

@@ -32,7 +32,7 @@ func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
 	return r.last, p
 }
 
-func (r *replies) forget(t core.Token) {
+func (r *replies) drop(t core.Token) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.waiting, t)
@@ -52,13 +52,13 @@ func (r *replies) deliver(reply core.Reply) {
 // request posts an event with a new token and waits for the reply.
 func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event) (core.Reply, error) {
 	token, answer := d.replies.expect(d.host)
-	defer d.replies.forget(token)
+	defer d.replies.drop(token)
 	d.inbox.post(event(token))
-	return d.answered(ctx, answer)
+	return d.awaitReply(ctx, answer)
 }
 
-// answered waits for a reply of the core.
-func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply, error) {
+// awaitReply waits for a reply of the core.
+func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Reply, error) {
 	late := d.host.Now().Add(unwrittenAfter)
 	for !answer.given.open.Load() {
 		switch now := d.host.Now(); {
@@ -66,7 +66,7 @@ func (d *Daemon) answered(ctx context.Context, answer *pendingReply) (core.Reply
 			return core.Reply{}, ctx.Err()
 		case closed(d.inbox.done):
 			return core.Reply{}, errStopped
-		case passed(late, now):
+		case isPast(late, now):
 			if err := d.commit.trouble(); err != nil {
 				return core.Reply{}, job.Refuse("unavailable/unconfirmed", err)
 			}

@@ -37,15 +37,15 @@ func (s *sampler) run(ctx context.Context) {
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
 		// A look that somebody waits for goes first, but a sample is at most one interval late.
-		awaited := number != looked && !passed(due.Add(interval), now)
-		if awaited || !passed(due, now) {
+		awaited := number != looked && !isPast(due.Add(interval), now)
+		if awaited || !isPast(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
 		} else {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Sample, number))
 			whole = s.d.host.Now()
 		}
 		looked = number
-		if now := s.d.host.Now(); passed(measured.Add(interval), now) {
+		if now := s.d.host.Now(); isPast(measured.Add(interval), now) {
 			s.measure(ctx)
 			measured = now
 		}
@@ -56,7 +56,7 @@ func (s *sampler) run(ctx context.Context) {
 // rest waits until the core asks for a higher number, or the next complete sample is due.
 func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	until := whole.Add(s.d.settings.Load().SampleInterval)
-	for ctx.Err() == nil && s.asked.Load() <= number && !passed(until, s.d.host.Now()) {
+	for ctx.Err() == nil && s.asked.Load() <= number && !isPast(until, s.d.host.Now()) {
 		s.wake.Wait(until, ctx.Done())
 	}
 }

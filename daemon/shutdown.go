@@ -22,9 +22,9 @@ type shutdown struct {
 	begun atomic.Bool
 }
 
-// swept reports whether systemd's shutdown may have stopped a unit. A unit that has ended and is
+// mayBeShutdown reports whether systemd's shutdown may have stopped a unit. A unit that has ended and is
 // still active ended by itself.
-func swept(st *units.Status) bool {
+func mayBeShutdown(st *units.Status) bool {
 	switch phase, _ := units.Decode(*st); phase {
 	case units.PhaseRunning, units.PhaseStarting:
 		return false

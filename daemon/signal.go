@@ -55,7 +55,7 @@ func (x *executor) signalFor(
 		called = o.Job.Called()
 	}
 	if o.Job != nil && x.hasTerminal(ctx, &o.Job.Job) {
-		passedOn := slices.Contains(aimed(&o.Job.Request), c.Signal)
+		passedOn := slices.Contains(mainProcessSignals(&o.Job.Request), c.Signal)
 		if c.Main && !passedOn {
 			return job.Refuse("conflict/signal-terminal", called)
 		}

@@ -22,7 +22,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
 	// Check the account before its processes can read anything.
-	if x.directory.disowned(&j, &failed) || x.directory.joined(&j, &failed) || x.directory.isBarred(&j, &failed) {
+	if x.directory.uidHasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
 	ctx, cancel := x.host.Timeout(ctx, startTime)
@@ -48,7 +48,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		return failed
 	}
 	x.trace.mark(j.ID, stepPrepared, x.host.Now())
-	doubts := x.launcher.doubted(x.opt.LauncherFile)
+	doubts := x.launcher.pending(x.opt.LauncherFile)
 	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
 	look := x.helpers.inspect(j.ID) // a note for its last attempt may still be on its way
 	defer x.helpers.done(look)
@@ -57,14 +57,14 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		x.trace.mark(j.ID, stepStarted, x.host.Now())
 		x.starting.note(nil, x.host.Now())
 		if spec.Check {
-			x.launcher.lives(doubts)
+			x.launcher.worked(doubts)
 		}
 		u := x.unitOf(st)
 		u.Spent = u.Spent && !look.disturbed()
 		return core.Started{Job: j.ID, Attempt: j.Attempt.Number, Unit: u}
 	}
 	if errors.Is(err, units.ErrExists) {
-		if failed.Detail = x.taken(ctx, &j); failed.Detail != "" {
+		if failed.Detail = x.judgeExisting(ctx, &j); failed.Detail != "" {
 			x.log.Error("not starting a job: its unit exists and is not its own", "job", j.ID, "unit", units.Name(int64(j.ID)), "err", failed.Detail)
 			failed.How = core.StartTaken
 			return failed
@@ -85,10 +85,10 @@ func unprepared(err error) (why string, never bool) {
 	return "", false
 }
 
-// taken examines the existing unit that has a job's name. If it is not the job's, taken returns
-// whose it is. If it belongs to an earlier attempt of the job, taken stops it: a daemon that died
+// judgeExisting examines the existing unit that has a job's name. If it is not the job's, it returns
+// whose it is. If it belongs to an earlier attempt of the job, it is stopped: a daemon that died
 // had made it by a late call.
-func (x *executor) taken(ctx context.Context, j *job.Job) string {
+func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	name := units.Name(int64(j.ID))
 	if x.opt.Origin == nil {
 		return ""
@@ -97,7 +97,7 @@ func (x *executor) taken(ctx context.Context, j *job.Job) string {
 	if err != nil {
 		return "" // treated as any existing unit
 	}
-	attempt, by := takenBy(name, &o, j.Owner.UID)
+	attempt, by := judgeOrigin(name, &o, j.Owner.UID)
 	if by != "" {
 		return by
 	}
@@ -122,7 +122,7 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 		x.starting.note(nil, x.host.Now())
 		failed.How = core.StartExists
 		return failed
-	case errors.As(err, &start) && vanished(start): // it may have run, so it does not run twice
+	case errors.As(err, &start) && unitIsGone(start): // it may have run, so it does not run twice
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "the outcome of its start is unknown"
 	case errors.As(err, &refused) && refused.Code == invalidArgs: // the job's request is at fault, and would be again
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
@@ -140,9 +140,9 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	return failed
 }
 
-// vanished reports whether a unit that may have run is gone. systemd also calls a start failed if
+// unitIsGone reports whether a unit that may have run is gone. systemd also calls a start failed if
 // the command failed at once.
-func vanished(e *units.StartError) bool {
+func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {
 	case units.JobUnknown, units.JobFailed, units.JobTimeout:

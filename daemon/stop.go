@@ -74,7 +74,7 @@ const collectAfter = 20 * time.Millisecond
 // collect removes from systemd a unit whose result is on record.
 func (x *executor) collect(ctx context.Context, a core.Collect) {
 	name := units.Name(int64(a.Job))
-	if a.Listings == 0 && !pause(ctx, x.host, collectAfter) || a.Listings > 0 && !x.onRecord(ctx, a) {
+	if a.Listings == 0 && !pause(ctx, x.host, collectAfter) || a.Listings > 0 && !x.endIsStored(ctx, a) {
 		return
 	}
 	ctx, cancel := x.host.Timeout(ctx, stopSurplus)
@@ -90,8 +90,8 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 }
 
-// onRecord reports whether the store knows the end of a unit's job.
-func (x *executor) onRecord(ctx context.Context, a core.Collect) bool {
+// endIsStored reports whether the store knows the end of a unit's job.
+func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
 	if err != nil {
 		x.log.Warn("looking for the end of a job that has a unit, will try again", "job", a.Job, "err", err)

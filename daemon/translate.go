@@ -43,7 +43,7 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	r := &j.Request
 	spec := units.Spec{
 		Scope: x.opt.Scope,
-		ID:    int64(j.ID), UID: j.Owner.UID, GID: x.directory.groupToday(j), User: j.Owner.User, JobName: j.Label.Name,
+		ID:    int64(j.ID), UID: j.Owner.UID, GID: x.directory.groupNow(j), User: j.Owner.User, JobName: j.Label.Name,
 		Limits: cgroup.Limits{MemBytes: r.MemBytes, TasksMax: s.TasksMax, CPUs: r.CPUs},
 		Grace:  r.GraceTime().Duration(), Launcher: x.opt.Launcher, Rlimits: p.Limits,
 	}
@@ -90,9 +90,9 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	}
 	s.Argv, s.Variables = argv(j, p), compatVariables(j, p)
 	s.Screen = words.ScreenName(j, s.Argv)
-	s.Aimed = aimed(&j.Request)
+	s.Aimed = mainProcessSignals(&j.Request)
 	if p.Setup.Compat == contract.CompatSlurm {
-		s.Ignored = ignored(&j.Request)
+		s.Ignored = ignoredWarning(&j.Request)
 	}
 	if s.Log.Path != "" {
 		s.Log.Path = j.LogPath(s.Log.Path)
@@ -106,8 +106,8 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	return s
 }
 
-// aimed returns the signals that only the job's main process gets.
-func aimed(r *job.Request) (list []int) {
+// mainProcessSignals returns the signals that only the job's main process gets.
+func mainProcessSignals(r *job.Request) (list []int) {
 	if r.SignalTo == job.SignalMain {
 		list = append(list, int(syscall.SIGTERM))
 	}
@@ -117,10 +117,10 @@ func aimed(r *job.Request) (list []int) {
 	return list
 }
 
-// ignored returns the warning signal that the shell of an sbatch job ignores, 0 for none. Slurm
+// ignoredWarning returns the warning signal that the shell of an sbatch job ignores, 0 for none. Slurm
 // sends it only to steps, and srun restores the default action in what it starts. SIGTERM is not
 // ignored, since it also ends the job.
-func ignored(r *job.Request) int {
+func ignoredWarning(r *job.Request) int {
 	if r.WarnsMain() || r.WarnSignal == int(syscall.SIGTERM) {
 		return 0
 	}

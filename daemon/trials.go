@@ -32,7 +32,7 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 		}
 	})
 	if err == nil {
-		err = d.commit.settled(ctx)
+		err = d.commit.awaitDurable(ctx)
 	}
 	if err != nil || trial == nil {
 		return out, err

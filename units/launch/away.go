@@ -21,9 +21,9 @@ const (
 	mounted    = "/proc/self/mountinfo"
 )
 
-// blameAway turns a missing directory or command into the failure of a file system, if it is plain
+// blameFileSystem turns a missing directory or command into the failure of a file system, if it is plain
 // that one is missing. The job is then not at fault, and is tried again.
-func (r *run) blameAway(f *Failure) {
+func (r *run) blameFileSystem(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
 		return

@@ -45,7 +45,7 @@ func start(args, environ []string, n nodes) int {
 	r.self, r.path = args[0], rest[0]
 	r.notify = newNotifier(environ)
 	f := r.run()
-	r.blameAway(f)
+	r.blameFileSystem(f)
 	code := tellFailure(f, r.path)
 	r.notify.send(f.status())
 	return code

@@ -115,7 +115,7 @@ func Look(p Peer, first Reference) (Process, error) {
 // look fails if what it reads may not be the peer's: the process has ended, another process has its
 // number, or it is changing its identity (as su and sudo do, which also change limits).
 func look(dir, self processDir, first status, p Peer) (Process, error) {
-	before, err := wholly(dir, p)
+	before, err := statusOfPeer(dir, p)
 	if err != nil {
 		return Process{}, err
 	}
@@ -124,7 +124,7 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 		return Process{}, ErrGone
 	}
 	place, label := elsewhere(dir, self, before, first), labelOf(dir)
-	st, err := wholly(dir, p)
+	st, err := statusOfPeer(dir, p)
 	if err != nil {
 		return Process{}, err
 	}
@@ -192,9 +192,9 @@ func mayBeSame(dir, self processDir, st status, ns string) bool {
 	return err == nil && errOurs == nil && string(theirs) == string(ours)
 }
 
-// wholly reads the status of a process. It fails if the process has ended, began after the peer was
+// statusOfPeer reads the status of a process. It fails if the process has ended, began after the peer was
 // seen, or has a real, effective, saved or file-system uid other than the peer's.
-func wholly(dir processDir, p Peer) (status, error) {
+func statusOfPeer(dir processDir, p Peer) (status, error) {
 	text, err := dir.ReadFile("status")
 	if err != nil {
 		return status{}, ErrGone

@@ -60,7 +60,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	if m.peakless.Load() {
 		names = names[:len(names)-1]
 	}
-	p, err := l.together(ctx, objectPath(name), names)
+	p, err := l.readConcurrently(ctx, objectPath(name), names)
 	if code(err) == errNoProperty {
 		m.peakless.Store(true) // every systemd has the others
 	}
@@ -96,7 +96,7 @@ func (l *link) spent(ctx context.Context, p properties, s *units.Status, group s
 	if drops != nil && !slices.ContainsFunc(drops, theirs) {
 		return cgroup.Empty(cgroup.Root, group), nil
 	}
-	more, err := l.together(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup", "Delegate"})
+	more, err := l.readConcurrently(ctx, objectPath(s.Name), []string{"ExecStop", "ExecStopPost", "ControlGroup", "Delegate"})
 	if err != nil {
 		return false, err
 	}
@@ -126,8 +126,8 @@ func execStatus(p properties, s *units.Status) bool {
 // ofAnyUnit are the properties of the interface that all units have.
 var ofAnyUnit = map[string]bool{"DropInPaths": true}
 
-// together reads some properties of a service concurrently.
-func (l *link) together(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
+// readConcurrently reads some properties of a service concurrently.
+func (l *link) readConcurrently(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
 	select {
 	case l.looks <- struct{}{}:
 	case <-ctx.Done():

@@ -32,7 +32,7 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 		return err
 	}
 	for try := 1; ; try++ {
-		if err := l.order(ctx, method, name); err != nil {
+		if err := l.callWithoutReply(ctx, method, name); err != nil {
 			return wrap("freeze unit", name, err)
 		}
 		s, err := m.Status(ctx, name) // systemd answers this after it has handled the request

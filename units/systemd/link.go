@@ -43,7 +43,7 @@ type link struct {
 	alone bool         // systemd itself is at the other end, and no bus
 	to    listener
 	calls chan struct{} // holds a value for each call under way
-	looks chan struct{} // the same for each call of together
+	looks chan struct{} // the same for each call of readConcurrently
 }
 
 // callsAtOnce limits our calls under way. A bus owes one connection at most 128 answers
@@ -186,9 +186,9 @@ func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, ar
 	return l.conn.Object(destination, path).CallWithContext(ctx, method, 0, args...)
 }
 
-// order calls a method without requesting an answer, since a bus counts the answers that it owes
+// callWithoutReply calls a method without requesting an answer, since a bus counts the answers that it owes
 // us.
-func (l *link) order(ctx context.Context, method string, args ...any) error {
+func (l *link) callWithoutReply(ctx context.Context, method string, args ...any) error {
 	systemd := l.conn.Object(destination, managerPath)
 	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err
 }

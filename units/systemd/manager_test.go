@@ -264,7 +264,7 @@ func TestUnknownProperties(t *testing.T) {
 		unknown = append(unknown, "DevicePolicy")
 		var refused *units.RefusedError
 		if _, err := m.Start(t.Context(), job1, list); !errors.As(err, &refused) || refused.Code != errPropReadOnly {
-			t.Errorf("without a fence: %v", err)
+			t.Errorf("without a device filter: %v", err)
 		}
 	})
 }

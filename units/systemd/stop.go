@@ -144,7 +144,7 @@ func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) 
 			return wrap("collect unit", name, err)
 		}
 	}
-	return m.remains(ctx, l, name)
+	return m.whyStillLoaded(ctx, l, name)
 }
 
 // systemd drops a unit in its next iteration, so one check nearly always suffices.
@@ -167,8 +167,8 @@ func pause(ctx context.Context, l *link, w *waiter, d time.Duration) error {
 	return nil
 }
 
-// remains returns the reason why systemd does not drop a stopped unit.
-func (m *Manager) remains(ctx context.Context, l *link, name string) error {
+// whyStillLoaded returns the reason why systemd does not drop a stopped unit.
+func (m *Manager) whyStillLoaded(ctx context.Context, l *link, name string) error {
 	s, err := readStatus(ctx, l, name)
 	switch {
 	case err != nil:

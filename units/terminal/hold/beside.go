@@ -33,8 +33,8 @@ type beside struct {
 
 // runFor runs the command of a greeting, and hangs up on it when the client leaves or the job ends.
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
-	poured := make(chan struct{})
-	go func() { pour(conn, c, 0); close(poured) }()
+	written := make(chan struct{})
+	go func() { writeFrames(conn, c, 0); close(written) }()
 	b, err := h.enter(func() (*beside, error) { return h.begin(c, hello) })
 	if err != nil {
 		c.pieces <- terminal.Encode(terminal.Refused, []byte("the command could not be run: "+err.Error()))
@@ -46,7 +46,7 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 		c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)})
 	}
 	close(c.pieces)
-	<-poured
+	<-written
 }
 
 // wait returns when the command has ended and its client has its output. Later output of what it
@@ -62,7 +62,7 @@ func (b *beside) wait() {
 // serve gives the command its client's input. When the client leaves, serve hangs up on the
 // command, and later kills it.
 func (b *beside) serve(conn io.Reader) {
-	typed(conn, b.in)
+	copyInput(conn, b.in)
 	b.hangUp()
 	select {
 	case <-b.gone:
@@ -164,8 +164,8 @@ func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	}
 }
 
-// typed gives a command its client's input, until the client leaves.
-func typed(conn io.Reader, in io.WriteCloser) {
+// copyInput gives a command its client's input, until the client leaves.
+func copyInput(conn io.Reader, in io.WriteCloser) {
 	for {
 		kind, content, err := terminal.Read(conn)
 		if err != nil {

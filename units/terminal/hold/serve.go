@@ -59,9 +59,9 @@ func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
-// bars returns why a client may not connect although its user may: it is in a sandbox that the job
+// whyRefused returns why a client may not connect although its user may: it is in a sandbox that the job
 // is not in, and would leave it here (invariant 6).
-func (h *holder) bars(peer sandbox.Peer) string {
+func (h *holder) whyRefused(peer sandbox.Peer) string {
 	if h.sandboxed {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	if err != nil || kind != terminal.Hello || json.Unmarshal(content, &hello) != nil {
 		return
 	}
-	if why := h.bars(peer); why != "" { // not earlier: a client that is still writing would not read it
+	if why := h.whyRefused(peer); why != "" { // not earlier: a client that is still writing would not read it
 		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
 		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
 		return
@@ -103,7 +103,7 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("it has no terminal")))
 		return
 	}
-	if !h.attach(c, func() { pour(conn, c, writeTime) }) {
+	if !h.attach(c, func() { writeFrames(conn, c, writeTime) }) {
 		_, _ = conn.Write(terminal.Encode(terminal.Refused, []byte("too many clients are attached")))
 		return
 	}
@@ -125,9 +125,9 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	h.detach(c)
 }
 
-// pour writes a client's frames until no more follow or a write fails. most limits the time for
+// writeFrames writes a client's frames until no more follow or a write fails. most limits the time for
 // each; 0: no limit.
-func pour(conn *os.File, c *client, most time.Duration) {
+func writeFrames(conn *os.File, c *client, most time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
 		if most > 0 {

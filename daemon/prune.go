@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	forgetFirst = time.Minute // after the start, which goes first
-	forgetEvery = time.Hour
-	forgetAfter = 2000 // ended jobs
+	pruneFirst = time.Minute // after the start, which goes first
+	pruneEvery = time.Hour
+	pruneAfter = 2000 // ended jobs
 )
 
 // historyPruner removes the oldest ended jobs, every hour and after many ends.
@@ -26,7 +26,7 @@ func newHistoryPruner(d *Daemon) *historyPruner { return &historyPruner{d: d, be
 
 // count records the end of a job.
 func (f *historyPruner) count() {
-	if f.ended.Add(1) == forgetAfter {
+	if f.ended.Add(1) == pruneAfter {
 		f.bell.Ring()
 	}
 }
@@ -35,19 +35,19 @@ func (f *historyPruner) run(ctx context.Context) {
 	if f.d.opt.Forget == nil {
 		return
 	}
-	due := f.d.host.Now().Add(forgetFirst)
+	due := f.d.host.Now().Add(pruneFirst)
 	for ctx.Err() == nil {
 		f.bell.Wait(due, ctx.Done())
-		if ctx.Err() != nil || f.ended.Load() < forgetAfter && f.d.host.Now().Before(due) {
+		if ctx.Err() != nil || f.ended.Load() < pruneAfter && f.d.host.Now().Before(due) {
 			continue
 		}
 		f.ended.Store(0)
-		f.forget(ctx)
-		due = f.d.host.Now().Add(forgetEvery)
+		f.prune(ctx)
+		due = f.d.host.Now().Add(pruneEvery)
 	}
 }
 
-func (f *historyPruner) forget(ctx context.Context) {
+func (f *historyPruner) prune(ctx context.Context) {
 	n, err := f.d.opt.Forget(ctx)
 	switch {
 	case ctx.Err() != nil:

@@ -13,7 +13,7 @@ import (
 
 // An array whose dependency can't be met any more ends after its last task, and is not forgotten
 // before. Otherwise a row without a parent could stop the scheduler.
-func TestArrayInVain(t *testing.T) {
+func TestArrayWithUnmeetableDependency(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {
 		s.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}, Limit: 1}

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// hasten finds out why a start takes long, and continues a process that its user stopped: between
+// helpSlowStart finds out why a start takes long, and continues a process that its user stopped: between
 // the setuid in systemd's child and the exec of the launcher, any process of that user can stop it.
-func (x *executor) hasten(ctx context.Context, j *job.Job, again bool) {
+func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
 	if x.opt.Inside != nil && slices.ContainsFunc(x.opt.Inside(controlGroup(x.opt.Scope, j)), stopped) {

@@ -23,7 +23,7 @@ func TestForgetsFromTimeToTime(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		go f.run(ctx)
 		time.Sleep(90 * time.Minute)
-		for range 3 * forgetAfter {
+		for range 3 * pruneAfter {
 			f.count()
 			synctest.Wait()
 		}
