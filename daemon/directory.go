@@ -29,9 +29,9 @@ type directory struct {
 	regroup Wakeup // rings when groups are to be looked up again
 }
 
-// uidHasNewOwner reports whether a job must not start because its uid may belong to another account now,
+// hasNewOwner reports whether a job must not start because its uid may belong to another account now,
 // and fills in why. If the directory does not answer at once, the start counts as slow.
-func (dir *directory) uidHasNewOwner(j *job.Job, failed *core.StartFailed) bool {
+func (dir *directory) hasNewOwner(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
 		dir.inbox.post(core.StartSlow{Job: j.ID, Attempt: j.Attempt.Number, Why: nameUnknown(heir)})

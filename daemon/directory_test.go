@@ -48,7 +48,7 @@ func TestNothingStartsAsAnotherAccount(t *testing.T) {
 		})
 		var failed core.StartFailed
 		c.j.Attempt = &job.Attempt{Number: 1}
-		if gone := d.directory.uidHasNewOwner(&c.j, &failed); gone != c.gone || failed.How != c.want {
+		if gone := d.directory.hasNewOwner(&c.j, &failed); gone != c.gone || failed.How != c.want {
 			t.Errorf("%s: %t, %+v", name, gone, failed)
 		}
 		if c.want != core.StartLater && c.gone && failed.Heir != (job.Account{UID: 2010, User: "liam"}) {
@@ -103,7 +103,7 @@ func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 				},
 			})
 			var failed core.StartFailed
-			gone := d.directory.uidHasNewOwner(&job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: "kate"}, Attempt: &job.Attempt{Number: 2}}, &failed)
+			gone := d.directory.hasNewOwner(&job.Job{ID: 1, Owner: job.Owner{UID: 2010, User: "kate"}, Attempt: &job.Attempt{Number: 2}}, &failed)
 			if gone != (takes == time.Hour) || len(d.inbox.list) != want {
 				t.Errorf("a directory that takes %s: %t, %+v, %v", takes, gone, failed, d.inbox.list)
 			}

@@ -100,7 +100,7 @@ func logControl(log *slog.Logger, g *job.GPUControl) {
 		fields = append(fields, "reason", g.Reason)
 	}
 	if !g.Until.IsZero() {
-		fields = append(fields, "until", formatTime(g.Until))
+		fields = append(fields, "until", inUTC(g.Until))
 	}
 	log.Info(what, fields...)
 }
@@ -110,7 +110,7 @@ func reservationFields(v *job.Reservation) []any {
 	for _, g := range v.GPUs {
 		gpus = append(gpus, g.Index)
 	}
-	fields := []any{"reservation", v.ID, "by", v.By, "gpus", job.FormatGPUList(gpus), "from", formatTime(v.From), "to", formatTime(v.To)}
+	fields := []any{"reservation", v.ID, "by", v.By, "gpus", job.FormatGPUList(gpus), "from", inUTC(v.From), "to", inUTC(v.To)}
 	whom := v.For()
 	if len(whom.Users) > 0 {
 		fields = append(fields, "users", strings.Join(whom.Users, ","))
@@ -124,7 +124,7 @@ func reservationFields(v *job.Reservation) []any {
 	return fields
 }
 
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // jobFields returns the fields of a log line about a job: which job, where it runs or ran, and the
 // cause of its state.

@@ -22,7 +22,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
 	// Check the account before its processes can read anything.
-	if x.directory.uidHasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
+	if x.directory.hasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
 	ctx, cancel := x.host.Timeout(ctx, startTime)
