@@ -153,7 +153,7 @@ func (r *row) setArray(j *api.Job) {
 		return
 	}
 	spec, limit, _ := strings.Cut(text, "%")
-	a := &api.Array{Spec: text, Size: countTasks(parseTasks(spec))}
+	a := &api.Array{Spec: text, Size: parseTasks(spec).Size()}
 	a.Limit, _ = strconv.Atoi(limit)
 	j.Array = a
 }

@@ -118,7 +118,7 @@ func indexByName(list []api.Job, ids []string) map[string]api.Job {
 // waitingTask returns a task that has not started as a job of its own.
 func waitingTask(parts []api.Job, index int) (api.Job, bool) {
 	for _, j := range parts {
-		if j.Array == nil || !containsTask(j.Array.Spec, index) {
+		if j.Array == nil || !parseTasks(j.Array.Spec).Has(index) {
 			continue
 		}
 		t := job.Task{Array: j.ID, Index: index}
@@ -128,20 +128,9 @@ func waitingTask(parts []api.Job, index int) (api.Job, bool) {
 	return api.Job{}, false
 }
 
-// A taskRange is the task numbers first, first+step and so on, up to last.
-type taskRange struct{ first, last, step int }
-
-func (t taskRange) count() int { return (t.last-t.first)/t.step + 1 }
-
-// containsTask reports whether a list of tasks contains a number.
-func containsTask(spec string, index int) bool {
-	return slices.ContainsFunc(parseTasks(spec), func(t taskRange) bool {
-		return t.first <= index && index <= t.last && (index-t.first)%t.step == 0
-	})
-}
-
-// parseTasks parses "0-5%2", "1-9:2" or "1,3,5". Slurm may have cut the list off.
-func parseTasks(spec string) (list []taskRange) {
+// parseTasks parses "0-5%2", "1-9:2" or "1,3,5", without the limit. Slurm may have cut the list off.
+func parseTasks(spec string) *job.Array {
+	a := &job.Array{}
 	spec, _, _ = strings.Cut(spec, "%")
 	for part := range strings.SplitSeq(strings.Trim(spec, "[]"), ",") {
 		span, step, _ := strings.Cut(part, ":")
@@ -156,59 +145,34 @@ func parseTasks(spec string) (list []taskRange) {
 		}
 		by, _ := strconv.Atoi(step)
 		if last = min(last, job.MaxTaskIndex); first >= 0 && first <= last {
-			list = append(list, taskRange{first, last, max(1, by)})
+			a.Ranges = append(a.Ranges, job.Range{First: first, Last: last, Step: max(1, by)})
 		}
 	}
-	return list
+	return a
 }
 
-func countTasks(list []taskRange) (n int) {
-	for _, t := range list {
-		n += t.count()
-	}
-	return n
-}
-
-// formatTasks returns a list of tasks with its limit, "0-2,5%2".
-func formatTasks(list []taskRange, limit int) string {
-	slices.SortFunc(list, func(x, y taskRange) int { return cmp.Compare(x.first, y.first) })
-	var merged []taskRange
-	for _, t := range list {
-		if t.count() == 1 {
-			t.last, t.step = t.first, 1
+// formatTasks formats a list of tasks in any order with their limit, "0-2,5%2".
+func formatTasks(list []job.Range, limit int) string {
+	slices.SortFunc(list, func(x, y job.Range) int { return cmp.Compare(x.First, y.First) })
+	a := &job.Array{Limit: limit}
+	for _, r := range list {
+		if r.First+r.Step > r.Last { // a single task
+			r.Last, r.Step = r.First, 1
 		}
-		if end := len(merged) - 1; end >= 0 && t.step == 1 && merged[end].step == 1 && t.first <= merged[end].last+1 {
-			merged[end].last = max(merged[end].last, t.last)
+		if end := len(a.Ranges) - 1; end >= 0 && r.Step == 1 && a.Ranges[end].Step == 1 && r.First <= a.Ranges[end].Last+1 {
+			a.Ranges[end].Last = max(a.Ranges[end].Last, r.Last)
 			continue
 		}
-		merged = append(merged, t)
+		a.Ranges = append(a.Ranges, r)
 	}
-	text := joinRanges(merged)
-	if limit > 0 {
-		text += fmt.Sprintf("%%%d", limit)
-	}
-	return text
-}
-
-func joinRanges(list []taskRange) string {
-	parts := make([]string, len(list))
-	for i, t := range list {
-		parts[i] = strconv.Itoa(t.first)
-		if t.last > t.first {
-			parts[i] += "-" + strconv.Itoa(t.last)
-		}
-		if t.step > 1 {
-			parts[i] += ":" + strconv.Itoa(t.step)
-		}
-	}
-	return strings.Join(parts, ",")
+	return a.Spec()
 }
 
 // arrayOf returns an array made of its parts: the tasks that Slurm has made jobs of, and the rest.
 func arrayOf(id job.ID, parts []api.Job) api.Job {
 	j := parts[0]
 	a := &api.Array{}
-	var indexes []taskRange
+	var indexes []job.Range
 	var rest *api.Job
 	var last time.Time
 	j.Result, j.Task, j.GPUs = nil, nil, nil
@@ -221,12 +185,12 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 			if rest == nil || !p.State.Terminal() {
 				rest = p
 			}
-			indexes = append(indexes, parseTasks(p.Array.Spec)...)
+			indexes = append(indexes, parseTasks(p.Array.Spec).Ranges...)
 			a.Size += p.Array.Size
 			continue
 		}
 		a.Size, a.Next = a.Size+1, a.Next+1
-		indexes = append(indexes, taskRange{p.Task.Index, p.Task.Index, 1})
+		indexes = append(indexes, job.Range{First: p.Task.Index, Last: p.Task.Index, Step: 1})
 		switch {
 		case !p.State.Terminal():
 			a.Live++

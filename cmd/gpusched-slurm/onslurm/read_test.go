@@ -297,13 +297,13 @@ func TestTasks(t *testing.T) {
 		"0-9999999": "1000001 0-1000000",
 		strings.Repeat("0-9999999,", 10000) + "1-3:2": "10000010002 0-1000000,1-3:2",
 	} {
-		list := parseTasks(spec)
-		if got := fmt.Sprintf("%d %s", countTasks(list), formatTasks(list, 0)); got != want {
+		a := parseTasks(spec)
+		if got := fmt.Sprintf("%d %s", a.Size(), formatTasks(a.Ranges, 0)); got != want {
 			t.Errorf("%.40s: %s, want %s", spec, got, want)
 		}
 	}
-	if !containsTask("1-9:2", 9) || containsTask("1-9:2", 4) || containsTask("1-9:2", 11) || containsTask("", 0) {
-		t.Error("containsTask")
+	if a := parseTasks("1-9:2"); !a.Has(9) || a.Has(4) || a.Has(11) {
+		t.Errorf("%+v", a)
 	}
 }
 
