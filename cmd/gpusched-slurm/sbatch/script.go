@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -114,7 +115,8 @@ func (m *mapping) jobVariables() []string {
 	list := []string{
 		`GPUSCHED_ENGINE=slurm`, `GPUSCHED_JOB_ID="$gs_id"`, `GPUSCHED_ATTEMPT="$gs_attempt"`,
 		`CUDA_DEVICE_ORDER=PCI_BUS_ID`, `CUDA_VISIBLE_DEVICES="$gs_visible"`, `NVIDIA_VISIBLE_DEVICES="$gs_containers"`,
-		`GPUSCHED_GPU_IDS="$gs_ids"`, `GPUSCHED_GPU_UUIDS="$gs_uuids"`, `GPUSCHED_GPU_SHARE=` + share(m.r.GPUMilli),
+		`GPUSCHED_GPU_IDS="$gs_ids"`, `GPUSCHED_GPU_UUIDS="$gs_uuids"`,
+		`GPUSCHED_GPU_SHARE=` + job.FormatGPUs(m.r.GPUMilli),
 	}
 	if m.r.GPUMemBytes>>20 > 0 {
 		list = append(list, "GPUSCHED_GPU_MEM_MIB="+strconv.FormatInt(m.r.GPUMemBytes>>20, 10))
@@ -124,9 +126,6 @@ func (m *mapping) jobVariables() []string {
 	}
 	return list
 }
-
-// share formats thousandths of a GPU as 0, 0.25, 1 or 2.
-func share(milli int) string { return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64) }
 
 // commandWords returns the script's last command: env with all variables and the program, or the
 // shell that runs the set-up and becomes that.

@@ -68,7 +68,7 @@ func withoutNow(f func(api.Job) string) func(api.Job, time.Time) string {
 
 var fields = []field{
 	{"i", "JOBID", "JobID", withoutNow(idOf)},
-	{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return numberOf(j.ID) })},
+	{"A", "JOBID", "JobIDRaw", withoutNow(func(j api.Job) string { return j.ID.String() })},
 	{"F", "ARRAY_JOB_ID", "", withoutNow(arrayOf)},
 	{"K", "ARRAY_TASK_ID", "", withoutNow(taskOf)},
 	{"j", "NAME", "JobName", withoutNow(func(j api.Job) string { return j.Name })},
@@ -106,16 +106,14 @@ var fields = []field{
 // partition is the name of the only partition.
 const partition = "gpu"
 
-func numberOf(id job.ID) string { return strconv.FormatInt(int64(id), 10) }
-
 func idOf(j api.Job) string {
 	switch {
 	case j.Task != nil:
 		return j.Task.Name
 	case j.Array != nil:
-		return numberOf(j.ID) + "_[" + waitingTasks(j) + "]"
+		return j.ID.String() + "_[" + waitingTasks(j) + "]"
 	}
-	return numberOf(j.ID)
+	return j.ID.String()
 }
 
 // waitingTasks formats the tasks of an array that have not become jobs, and their limit.
@@ -176,9 +174,9 @@ func expandArrays(jobs []api.Job) (list []api.Job) {
 
 func arrayOf(j api.Job) string {
 	if j.Task != nil {
-		return numberOf(j.Task.Array)
+		return j.Task.Array.String()
 	}
-	return numberOf(j.ID)
+	return j.ID.String()
 }
 
 func taskOf(j api.Job) string {

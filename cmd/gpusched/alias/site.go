@@ -210,11 +210,11 @@ func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
 		return fields[i].of(j, now)
 	}
-	first := "JobId=" + numberOf(j.ID)
+	first := "JobId=" + j.ID.String()
 	if j.Task != nil {
 		first += fmt.Sprintf(" ArrayJobId=%d ArrayTaskId=%d", j.Task.Array, j.Task.Index)
 	} else if j.Array != nil {
-		first += " ArrayJobId=" + numberOf(j.ID) + " ArrayTaskId=" + waitingTasks(j)
+		first += " ArrayJobId=" + j.ID.String() + " ArrayTaskId=" + waitingTasks(j)
 	}
 	lines = []string{
 		first + " JobName=" + of("JobName"),

@@ -22,9 +22,9 @@ func (a *accounts) classOf() map[string]job.Class {
 	for _, q := range a.qos {
 		name := q["name"]
 		p := numberOrZero(q["priority"])
-		c, ours := classNamed(name)
+		var c job.Class
 		switch {
-		case ours:
+		case c.UnmarshalText([]byte(name)) == nil:
 			of[name] = c
 		case preempted[name]:
 			of[name] = job.Scavenger
@@ -37,16 +37,6 @@ func (a *accounts) classOf() map[string]job.Class {
 		}
 	}
 	return of
-}
-
-// classNamed returns the class with this name.
-func classNamed(name string) (job.Class, bool) {
-	for _, c := range job.Classes() {
-		if c.String() == name {
-			return c, true
-		}
-	}
-	return job.Normal, false
 }
 
 // defaultQOS returns the QOS of jobs that name none: the default of most accounts, or "normal".

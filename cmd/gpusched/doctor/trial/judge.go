@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -71,16 +72,9 @@ func judgeFilter(g Given, f Finding) job.Check {
 		return Fail(job.Failing, Filter, "the job can open GPUs that it does not have: "+strings.Join(open, ", "), next)
 	case f.Proof != refusedText:
 		return Fail(job.Failing, Filter, "no filter keeps the job from devices: the node that proves the filter is "+
-			orWord(f.Proof, "open"), next)
+			cmp.Or(f.Proof, "open"), next)
 	}
 	return Pass(Filter, fmt.Sprintf("its own %s opens, %d others are refused", own, len(shut)))
-}
-
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
 }
 
 func judgeCUDA(g Given, f Finding) job.Check {
