@@ -10,9 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// Each start and end of a task changes a few numbers in its array's row. That
-// writes a few pages, not the array's parameters, which can be a hundred
-// kilobytes.
+// Each start and end of a task changes a few numbers in its array's row. That writes a few pages,
+// and not the array's parameters, which can take a hundred kilobytes.
 func TestArrayRowIsChangedInPlace(t *testing.T) {
 	disk := newDisk(t, "array")
 	p := newPlay(t, disk, lifetime{})

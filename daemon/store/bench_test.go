@@ -61,7 +61,7 @@ func fill(tb testing.TB, s *Store, n int, p *job.Payload) {
 	}
 }
 
-// BenchmarkLoad shows how the start grows with the queue: open and load.
+// BenchmarkLoad measures how the start (open and load) grows with the queue.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {

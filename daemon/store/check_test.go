@@ -64,8 +64,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Listings find their jobs by an index, however long the history is, and never
-// touch the private table (invariant 4).
+// Listings find their jobs by an index, however long the history is, and never touch the private
+// table (invariant 4).
 func TestQueriesUseIndexes(t *testing.T) {
 	s := openNew(t)
 	for _, c := range []struct{ query, want string }{
@@ -85,7 +85,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 }
 
-// The view for people is there and reads well.
+// The view for people exists and reads well.
 func TestOverview(t *testing.T) {
 	s := openNew(t)
 	held := queued(1)

@@ -18,8 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// childEnv makes the test binary run one of the children below instead of the
-// tests.
+// childEnv makes the test binary run one of the children below instead of the tests.
 const childEnv = "GPUSCHED_STORE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -42,8 +41,8 @@ func childCommand(t *testing.T, name, path string) *exec.Cmd {
 	return cmd
 }
 
-// commitForever commits groups of new and changed jobs, the same way for the
-// same file, and prints the last id of each group once it is acknowledged.
+// commitForever commits groups of new and changed jobs, always the same for the same file, and
+// prints the last id of each group once it is acknowledged.
 func commitForever(path string) error {
 	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
@@ -71,8 +70,8 @@ func commitForever(path string) error {
 	}
 }
 
-// A process killed at any moment has lost nothing that it acknowledged, and
-// has left no part of a group (invariant 1).
+// A process that is killed at any moment loses nothing that it acknowledged, and leaves no part of
+// a group (invariant 1).
 func TestKilledWriterLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	last := job.ID(0)
@@ -93,8 +92,8 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 }
 
-// runAndKill lets a child commit, kills it after n acknowledged groups and
-// returns the last acknowledged id.
+// runAndKill lets a child commit, kills it after n acknowledged groups, and returns the last
+// acknowledged id.
 func runAndKill(t *testing.T, path string, n int) job.ID {
 	t.Helper()
 	cmd := childCommand(t, "commit", path)
@@ -122,8 +121,8 @@ func runAndKill(t *testing.T, path string, n int) job.ID {
 	return job.ID(acked)
 }
 
-// verifyCommitted looks for the jobs from first to acked, and what came after,
-// and returns the last id.
+// verifyCommitted checks the jobs from first to acked and those that came after, and returns the
+// last id.
 func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	t.Helper()
 	ctx := context.Background()
@@ -134,7 +133,7 @@ func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	if st.NextID <= acked {
 		t.Fatalf("next id %d is not above the acknowledged %d", st.NextID, acked)
 	}
-	group := acked + 1 // where the next one begins that was not acknowledged
+	group := acked + 1 // the beginning of the next group, which was not acknowledged
 	for id := first; id < st.NextID; id++ {
 		j, err := s.Job(ctx, id)
 		if id == group && errors.Is(err, errNotFound) {
@@ -163,8 +162,8 @@ func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	return st.NextID - 1
 }
 
-// commitUnderFileLimit fills the store until the kernel refuses to let files
-// grow, then raises the limit again.
+// commitUnderFileLimit fills the store until the kernel no longer lets files grow, then raises the
+// limit again.
 func commitUnderFileLimit(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx := context.Background()
@@ -201,7 +200,7 @@ func commitUnderFileLimit(path string) error {
 	return s.Check(ctx)
 }
 
-// changeUnderFileLimit goes on changing jobs where no file can grow.
+// changeUnderFileLimit keeps changing jobs while no file can grow.
 func changeUnderFileLimit(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx := context.Background()
@@ -236,8 +235,8 @@ func limitFiles(bytes uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }
 
-// Writes that the kernel refuses leave the store readable and usable once
-// there is space (invariant 2).
+// Writes that the kernel refuses leave the store readable, and usable once there is space
+// (invariant 2).
 func TestRefusedWritesRecover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	out, err := childCommand(t, "limited", path).Output()
@@ -256,8 +255,7 @@ func TestRefusedWritesRecover(t *testing.T) {
 	}
 }
 
-// Where no file can grow, jobs can still change: an end is recorded on a full
-// disk too.
+// Jobs can still change when no file can grow: an end is recorded even on a full disk.
 func TestChangesNeedNoSpace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")

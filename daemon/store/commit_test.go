@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A group with one bad record changes nothing, the error is nobody's disk, and
-// the store goes on (invariant 1).
+// A group with one invalid record changes nothing, its error is not retryable, and the store goes
+// on (invariant 1).
 func TestBadRecordChangesNothing(t *testing.T) {
 	t.Parallel()
 	with := func(f func(j *job.Job)) *job.Job {
@@ -57,8 +57,7 @@ func TestBadRecordChangesNothing(t *testing.T) {
 	}
 }
 
-// A full disk refuses commits, keeps what there is, and is over when it is
-// over (invariant 2).
+// A full disk refuses commits and keeps what there is, until there is space again (invariant 2).
 func TestFullDisk(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -87,8 +86,8 @@ func TestFullDisk(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// A commit is not done where its sync was the last that the disk took, or the first that it only said it took
-// (invariant 1).
+// A commit has failed if its sync was the last that the disk carried out, or the first that it only
+// reported as done (invariant 1).
 func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	for _, tells := range []string{"statfs", "resize file"} {
@@ -107,7 +106,7 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		fails = asked + 2 // the one after the sync
+		fails = asked + 2 // the call after the sync
 		records := []job.Record{{Job: queued(1), Payload: payload()}}
 		if err := s.Commit(t.Context(), records); !errors.Is(err, syscall.EROFS) || !Retryable(err) {
 			t.Errorf("%s: error %v", tells, err)
@@ -117,8 +116,9 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	}
 }
 
-// The file of the last ids gets another length before and after each commit: that it can is the proof that the disk
-// takes changes, whatever else it says. Only a full disk need not, and the next one is a change all the same.
+// The file of the last ids changes its length before and after each commit. That it can proves that
+// the disk takes changes, whatever else it reports. Only a full disk is excused, and the next
+// change of the length counts all the same.
 func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -134,7 +134,7 @@ func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 		}
 		refused := fails
 		if full := fails == syscall.ENOSPC || fails == syscall.EDQUOT; full {
-			fails = nil // once: the second change of that commit is done
+			fails = nil // only once: the second change of that commit succeeds
 		}
 		return errors.Join(err, refused)
 	}
@@ -166,11 +166,11 @@ func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 	}
 }
 
-// A read-only disk gets nothing, though it may take what is written to open files;
-// and it gets it all when it can be written again (invariants 1 and 2).
+// Nothing is written to a read-only disk, although it may accept writes to open files. Everything
+// is written once that is possible again (invariants 1 and 2).
 func TestReadOnlyDiskGetsNothing(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"statfs", "resize file"} { // what tells that it is read-only
+	for _, op := range []string{"statfs", "resize file"} { // the calls that show that it is read-only
 		t.Run(op, func(t *testing.T) { readOnlyDiskGetsNothing(t, op) })
 	}
 }
@@ -222,8 +222,7 @@ func readOnlyDiskGetsNothing(t *testing.T, tells string) {
 	mustCheck(t, s)
 }
 
-// Ids are not given out again after a restart, even when no job is left
-// (invariant 3).
+// Ids are not given out again after a restart, even if no job is left (invariant 3).
 func TestNextIDOnlyGrows(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -249,8 +248,8 @@ func TestNextIDOnlyGrows(t *testing.T) {
 	}
 }
 
-// Reads see the last committed state while a commit is under way, and a commit
-// does not wait for a long read (invariant 5).
+// Reads see the last committed state while a commit is under way, and a commit does not wait for a
+// long read (invariant 5).
 func TestReadersAndWriterDoNotWait(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -284,7 +283,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	requireEqual(t, err, after, before)
 }
 
-// A cancelled caller stops a commit before it begins and nothing else.
+// A cancelled context stops a commit before it begins, and nothing else.
 func TestCancelledContext(t *testing.T) {
 	s := openNew(t)
 	ctx, cancel := context.WithCancel(context.Background())

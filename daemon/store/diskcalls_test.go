@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// brokenFile is a damaged state file of 2000 jobs, and its ids.
+// brokenFile returns the path of a damaged state file of 2000 jobs, and the contents of its files.
 func brokenFile(t *testing.T) (path string, parts [][]byte) {
 	t.Helper()
 	path = spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
@@ -29,8 +29,7 @@ func brokenFile(t *testing.T) (path string, parts [][]byte) {
 	return path, parts
 }
 
-// mend is what the daemon does at a start: it moves a damaged file aside and
-// begins a new one.
+// mend does what the daemon does at a start: it moves a damaged file aside and begins a new one.
 func mend(path string, judge func(op, path string) error) error {
 	open := func() error {
 		s, err := Open(context.Background(), path, Options{Judge: judge})
@@ -51,10 +50,9 @@ func mend(path string, judge func(op, path string) error) error {
 
 var errDied = errors.New("the process has died")
 
-// Whatever call of the store's own fails while a damaged file is moved aside and a
-// new one begun, and wherever the process dies: nothing of it is lost, one damage
-// counts once, the error of a disk is no damage, and no id is given out again
-// (invariants 3 and 6).
+// Any of the store's own calls may fail while a damaged file is moved aside and a new one begun,
+// and the process may die at any of them: nothing is lost, one damage counts once, a disk error is
+// no damage, and no id is given out again (invariants 3 and 6).
 func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	broken, parts := brokenFile(t)
 	calls := 0
@@ -96,7 +94,7 @@ func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	t.Logf("%d calls", calls)
 }
 
-// requireKept looks for the damaged file beside the new one, which must be alone.
+// requireKept checks that exactly one damaged file is beside the new one, with the same content.
 func requireKept(t *testing.T, what, path string, broken []byte) {
 	t.Helper()
 	list, err := Quarantined(path)
@@ -116,7 +114,7 @@ func requireKept(t *testing.T, what, path string, broken []byte) {
 	}
 }
 
-// A log whose file is gone, and that can't be looked at, is not overwritten.
+// A log whose file is gone, and that cannot be looked at, is not overwritten.
 func TestLogThatCannotBeSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o600); err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// endRecords are ends as of many jobs that are cancelled at once: alike ones in a row, and between them others, one by
-// another person, one of a job that is told twice, one that is in the same transaction queued, and one of an array.
+// endRecords returns the ends of many jobs that are cancelled at once: similar ones in a row and,
+// among them, one by another person, one of a job that is recorded twice, one of a job queued in
+// the same transaction, and one of an array.
 func endRecords() (before, after []job.Record) {
 	end := func(j *job.Job, by string) job.Record {
 		e := *j
@@ -42,7 +43,7 @@ func endRecords() (before, after []job.Record) {
 	return before, after
 }
 
-// Many ends are written at once, of a job that the file has lost as well.
+// Many ends are written at once, even of a job that the file has lost.
 func TestEndsAtOnce(t *testing.T) {
 	ctx := context.Background()
 	for _, lost := range []job.ID{0, 5} {

@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Those who are the first to ask a store that was just opened, all at once, are answered, in
-// whatever way it was opened.
+// The first reads of a store that was just opened may come all at once, however it was opened.
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
@@ -38,7 +37,7 @@ func TestFirstReadsAtOnce(t *testing.T) {
 	}
 }
 
-// firstReads asks for the job in many goroutines.
+// firstReads reads the job in many goroutines.
 func firstReads(t *testing.T, s *Store, want *job.Job) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -59,8 +58,8 @@ func firstReads(t *testing.T, s *Store, want *job.Job) {
 	group.Wait()
 }
 
-// Reading one job takes no more than the one connection that its transaction has: here there
-// is no other. Time passes in the bubble only when everybody waits.
+// Reading one job takes only the connection of its transaction: here there is no other. Time passes
+// in the bubble only when everybody waits.
 func TestOneJobTakesOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openNew(t)

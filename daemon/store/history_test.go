@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// TestEndStripsPayload: with its job's end the environment leaves the file, and
-// of a long command all but the beginning; an array's stays for its tasks.
+// When a job ends, its environment leaves the file, and so does all but the beginning of a long
+// command. An array's command stays for its tasks.
 func TestEndStripsPayload(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -55,8 +55,7 @@ func TestEndStripsPayload(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// TestTaskSharesParameters: what an array has in common with its tasks is
-// written once.
+// What an array shares with its tasks is written once.
 func TestTaskSharesParameters(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -74,7 +73,7 @@ func TestTaskSharesParameters(t *testing.T) {
 	}
 }
 
-// TestKeepAttempts: a job that is sent back for ever does not grow for ever.
+// A job that is requeued for ever does not grow for ever.
 func TestKeepAttempts(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -93,8 +92,8 @@ func TestKeepAttempts(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// TestForget: each person keeps so much of the past, the newest; what is live
-// stays, and so does another's.
+// Each person keeps a bounded history of the newest jobs. Live jobs stay, and so do other persons'
+// jobs.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -108,7 +107,7 @@ func TestForget(t *testing.T) {
 		records = append(records, job.Record{Job: ended(id, job.Completed), Payload: payload()})
 	}
 	alice := &job.Account{UID: 1001, User: "alice"}
-	for id := job.ID(401); id <= 600; id++ { // alice's too, by a subordinate uid, and newer
+	for id := job.ID(401); id <= 600; id++ { // alice's as well, by a subordinate uid, and newer
 		records = append(records, job.Record{Job: owner(ended(id, job.Completed), 100_000+int(id), alice), Payload: payload()})
 	}
 	for id := job.ID(601); id <= 700; id++ {
@@ -132,7 +131,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	mustCheck(t, s)
-	// What ends from now on is counted without another look at all of it.
+	// Jobs that end from now on are counted without another look at all of them.
 	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again != 0 || err != nil {
 		t.Errorf("%d more: %v", again, err)
 	}
@@ -144,7 +143,7 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 
-	// By age: of an array that goes on nothing goes.
+	// By age, nothing of an array that has not ended is removed.
 	task := taskOf(ended(702, job.Completed), 701, 0)
 	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
@@ -153,7 +152,7 @@ func TestForget(t *testing.T) {
 	if id, err := s.Task(ctx, 701, 0); err != nil || id != 702 {
 		t.Errorf("the task of an array that goes on is %d: %v", id, err)
 	}
-	// An array goes with its tasks, of which the last ended with it.
+	// An array is removed with its tasks, whose last one ended with it.
 	last := ended(701, job.Completed)
 	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
 	task = taskOf(ended(702, job.Completed), 701, 0)
@@ -175,8 +174,8 @@ func TestForget(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// TestForgetLeavesLiveTasks: the row of a task that has not ended stays, also
-// where its array has, so that its end can be written.
+// The row of a task that has not ended stays, even if its array has ended, so that its end can be
+// written.
 func TestForgetLeavesLiveTasks(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -20,14 +20,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// everyCall makes every call of SQLite fail, and the daemon die at each, instead of
-// some of them.
+// everyCall makes every call of SQLite fail, and the daemon die at each of them, instead of some.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
-// oneIn is how few of them there are.
+// oneIn is the part of the calls that fail otherwise: one in so many.
 const oneIn = 37 * slower
 
-// play is a state file through its life, on a disk that fails.
+// play takes a state file through its life on a failing disk.
 type play struct {
 	disk  *diskfault.Disk
 	path  string
@@ -36,7 +35,7 @@ type play struct {
 	cut   int // endings so far
 }
 
-// stage is something that the daemon does, and does again after an error.
+// stage is something that the daemon does, and repeats after an error.
 type stage struct {
 	name string
 	do   func(p *play) error
@@ -47,7 +46,7 @@ func (p *play) open() (err error) {
 	return err
 }
 
-// judge lets the store's own calls meet what those of SQLite do.
+// judge subjects the store's own calls to the same faults as SQLite's.
 func (p *play) judge(op, path string) error {
 	return errnos[p.disk.Ask(diskfault.Call{Op: diskfault.Op(op), Path: path})]
 }
@@ -67,7 +66,7 @@ func committing(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error { return p.s.Commit(context.Background(), records) }}
 }
 
-// folding folds the log with the commit.
+// folding returns a stage whose commit makes a checkpoint.
 func folding(name string, records ...job.Record) stage {
 	return stage{name, func(p *play) error {
 		p.s.dirty = checkpointPages
@@ -76,11 +75,11 @@ func folding(name string, records ...job.Record) stage {
 }
 
 var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play) error {
-	_ = p.shut() // what it could not fold is in the log
+	_ = p.shut() // what the checkpoint could not move is in the log
 	return nil
 }}
 
-// life is a small one of each kind of record.
+// life returns a short life with each kind of record.
 func life() []stage {
 	big := payload()
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
@@ -131,7 +130,7 @@ func dump(s *Store) (h held, err error) {
 		attempts, err2 := s.Attempts(ctx, id)
 		p, err3 := s.Payload(ctx, id)
 		if errors.Is(err3, sql.ErrNoRows) {
-			err3 = nil // a task has its array's
+			err3 = nil // a task has its array's payload
 		}
 		if err := errors.Join(err, err2, err3); err != nil {
 			return h, err
@@ -143,21 +142,20 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// is reports whether a death left just this. Ids may have been set apart in vain.
+// is reports whether a death left exactly this. Ids may have been reserved without being used.
 func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
 
-// ending is what a death leaves: which changes of names since they were brought to
-// the disk, and which sectors.
+// ending says what a death leaves: which changes of names that were not synced, and which sectors.
 type ending struct {
 	name    string
 	changed func(change int) bool
 	reached func(sector int64) bool
 }
 
-// leave puts what an ending leaves of the state file, and of what is beside it, into an
-// empty directory.
+// leave writes what an ending leaves of the state file, and of the files beside it, into an empty
+// directory.
 func (p *play) leave(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()
@@ -167,8 +165,8 @@ func (p *play) leave(t *testing.T, e ending) string {
 	return filepath.Join(to, filepath.Base(p.path))
 }
 
-// endings are those of the process, and of the machine, with nothing or some of what was
-// not on the disk for certain.
+// endings returns the deaths of the process and of the machine, where all, some or none of the
+// unsynced changes reached the disk.
 func endings(r *rand.Rand) []ending {
 	cut := func(name string, percent int) ending {
 		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
@@ -177,8 +175,7 @@ func endings(r *rand.Rand) []ending {
 	return []ending{cut("the process dies", 100), cut(fmt.Sprintf("the power goes, with %d %% written", share), share)}
 }
 
-// requireWhole opens what a death leaves. It must hold one of the states; which one it
-// returns.
+// requireWhole opens what a death leaves. It must hold one of the states, which is returned.
 func (p *play) requireWhole(t *testing.T, path, what string, states ...held) held {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{known: p.known})
@@ -207,7 +204,7 @@ func (p *play) dieEverywhere(t *testing.T, what string, r *rand.Rand, states ...
 	}
 }
 
-// newPlay begins at a state file, or without one.
+// newPlay starts with a state file, or without one.
 func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 	t.Helper()
 	p := &play{disk: disk, path: filepath.Join(t.TempDir(), "state.db"), known: l.known}
@@ -224,8 +221,8 @@ func newPlay(t *testing.T, disk *diskfault.Disk, l lifetime) *play {
 	return p
 }
 
-// reference goes through the stages without a fault. It returns the state after
-// each, and every call with its stage.
+// reference goes through the stages without a fault. It returns the state after each stage, and
+// every call with its stage.
 func reference(t *testing.T, disk *diskfault.Disk, l lifetime) (states []held, calls []counted) {
 	t.Helper()
 	p := newPlay(t, disk, l)
@@ -262,7 +259,7 @@ type counted struct {
 	stage int
 }
 
-// some is every so many of a list, or all of it.
+// some returns one in every so many of a list, or all of it.
 func some[T any](list []T, every int) (out []T) {
 	for i, v := range list {
 		if i%every == 0 || *everyCall {
@@ -287,7 +284,7 @@ func (tr trial) String() string {
 	return s
 }
 
-// trials are all faults that the calls can meet.
+// trials returns all faults that the calls can meet.
 func trials(calls []counted) (list []trial) {
 	for n, c := range calls {
 		faults := []diskfault.Fault{diskfault.IOErr}
@@ -304,15 +301,15 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets reports whether a call fails from now on: one of the same kind, and of a full
-// disk all that needs space.
+// meets reports whether a call fails after the first fault: calls of the same kind do, and on a
+// full disk all calls that need space.
 func (tr trial) meets(c, first diskfault.Call) bool {
 	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
 }
 
-// run goes through the stages with a fault, and again after each error, until the
-// cause is gone.
+// run goes through the stages with a fault, and repeats each stage after an error, until the cause
+// is gone.
 func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
@@ -337,7 +334,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			if err == nil {
 				break
 			}
-			// SQLite takes a copy that it can't measure for one that is there.
+			// SQLite takes a copy whose size it cannot read for one that exists.
 			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
 			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)
@@ -370,16 +367,15 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lifetime is what a state file goes through: the one that it begins as, "" none, by a
-// release that knows these schemas, nil those of this one.
+// lifetime says how a state file begins: with a file ("" for none) of a release with these schemas;
+// nil means this release's.
 type lifetime struct {
 	from   string
 	known  []string
 	stages []stage
 }
 
-// lives are what is gone through, by what it begins with: no file, or one that an older
-// release left.
+// lives returns the lifetimes: without a file, and with one that an older release left.
 func lives(t *testing.T) map[string]lifetime {
 	return map[string]lifetime{
 		"new": {"", nil, life()},
@@ -401,9 +397,9 @@ func newDisk(t *testing.T, name string) *diskfault.Disk {
 	return disk
 }
 
-// Whatever call of SQLite fails, once or for ever: what was acknowledged is there,
-// nothing is there by half, no error passes for damage, and the store goes on when
-// the cause is gone (invariants 1 and 2).
+// Any call of SQLite may fail, once or for ever: everything acknowledged is there, nothing is there
+// by half, no error passes for damage, and the store goes on when the cause is gone (invariants 1
+// and 2).
 func TestEveryCallFails(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -419,9 +415,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// Wherever the process dies or the power goes, between any two calls of SQLite,
-// what was acknowledged is there, and what was under way is there whole or not at
-// all (invariant 1).
+// The process may die, or the power go, between any two calls of SQLite: everything acknowledged is
+// there, and what was under way is there whole or not at all (invariant 1).
 func TestDeathAtEveryCall(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {

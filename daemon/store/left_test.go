@@ -8,9 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// What an attempt left behind is added to its result, and to the job's only by
-// the last attempt. Nothing else of them changes, and what has no result stays
-// without one.
+// The processes that an attempt left are added to its result, and to the job's result only by the
+// last attempt. Nothing else changes, and an attempt without a result stays without one.
 func TestLeft(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Done holds what completed and has a content hash, and nothing else; no task
-// of an array stands for the whole.
+// Done has the jobs that completed and have a content hash, and nothing else. No task of an array
+// stands for the whole.
 func TestDone(t *testing.T) {
 	s := openNew(t)
 	hashed := func(j *job.Job, hash string) *job.Job {
@@ -33,8 +33,8 @@ func TestDone(t *testing.T) {
 	requireEqual(t, err, st.Done, []job.Done{{UID: 1001, Dedup: "d", Job: 3}, {UID: 1001, Dedup: "c", Job: 4}, {UID: 1001, Dedup: "e", Job: 6}})
 }
 
-// The newest predictions are kept, the oldest come first, and a reservation
-// goes a day after its end.
+// The newest predictions are kept, the oldest come first, and a reservation is removed a day after
+// its end.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -58,8 +58,7 @@ func TestPrune(t *testing.T) {
 	requireEqual(t, err, st.Reservations, []job.Reservation{*until(2, time.Second).Reservation, *until(3, time.Hour).Reservation})
 }
 
-// An id of a reservation is not given out again, even when none is left
-// (invariant 3).
+// The id of a reservation is not given out again, even if none is left (invariant 3).
 func TestNextReservationOnlyGrows(t *testing.T) {
 	s := openNew(t)
 	commit(t, s, job.Record{Reservation: &job.Reservation{ID: 4}}, job.Record{Unreserve: 4}, job.Record{Unreserve: 77})
@@ -73,8 +72,8 @@ func TestNextReservationOnlyGrows(t *testing.T) {
 	requireEqual(t, err, st.NextID, 1)
 }
 
-// A long list is the same as a short one: each job gets its own attempt, and what can't be
-// decoded is said.
+// Each job of a long list gets its own attempt, and an error names what cannot be decoded, as in a
+// short list.
 func TestLongList(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -104,7 +103,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// Of a user with many kinds of jobs the newest are kept, and others' older ones stay.
+// The newest predictions of a user with many kinds of jobs are kept, and older ones of other users
+// stay.
 func TestPrunePerUser(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -124,7 +124,7 @@ func TestPrunePerUser(t *testing.T) {
 	requireEqual(t, err, st.Predictions[3].Key, "1001 shape 1000 8")
 }
 
-// The last moment at which the machine was on is kept, also where it goes back.
+// The last time at which the machine was on is kept, even if the clock goes back.
 func TestAliveIsKept(t *testing.T) {
 	s := openNew(t)
 	for _, at := range []time.Time{noon, noon.Add(-time.Hour)} {

@@ -33,8 +33,8 @@ func withNext() []string {
 		UPDATE jobs SET project = name; CREATE INDEX jobs_project ON jobs (project, id)`)
 }
 
-// oldFile is a state file as this release leaves it, which a later one opens: two jobs
-// that ended, an array with a task that did, and one that waits.
+// oldFile makes a state file of this release, for a later one to open: two ended jobs, an array
+// with an ended task, and a waiting job.
 func oldFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -49,7 +49,7 @@ func oldFile(t *testing.T) string {
 	return path
 }
 
-// An older file is copied before it is changed (invariant 6), and everything is in both.
+// An older file is copied before it is changed (invariant 6), and both have everything.
 func TestMigrationCopiesFirst(t *testing.T) {
 	path := oldFile(t)
 	s := openAt(t, path)
@@ -61,7 +61,7 @@ func TestMigrationCopiesFirst(t *testing.T) {
 	opts := Options{known: withNext(), Migrating: func(from, last int) func() {
 		return func() { told = append(told, [2]int{from, last}) }
 	}}
-	for range 2 { // the second has nothing to change
+	for range 2 { // the second time there is nothing to change
 		if s, err = Open(context.Background(), path, opts); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestMigrationCopiesFirst(t *testing.T) {
 	}
 }
 
-// A migration that fails leaves the old schema and can be tried again.
+// A migration that fails leaves the old schema, and can be tried again.
 func TestFailedMigrationChangesNothing(t *testing.T) {
 	path := oldFile(t)
 	for range 2 {
@@ -109,7 +109,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	}
 }
 
-// An older file is not read beside the daemon before the daemon has changed it.
+// An older file cannot be read beside the daemon before the daemon has changed it.
 func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	_, err := Open(context.Background(), oldFile(t), Options{ReadOnly: true, known: withNext()})
 	if err == nil || !strings.Contains(err.Error(), "start the daemon once") {
@@ -117,8 +117,8 @@ func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	}
 }
 
-// A file of a build before the first release has one of a dozen other schemas, whose numbers began at 1 as ours do. It is
-// refused whatever its number is, and what refuses it says what it is.
+// A file of a build before the first release has one of a dozen other schemas, which were also
+// numbered from 1. It is refused whatever its number, and the error says what it is.
 func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	for schema := range 12 {
 		path := oldFile(t)
@@ -133,8 +133,7 @@ func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	}
 }
 
-// A file of a newer release is refused, with what to do, and not one byte of
-// it changes (invariant 6).
+// A file of a newer release is refused with a hint, and not one byte of it changes (invariant 6).
 func TestNewerFileIsLeftAlone(t *testing.T) {
 	path := oldFile(t)
 	execFile(t, path, "PRAGMA user_version=99")

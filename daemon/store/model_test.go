@@ -111,7 +111,7 @@ func (m *model) advance(t *rapid.T, old job.Job) job.Record {
 	return job.Record{Job: &j}
 }
 
-// live lists the jobs that have not ended, by id.
+// live returns the jobs that have not ended, by id.
 func (m *model) live() []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
@@ -165,7 +165,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 	return r
 }
 
-// compare asks the store everything that it can be asked.
+// compare asks the store every question.
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
@@ -220,8 +220,8 @@ func same[T any](t *rapid.T, err error, got, want T) {
 	}
 }
 
-// Whatever is committed, in whatever groups and with restarts between, the
-// store answers as plain maps would.
+// Whatever is committed, in whatever groups and with restarts between, the store answers as plain
+// maps would.
 func TestStoreIsItsModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// cuts calls look with every ending of a power cut now, in which any of the late
-// changes of names got to the disk, and all of what was written or nothing of it. Those
-// that leave the same are one. It returns how many there were.
+// cuts calls look for every distinct ending of a power cut now, in which any of the unsynced
+// changes of names and all or none of the unsynced writes reached the disk. It returns the number
+// of endings.
 func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}
@@ -37,7 +37,7 @@ func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	return len(seen)
 }
 
-// filesBeside are the files in the directory of path, by their names, but for the lock.
+// filesBeside returns the files in the directory of path by name, without the lock.
 func filesBeside(t *testing.T, path string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -57,8 +57,8 @@ func filesBeside(t *testing.T, path string) map[string]string {
 	return files
 }
 
-// atNames has at called before each call with which names are brought to the disk,
-// and before the first one after each change of names.
+// atNames calls at before each call that syncs names, and before the first call after each change
+// of names.
 func (p *play) atNames(at func(c diskfault.Call)) {
 	before := 0
 	p.disk.Judge(func(c diskfault.Call) diskfault.Fault {
@@ -71,9 +71,9 @@ func (p *play) atNames(at func(c diskfault.Call)) {
 	})
 }
 
-// Whatever names the power takes that were not brought to the disk: what was
-// acknowledged is there, and what was under way is there whole or not at all
-// (invariant 1). The ids go on above all that were given out (invariant 3).
+// A power cut may take any names that were not synced: everything acknowledged is there, and what
+// was under way is there whole or not at all (invariant 1). The ids continue above all that were
+// given out (invariant 3).
 func TestLostNames(t *testing.T) {
 	t.Parallel()
 	for name, l := range lives(t) {
@@ -108,15 +108,15 @@ func TestLostNames(t *testing.T) {
 	}
 }
 
-// idsBeside is where ids go on without the state file; 0 from the beginning.
+// idsBeside returns the id to continue at without the state file; 0 for the beginning.
 func idsBeside(t *testing.T, path string) (bound job.ID) {
 	t.Helper()
 	_, _ = fmt.Sscanf(filesBeside(t, path)[filepath.Base(idsPath(path))], "job %d", &bound)
 	return bound
 }
 
-// The directory of a first state file may be as new as the file: its name is brought
-// to the disk too (invariant 1).
+// The directory of a first state file may be as new as the file, so its name is synced, too
+// (invariant 1).
 func TestNameOfTheDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gpusched", "state.db")
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
@@ -134,7 +134,7 @@ func TestNameOfTheDirectory(t *testing.T) {
 	s.Close()
 }
 
-// unfolded is a state file that says less than its log: a job has ended since.
+// unfolded returns a state file that lacks what its log has: the end of a job.
 func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
@@ -154,9 +154,9 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 	return files
 }
 
-// Whatever names the power takes while a file is moved aside and a new one begun:
-// both parts of it are there, an older state never passes for the newest, and no id
-// is given out again (invariants 3 and 6).
+// A power cut may take any names while a file is moved aside and a new one begun: both parts of the
+// file are there, an older state never passes for the newest, and no id is given out again
+// (invariants 3 and 6).
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
@@ -183,8 +183,8 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// requireNewest starts the daemon's way. It must find the newest state, or begin an
-// empty one beside all of the old.
+// requireNewest starts like the daemon. It must find the newest state, or begin an empty one beside
+// all of the old.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

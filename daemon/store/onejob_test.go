@@ -8,11 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// errNotFound is that of Job.
+// errNotFound is the error of Job for a missing job.
 var errNotFound = errors.New("no such job in the store")
 
-// Job returns one job, live or ended, with its current attempt. A job that is
-// not there is errNotFound.
+// Job returns one job, live or ended, with its current attempt.
 func (s *Store) Job(ctx context.Context, id job.ID) (job.Job, error) {
 	list, err := jobsFrom(ctx, s.read, "WHERE j.id = ?", int64(id))
 	if err == nil && len(list) == 0 {

@@ -61,7 +61,7 @@ type Store struct {
 // must exist. A damaged file is a *CorruptError, a file from a newer release ErrNewer, and a file
 // in use ErrLocked. None of these is changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, patience}}
+	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, maxTurnWait}}
 	known := opts.known
 	if known == nil {
 		known = migrations()

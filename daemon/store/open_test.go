@@ -39,7 +39,7 @@ func overwrite(t *testing.T, path string, at, n int64) {
 	}
 }
 
-// Damage is found at open, named, and left as it is.
+// Open finds damage, names it, and leaves the file as it is.
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
@@ -71,8 +71,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// The files are for root's eyes only, whatever the umask, also those that
-// SQLite makes.
+// Only root can read the files, whatever the umask is, including those that SQLite makes.
 func TestFilesArePrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -94,7 +93,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A name that means something to SQLite's address syntax is still a name.
+// A name that has a meaning in SQLite's URI syntax is still a name.
 func TestPathIsNotInterpreted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b%20?mode=memory&x=#1'")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -110,7 +109,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 	}
 }
 
-// Two daemons never share a file; the lock goes with its holder.
+// Two daemons never share a file. The lock ends with its holder.
 func TestOneOwner(t *testing.T) {
 	s := openNew(t)
 	if _, err := Open(context.Background(), s.path, Options{}); !errors.Is(err, ErrLocked) {
@@ -122,8 +121,8 @@ func TestOneOwner(t *testing.T) {
 	openAt(t, s.path)
 }
 
-// A child that a fork has made, and that has not come to its exec, does not keep the
-// lock: until then it has what a duplicate of the descriptor has.
+// A forked child that has not reached its exec does not keep the lock: until then it has a
+// duplicate of the descriptor.
 func TestLockIsNotKeptByAChild(t *testing.T) {
 	s := openNew(t)
 	held, err := syscall.Dup(int(s.lock.Fd()))
@@ -185,7 +184,7 @@ func TestMissingJob(t *testing.T) {
 	}
 }
 
-// The promises about the disk hang on these settings, on every connection.
+// Every connection has the settings that the promises about the disk depend on.
 func TestConnectionSettings(t *testing.T) {
 	s := openNew(t)
 	for _, db := range []*sql.DB{s.write, s.read} {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastJobs commits n jobs that ended a minute apart, the third of two attempts.
+// pastJobs commits n jobs that ended a minute apart, the third with two attempts.
 func pastJobs(t testing.TB, s *Store, n int) {
 	t.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -38,8 +38,8 @@ func pastJobs(t testing.TB, s *Store, n int) {
 	}
 }
 
-// The pages of the history are the whole of it, each job once, in either order, also where
-// many ended at one moment.
+// The pages of the history have all of it, each job once, in either order, even if many jobs ended
+// at one time.
 func TestPagesOfTheHistory(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 23)
@@ -75,7 +75,8 @@ func TestPagesOfTheHistory(t *testing.T) {
 	}
 }
 
-// With attempts an answer has fewer jobs: each may have a hundred, and each attempt is as large as a job.
+// With attempts a page has fewer jobs, because each may have a hundred attempts as large as the
+// job.
 func TestPagesWithAttemptsAreShort(t *testing.T) {
 	for limit, want := range map[int]int{0: 50, 10: 10, 50: 50, 51: 50, 1000: 50} {
 		if got := pageOf(&job.PastQuery{Limit: limit, Attempts: true}); got != want {

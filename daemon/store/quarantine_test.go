@@ -24,8 +24,8 @@ func quarantine(t *testing.T, path string) (string, *Store) {
 	return to, openAt(t, path)
 }
 
-// A damaged file is kept byte for byte, for root only, with its log; the new one
-// is empty, and no id is given out again (invariant 3).
+// A damaged file is kept byte for byte with its log, for root only. The new file is empty, and no
+// id is given out again (invariant 3).
 func TestDamagedFileIsSetAside(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	before, err := os.ReadFile(path)
@@ -55,7 +55,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-// Two that are damaged in the same second are both kept.
+// Two files that are damaged in the same second are both kept.
 func TestSetAsideTwice(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	first, s := quarantine(t, path)
@@ -69,7 +69,7 @@ func TestSetAsideTwice(t *testing.T) {
 	}
 }
 
-// A file that another daemon has open is not moved from under it.
+// A file that another daemon has open is not moved.
 func TestSetAsideOfAnOpenFile(t *testing.T) {
 	s := openNew(t)
 	if _, err := Quarantine(s.path, noon); !errors.Is(err, ErrLocked) {
@@ -77,8 +77,8 @@ func TestSetAsideOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// When a death leaves the log alone, the next start finds damage and moves it
-// too: an older state never passes for the newest.
+// If a death leaves the log alone, the next start finds damage and moves it, too: an older state
+// never passes for the newest.
 func TestDeathBetweenTheMoves(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	if err := errors.Join(os.WriteFile(path+"-wal", []byte("log"), 0o600), os.Rename(path, path+asideMark+"x")); err != nil {
@@ -93,7 +93,7 @@ func TestDeathBetweenTheMoves(t *testing.T) {
 	}
 }
 
-// A file that was cut to nothing is damage, not a first start.
+// A file that was truncated to nothing is damaged; it is no first start.
 func TestEmptiedFile(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) {
 		if err := os.Truncate(path, 0); err != nil {
@@ -105,7 +105,7 @@ func TestEmptiedFile(t *testing.T) {
 	}
 }
 
-// Rows that make no sense are damage that Load finds.
+// Load reports invalid rows as damage.
 func TestLoadFindsDamagedRows(t *testing.T) {
 	for name, damage := range map[string]string{
 		"text that is no request": "UPDATE jobs SET request = '{' WHERE id = 7",
@@ -119,10 +119,9 @@ func TestLoadFindsDamagedRows(t *testing.T) {
 	}
 }
 
-// A copy that is put back gives out no id that came after it: the ids go on exactly where
-// they were, also where few came after it and the daemon was killed since. Without the
-// file of the last ids, which a power cut may take, they go on at the bound if the copy is
-// far behind it.
+// After an older copy is put back, no later id is given out again. The ids continue exactly where
+// they were, even if few were given out since and the daemon was killed. Without the file of the
+// last ids, which a power cut may take, they continue at the bound if the copy is far behind it.
 func TestOldCopyPutBack(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -173,8 +172,8 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
-// Where the whole directory of the state file is put back, the ids go on where they were all the same. The directory
-// beside it may be lost, or away: that fails nothing.
+// Even if the whole directory of the state file is put back, the ids continue where they were. The
+// other directory may be lost or unavailable without causing a failure.
 func TestOldDirectoryPutBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost func(dir string) error
@@ -215,8 +214,8 @@ func TestOldDirectoryPutBack(t *testing.T) {
 	}
 }
 
-// A power cut takes what came last to the file of the last ids, and damages the state file:
-// the new one gives out no id that was given out before (invariant 3).
+// If a power cut takes the newest file of the last ids and damages the state file, the new state
+// file still gives out no id again (invariant 3).
 func TestPowerCutThatDamages(t *testing.T) {
 	s := openNew(t)
 	path := s.path
@@ -239,8 +238,8 @@ func TestPowerCutThatDamages(t *testing.T) {
 	}
 }
 
-// copyOf copies the files of ids beside a state file, as the death of the daemon leaves
-// them, and returns where the state file would be.
+// copyOf copies the files of ids beside a state file, as the death of the daemon leaves them, and
+// returns the path of the state file there.
 func copyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -256,7 +255,7 @@ func copyOf(t *testing.T, path string) string {
 	return to
 }
 
-// The file of ids is a help: a new one is made where it is gone or nonsense.
+// The file of ids is only a help: if it is missing or invalid, a new one is made.
 func TestFileOfIDsIsGone(t *testing.T) {
 	for name, spoil := range map[string]func(string) error{
 		"gone":     os.Remove,

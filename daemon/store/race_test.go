@@ -2,6 +2,6 @@
 
 package store
 
-// slower is how many times fewer faults there are with the race detector: all of them
-// run without it, and meet the same goroutines.
+// slower divides the number of faults under the race detector. All of them run without it, and use
+// the same goroutines.
 const slower = 6

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BenchmarkSubmitBesideReaders shows what a submission's commit takes while four people look through a history of
-// 300 000 jobs for what is not in it, one look after the other: the median, and the longest, which is the disk's and
-// the checkpoint's.
+// BenchmarkSubmitBesideReaders measures a submission's commit while four people search a history of
+// 300 000 jobs, again and again, for a job that is not in it. It reports the median and the
+// maximum, which the disk and the checkpoint cause.
 func BenchmarkSubmitBesideReaders(b *testing.B) {
 	const history = 300_000
 	s := openAt(b, filepath.Join(b.TempDir(), "state.db"))

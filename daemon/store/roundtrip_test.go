@@ -13,8 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// fillValue sets everything below v to something that is not its zero value,
-// different each time.
+// fillValue sets everything below v to different values that are not zero.
 func fillValue(t *testing.T, v reflect.Value, n *int) {
 	t.Helper()
 	*n++
@@ -59,8 +58,8 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// Every field of every stored value comes back after a restart, also one that
-// is added tomorrow.
+// Every field of every stored value comes back after a restart, including those that are added
+// later.
 func TestEveryFieldIsStored(t *testing.T) {
 	var j job.Job
 	var p job.Payload
@@ -73,9 +72,9 @@ func TestEveryFieldIsStored(t *testing.T) {
 	other.Notification.Job = j.ID
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
-	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // of the classes there are
+	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // an existing class
 	parent := array(j.Task.Array, 1)
-	parent.Request, j.Request.Array = j.Request, nil // which a task shares
+	parent.Request, j.Request.Array = j.Request, nil // shared with its tasks
 	parent.Request.Dedup = ""
 
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -122,7 +121,7 @@ func requireEqual[T any](t *testing.T, err error, got, want T) {
 	}
 }
 
-// The private part is kept byte for byte (invariant 4): it is not text.
+// The private part is not text, and is kept byte for byte (invariant 4).
 func TestPayloadIsByteExact(t *testing.T) {
 	all := make([]byte, 255)
 	for i := range all {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzJobRow reads the texts of a row, whatever is in them. What can be read is
-// written as something that reads the same.
+// FuzzJobRow decodes any texts of a row. What can be decoded is encoded as something that decodes
+// to the same.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
 	for _, j := range []*job.Job{queued(1), running(2), ended(3, job.Failed), array(4, 1), taskOf(running(5), 4, 3)} {
@@ -32,7 +32,7 @@ func FuzzJobRow(f *testing.F) {
 			text.result = sql.NullString{String: e.json(j.Result), Valid: true}
 		}
 		if e.err != nil {
-			return // a moment that only a broken file can have
+			return // a time that only a broken file can have
 		}
 		for _, at := range []*time.Time{&j.SubmittedAt, &j.ChangedAt} {
 			switch *at = at.UTC(); {
@@ -48,15 +48,15 @@ func FuzzJobRow(f *testing.F) {
 	})
 }
 
-// alike compares what is kept: an empty list and none are the same.
+// alike compares what is stored: an empty list equals none.
 func alike(a, b *job.Job) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// FuzzPayloadRow reads the private columns. What can be read is written byte
-// for byte as it was.
+// FuzzPayloadRow decodes any private columns. What can be decoded is encoded byte for byte as it
+// was.
 func FuzzPayloadRow(f *testing.F) {
 	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]", "{}")
 	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`, `{"venv":"/v","modules":["a"]}`)

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Runs are all attempts that may reach into the time, an end without one, and no array.
+// Runs returns all attempts that may overlap the period, ends without an attempt, and no array.
 func TestRuns(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 12)
@@ -44,8 +44,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A run is read as it was written, whatever the job is; what is removed is no run any more,
-// and what was changed after its end is as it was changed.
+// A run is read as it was written, whatever its job is. Removed jobs have no runs, and a change
+// after the end shows.
 func TestRunsAreWhole(t *testing.T) {
 	s := openNew(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -88,7 +88,7 @@ func TestRunsAreWhole(t *testing.T) {
 	check(of(&live, live.Attempt))
 }
 
-// TestManualsQuery: an administrator who asks the state file as gpuschedd(8) shows it, with what SQLite has, is answered.
+// The query on the state file in gpuschedd(8) works, with SQLite's own functions.
 func TestManualsQuery(t *testing.T) {
 	manual, err := os.ReadFile("../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestManualsQuery(t *testing.T) {
 	}
 }
 
-// manyRuns is a file with a month of n jobs, made once for the benchmarks.
+// manyRuns returns a store with a month of n jobs, which the benchmarks share.
 func manyRuns(b *testing.B, n int) *Store {
 	s := openNew(b)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -137,8 +137,8 @@ func manyRuns(b *testing.B, n int) *Store {
 	return s
 }
 
-// BenchmarkRuns reads a month of 100 000 jobs, and beside it has SQLite alone sum one column
-// of the same rows, which is as fast as a report by SQL could be.
+// BenchmarkRuns reads a month of 100 000 jobs. For comparison it makes SQLite sum one column of the
+// same rows, the fastest possible report.
 func BenchmarkRuns(b *testing.B) {
 	s := manyRuns(b, 100_000)
 	b.Run("runs", func(b *testing.B) {

@@ -79,7 +79,7 @@ func ended(id job.ID, how job.State) *job.Job {
 	return j
 }
 
-// array returns an array of ten tasks, of which some are live.
+// array returns an array of ten tasks, some of which are live.
 func array(id job.ID, live int) *job.Job {
 	j := queued(id)
 	j.Request.Array = &job.Array{Ranges: []job.Range{{First: 0, Last: 9, Step: 1}}}

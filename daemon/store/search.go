@@ -14,15 +14,15 @@ import (
 
 // Bounds of long reads.
 const (
-	searchRows = 5000             // jobs that a search looks at before it lets others read
-	patience   = 20 * time.Second // the longest wait for a turn, and the time limit of a search
-	fewEnded   = 1000             // the newest jobs that can be read without a turn
+	searchRows  = 5000             // jobs that a search looks at before it lets others read
+	maxTurnWait = 20 * time.Second // the longest wait for a turn, and the time limit of a search
+	fewEnded    = 1000             // the newest jobs that can be read without a turn
 )
 
 // longReads has the bounds that tests set.
 type longReads struct {
-	rows     int
-	patience time.Duration
+	rows        int
+	maxTurnWait time.Duration
 }
 
 // errBusy returns the refusal of a long read because too many others are under way.
@@ -31,7 +31,7 @@ func errBusy() error { return job.Refuse("unavailable/reads") }
 // reporter waits for a turn to read long, and returns the connection for it, which the caller must
 // close.
 func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, s.long.patience)
+	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	conn, err := s.reports.Conn(limited)
 	if errors.Is(err, context.DeadlineExceeded) { // the deadline of the turn, or an earlier one of the caller
@@ -82,7 +82,7 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 // search goes through the ended jobs along an index, newest first. It gives up its turn every
 // searchRows jobs, so that a search of a long history holds up nobody.
 func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]job.Job, error) {
-	limited, cancel := context.WithTimeout(ctx, s.long.patience)
+	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
 	found := []job.Job{}
 	for from := (job.Cursor{}); ; {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hold takes all connections of a kind, as reads that are under way have them, until the test's end.
+// hold takes all connections of a kind until the test's end, as running reads would.
 func hold(t *testing.T, db *sql.DB, a access) {
 	t.Helper()
 	for range connections(a) {
@@ -23,7 +23,7 @@ func hold(t *testing.T, db *sql.DB, a access) {
 	}
 }
 
-// Invariant 5: what a submission and a start ask waits for nobody who reads.
+// Invariant 5: the reads of a submission or a start wait for no other reader.
 func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	s := openNew(t)
 	j := queued(1)
@@ -31,7 +31,7 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: ended(2, job.Completed)})
 	hold(t, s.read, reading)
 	hold(t, s.reports, reporting)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // else it would hang without the mend
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without connections of its own it would hang
 	defer cancel()
 	if id, known, err := s.ByKey(ctx, 1001, "k"); id != 1 || !known || err != nil {
 		t.Errorf("the job of a request key is %d, %t, %v", id, known, err)
@@ -44,11 +44,10 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Invariant 5: who looks through what has ended holds up nobody who looks up a job, and is told where there are too
-// many.
+// Invariant 5: a search of ended jobs holds up no look-up of a job, and is refused if too many run.
 func TestLongReadsTakeTurns(t *testing.T) {
 	s := openNew(t)
-	s.long.patience = time.Millisecond
+	s.long.maxTurnWait = time.Millisecond
 	commit(t, s, job.Record{Job: ended(1, job.Completed)}, job.Record{Job: ended(2, job.Failed)})
 	hold(t, s.reports, reporting)
 	ctx := t.Context()
@@ -75,7 +74,7 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A search that lets others read on its way finds what one that does not finds.
+// A search that lets others read in between finds the same as one that does not.
 func TestSearchInParts(t *testing.T) {
 	s := openNew(t)
 	var records []job.Record

@@ -27,8 +27,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// A job has started when any of its attempts has, an array when any of its
-// tasks has. Those that have not ended are left out.
+// A job has started when any of its attempts has, and an array when any of its tasks has. Jobs that
+// have not ended are left out.
 func TestEnds(t *testing.T) {
 	s := openNew(t)
 	again := ended(3, job.Cancelled)
@@ -65,8 +65,8 @@ func TestEndedFilters(t *testing.T) {
 	requireEqual(t, err, list, []job.Job{*task})
 }
 
-// A row whose parent is gone can never be written: the caller learns that no
-// further try helps.
+// A row whose array is gone can never be written, and the error says that trying again does not
+// help.
 func TestRecordWithoutItsArray(t *testing.T) {
 	s := openNew(t)
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
@@ -76,7 +76,7 @@ func TestRecordWithoutItsArray(t *testing.T) {
 	}
 }
 
-// What the tasks of an array came to is read whole, in the order of their numbers.
+// The results of an array's tasks are read whole, in the order of their numbers.
 func TestResults(t *testing.T) {
 	s := openNew(t)
 	ctx := t.Context()
@@ -97,7 +97,7 @@ func TestResults(t *testing.T) {
 	requireEqual(t, err, got, job.Results{})
 }
 
-// What an account's jobs came to lately is counted as job.Lately does, from one moment on.
+// An account's recent ends are counted as job.Lately does, from one time on.
 func TestLately(t *testing.T) {
 	s := openNew(t)
 	old, other := ended(3, job.Failed), ended(4, job.Failed)
