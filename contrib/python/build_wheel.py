@@ -1,4 +1,4 @@
-"""Builds the package without anything but Python, so that pip needs no network for it."""
+"""Builds the package with Python alone, so that pip needs no network."""
 
 import base64
 import hashlib

@@ -24,11 +24,11 @@ func Files(main, dir string) ([]string, error) {
 	case err == nil:
 		files = append(files, main)
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("looking for settings: %w", err)
+		return nil, fmt.Errorf("look for settings: %w", err)
 	}
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("looking for settings: %w", err)
+		return nil, fmt.Errorf("look for settings: %w", err)
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".toml") && !strings.HasPrefix(e.Name(), ".") {

@@ -138,8 +138,8 @@ f:4:1: gpus.min_free_memory: "lots" is not a size: use a number with K, M, G or 
 		{"bad parts", "[gpus]\nsmallest_part = 1.5\nparts_on = [-1]\n[gpu_memory]\n", `f:2:1: gpus.smallest_part: 1.5 is not a part of a GPU: use 0.01 to 1 in steps of 0.01
 f:3:1: gpus.parts_on: must hold GPU indexes only, numbers from 0 to 1023 without quotes`},
 		{"a part in words", "[gpus]\nsmallest_part = \"half\"\n", `f:2:1: gpus.smallest_part: must be a number such as 0.25 without quotes, not text in quotes`},
-		{"hours without use", "[scheduling]\nhalf_life = \"\"\n[quota.default]\ngpu_hours = 5\n[quota.user.a]\n[quota.user.b]\ngpu_hours = 6\n", `f:2:1: scheduling.half_life is empty, so that use does not count, but quota.default.gpu_hours bounds it: set the one or drop the other
-f:2:1: scheduling.half_life is empty, so that use does not count, but quota.user.b.gpu_hours bounds it: set the one or drop the other`},
+		{"hours without use", "[scheduling]\nhalf_life = \"\"\n[quota.default]\ngpu_hours = 5\n[quota.user.a]\n[quota.user.b]\ngpu_hours = 6\n", `f:2:1: scheduling.half_life is empty, so usage does not count, but quota.default.gpu_hours bounds it: set the one or drop the other
+f:2:1: scheduling.half_life is empty, so usage does not count, but quota.user.b.gpu_hours bounds it: set the one or drop the other`},
 		{"no rule over a bad key", "[jobs]\nmax_grace = \"1ms\"\n", `f:2:1: jobs.max_grace: 1ms is out of range: use 1s to 24h`},
 		{"not TOML", "[jobs]\nmax_time = 2h\n", `f:2:13: it is not TOML: strings must be quoted`},
 		{"a key twice", "[jobs]\nrequeue = true\nrequeue = false\n", `f:3:1: it is not TOML: `},

@@ -67,6 +67,6 @@ func hoursCount(k key) rule {
 		if c.Scheduling.HalfLife > 0 || bound == `"none"` || bound == common {
 			return ""
 		}
-		return fmt.Sprintf("scheduling.half_life is empty, so that use does not count, but %s bounds it: set the one or drop the other", printed(k.full()))
+		return fmt.Sprintf("scheduling.half_life is empty, so usage does not count, but %s bounds it: set the one or drop the other", printed(k.full()))
 	}}
 }

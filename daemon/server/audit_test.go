@@ -128,7 +128,7 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	written := len(auditLines(log.String()))
-	m := regexp.MustCompile(`msg="lines left out: too many like those before" uid=1002 count=(\d+)`).FindStringSubmatch(log.String())
+	m := regexp.MustCompile(`msg="lines omitted: too many like those before" uid=1002 count=(\d+)`).FindStringSubmatch(log.String())
 	if written < 20 || written > 60 || m == nil || m[1] != fmt.Sprint(asked-written) {
 		t.Errorf("%d lines of %d, and then %q", written, asked, m)
 	}

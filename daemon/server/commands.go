@@ -18,12 +18,12 @@ func (s *Server) cancel(r *request) (any, error) {
 		return nil, err
 	}
 	if in.Main && in.Signal == 0 {
-		return nil, usagef("a cancel ends all of a job: leave main out, or name a signal")
+		return nil, usagef("a cancel ends the whole job: leave main out, or name a signal")
 	}
 	c := job.Command{Kind: job.CommandCancel, Unawaited: in.Unawaited, Grace: in.Grace}
 	if in.Signal != 0 {
 		if in.Unawaited {
-			return nil, usagef("a signal is sent whoever waits for the job: leave unawaited out")
+			return nil, usagef("unawaited is for a cancel: leave it out of a signal")
 		}
 		c.Kind, c.Signal, c.Main = job.CommandSignal, in.Signal, in.Main
 	}
@@ -36,7 +36,7 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	case grace == nil:
 		return nil
 	case !cancels:
-		return usagef("a grace is of a cancel alone: leave grace_seconds out")
+		return usagef("only a cancel has a grace: leave grace_seconds out")
 	case *grace < 0 || grace.Duration() > job.MaxDuration:
 		return usagef("grace_seconds is out of range: use 0 to %d", int64(job.MaxDuration.Seconds()))
 	}
@@ -90,6 +90,6 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 func taskNotStarted(t job.Task, kind job.CommandKind) *api.Error {
 	return &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),
-		Hint: fmt.Sprintf("the whole array is job %d: 'gpusched show %d'; a task that has not started can be cancelled, not given a %s", t.Array, t.Array, kind),
+		Hint: fmt.Sprintf("only a cancel applies to such a task, not a %s; for the whole array name job %d ('gpusched show %d')", kind, t.Array, t.Array),
 	}
 }

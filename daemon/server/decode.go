@@ -65,7 +65,7 @@ func decodeStrict(body []byte, v any) error {
 		if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return api.UnknownWord("field", strings.Trim(field, `"`), fieldNames(v))
 		}
-		return usagef("the request is not the JSON that is expected: %v", strings.TrimPrefix(err.Error(), "json: "))
+		return usagef("the request's JSON is not valid: %v", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return usagef("there is more text after the JSON of the request")

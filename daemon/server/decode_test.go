@@ -18,7 +18,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		{"POST", "/v1/jobs", `{"xyzzyplugh":1}`, `unknown field "xyzzyplugh"`, "is the client newer"},
 		{"POST", "/v1/jobs", `{} {}`, "more text after", ""},
 		{"POST", "/v1/jobs", `{"name":5}`, "cannot unmarshal number", ""},
-		{"POST", "/v1/jobs", `{"name"`, "not the JSON", ""},
+		{"POST", "/v1/jobs", `{"name"`, "is not valid", ""},
 		{"POST", "/v1/jobs", `{"priority":"hgih"}`, `"hgih" is not a priority`, ""},
 		{"POST", "/v1/jobs", `{"grace_seconds":-1}`, "the grace must not be negative", ""},
 		{"POST", "/v1/jobs", "", "no command to run", ""},

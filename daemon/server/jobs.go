@@ -26,7 +26,7 @@ func (s *Server) list(r *request) (any, error) {
 	case api.FormIDs, api.FormOwners:
 		return s.listNames(r, q, asked.Form == api.FormOwners)
 	default:
-		return nil, usagef("there is no form %q of a listing: use %s or %s, or leave it out for JSON", asked.Form, api.FormIDs, api.FormOwners)
+		return nil, usagef("a listing has no form %q: use %s or %s, or leave it out for JSON", asked.Form, api.FormIDs, api.FormOwners)
 	}
 	v, err := s.backend(r.Context()).Query(r.Context(), q)
 	if err != nil {

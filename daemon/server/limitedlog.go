@@ -75,7 +75,7 @@ func (l *limitedLog) flush() {
 	}
 	l.mu.Unlock()
 	for _, uid := range slices.Sorted(maps.Keys(counts)) {
-		l.log.Warn("lines left out: too many like those before", "uid", uid, "count", counts[uid])
+		l.log.Warn("lines omitted: too many like those before", "uid", uid, "count", counts[uid])
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Server) setLogLevel(r *request) (any, error) {
 	if in.Level != "" {
 		i := slices.IndexFunc(levels, func(l slog.Level) bool { return levelName(l) == in.Level })
 		if i < 0 {
-			return nil, usagef("%q is not a level of the log: use debug, info, warn or error, or leave it empty for that of the settings", in.Level)
+			return nil, usagef("%q is not a log level: use debug, info, warn or error, or leave it empty for the configured one", in.Level)
 		}
 		level = &levels[i]
 	}

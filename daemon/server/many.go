@@ -27,13 +27,13 @@ func (s *Server) many(r *request) (any, error) {
 	}
 	switch {
 	case !in.Command.ForMany():
-		return nil, usagef("%q can't be done to several jobs in one request", string(in.Command))
+		return nil, usagef("%q cannot be applied to several jobs in one request", string(in.Command))
 	case in.Command != job.CommandSignal && (in.Signal != 0 || in.Main):
-		return nil, usagef("a signal belongs to the command %q, and to no other", string(job.CommandSignal))
+		return nil, usagef("only the command %q takes a signal", string(job.CommandSignal))
 	case in.Command == job.CommandSignal && (in.Signal < 1 || in.Signal > contract.MaxSignal):
 		return nil, usagef("%d is not a signal: use 1 to %d", in.Signal, contract.MaxSignal)
 	case (in.Command == job.CommandUpdate) != (in.Change != nil):
-		return nil, usagef("an update needs what is to change, and no other command takes it")
+		return nil, usagef("an update needs a change, and no other command takes one")
 	case len(in.Jobs) > maxMany:
 		return nil, usagef("%d jobs are too many for one request: the most is %d", len(in.Jobs), maxMany)
 	}

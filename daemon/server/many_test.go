@@ -82,14 +82,14 @@ func TestMany(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`{"command":"open","jobs":["1"]}`:                     "can't be done to several",
-		`{"command":"drain","jobs":["1"]}`:                    "can't be done to several",
+		`{"command":"open","jobs":["1"]}`:                     "cannot be applied to several",
+		`{"command":"drain","jobs":["1"]}`:                    "cannot be applied to several",
 		`{"command":"signal","jobs":["1"]}`:                   "0 is not a signal",
-		`{"command":"cancel","signal":9,"jobs":["1"]}`:        "to no other",
+		`{"command":"cancel","signal":9,"jobs":["1"]}`:        "takes a signal",
 		`{"command":"signal","signal":999,"jobs":["1"]}`:      "999 is not a signal",
 		`{"command":"signal","signal":-1,"jobs":["1"]}`:       "-1 is not a signal",
-		`{"command":"update","jobs":["1"]}`:                   "what is to change",
-		`{"command":"hold","change":{"cpus":1},"jobs":["1"]}`: "what is to change",
+		`{"command":"update","jobs":["1"]}`:                   "needs a change",
+		`{"command":"hold","change":{"cpus":1},"jobs":["1"]}`: "needs a change",
 	} {
 		b := sweep()
 		if status, got := ask(testServer(b, nil), alice, "POST", "/v1/commands", body); status != 400 || !strings.Contains(got, want) || len(b.Commands()) > 0 {

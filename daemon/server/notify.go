@@ -47,7 +47,7 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 			return notifyRefused("there is no /usr/sbin/sendmail on this machine",
 				"use --notify terminal:end, or ask your administrator for a mail system")
 		case n.Way == job.NotifyMail && wish.To == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
-			return notifyRefused("your user id has no account on this machine that mail could go to",
+			return notifyRefused("your user id has no account on this machine to send mail to",
 				"name an address: --notify-to alice@example.org")
 		}
 	}

@@ -40,8 +40,8 @@ func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {
 	if err != nil {
 		return nil, &api.Error{
 			Code:    api.CodeForbidden,
-			Message: "the resource limits of the submitting process can't be read: " + err.Error(),
-			Hint:    "a job has the limits of the process that submits it, which must be there until it is answered, as 'gpusched submit' is",
+			Message: "cannot read the resource limits of the submitting process: " + err.Error(),
+			Hint:    "a job has the limits of the process that submits it, so that process must wait for the answer, as 'gpusched submit' does",
 		}
 	}
 	return p.limits, s.refuseSandboxed("jobs", p)
@@ -53,8 +53,8 @@ func (s *Server) mayEnter(r *request) error {
 	if err != nil {
 		return &api.Error{
 			Code:    api.CodeForbidden,
-			Message: "it can't be told whether the process that asks is in a sandbox: " + err.Error(),
-			Hint:    "the process must be there until it is answered, as 'gpusched exec' is",
+			Message: "cannot tell whether the calling process is in a sandbox: " + err.Error(),
+			Hint:    "the process must wait for the answer, as 'gpusched exec' does",
 		}
 	}
 	return s.refuseSandboxed("commands beside a job", p)
@@ -67,7 +67,7 @@ func (s *Server) refuseSandboxed(what string, p process) error {
 	}
 	return &api.Error{
 		Code:    api.CodeForbidden,
-		Message: what + " are not taken from inside a sandbox, since they would run outside of it; this process " + p.sandbox,
+		Message: what + " from inside a sandbox are refused, since they would run outside of it; this process " + p.sandbox,
 		Hint:    contract.SandboxHint,
 	}
 }

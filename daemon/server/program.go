@@ -35,7 +35,7 @@ func checkProgram(allowed []string, p job.Payload, a *job.Array) error {
 		fault = fmt.Sprintf("%q is in none of them", name)
 	}
 	return &api.Error{
-		Code: api.CodePolicy, Message: "this site runs programs and scripts out of " + listed(allowed) + " only: " + fault,
+		Code: api.CodePolicy, Message: "this site only runs programs and scripts in " + listed(allowed) + ": " + fault,
 		Hint: "name a script or program there by its path; jobs.allowed_paths in gpusched.toml(5) is the site's list",
 	}
 }

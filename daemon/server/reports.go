@@ -45,8 +45,8 @@ func tooLong(ctx context.Context, err error) error {
 		return err
 	}
 	return &api.Error{
-		Code: api.CodeUnavailable, Message: "there are too many jobs on record for that question to be answered in time",
-		Hint: "ask about a shorter time (--since, --until)",
+		Code: api.CodeUnavailable, Message: "there are too many jobs on record to answer this in time",
+		Hint: "ask about a shorter period (--since, --until)",
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error 
 	})
 	if errors.Is(err, report.ErrTooMany) {
 		e := usagef("%s", err)
-		e.Hint = "ask about a shorter time, or by something that has fewer values"
+		e.Hint = "ask about a shorter period, or by something with fewer values"
 		return e
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func parseReport(in *api.ReportQuery) (q report.Query, err error) {
 		q.From = oldest
 	}
 	if !q.From.Before(q.Now) {
-		return q, usagef("nothing has run since %s: that is to come", in.Since.Format(time.RFC3339Nano))
+		return q, usagef("nothing has run since %s: that is in the future", in.Since.Format(time.RFC3339Nano))
 	}
 	if q.By, err = report.ParseDims(in.By); err != nil {
 		return q, usagef("%s", err)

@@ -30,7 +30,7 @@ func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	array, number, isTask := strings.Cut(name, "_")
 	id, err := job.ParseID(array)
 	if err != nil {
-		return target{}, usagef("%q is not a job id: ids are numbers such as 42, of a task of an array such as 7_3 (see 'gpusched list')", name)
+		return target{}, usagef("%q is not a job id: ids are numbers such as 42, or 7_3 for a task of an array (see 'gpusched list')", name)
 	}
 	if !isTask {
 		return target{id: id}, nil
@@ -90,7 +90,7 @@ func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (j
 	}
 	return job.JobView{}, &api.Error{
 		Code: api.CodeNotFound, Message: fmt.Sprintf("task %s has ended and its job has been forgotten", t),
-		Hint: fmt.Sprintf("how many tasks completed says 'gpusched show %d'", t.Array),
+		Hint: fmt.Sprintf("'gpusched show %d' says how many tasks completed", t.Array),
 	}
 }
 

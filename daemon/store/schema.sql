@@ -25,10 +25,10 @@ CREATE TABLE jobs (
   label        TEXT    NOT NULL,
   request      TEXT    NOT NULL,
   result       TEXT,                         -- NULL until the job has ended
-  owner_groups TEXT    NOT NULL DEFAULT '[]', -- those of the owner's that have a quota
+  owner_groups TEXT    NOT NULL DEFAULT '[]', -- the owner's groups that have a quota
   life         TEXT    NOT NULL DEFAULT '{}', -- what the scheduler keeps between attempts
 
-  -- Copies for look-ups and reports of what is in life and request. GPUs are in thousandths of one; 0: not asked.
+  -- Copies of values in life and request, for look-ups and reports. GPUs are in thousandths; 0: not requested.
   array_id      INTEGER REFERENCES jobs (id), -- of a task
   task_index    INTEGER,
   dedup         TEXT    NOT NULL,
@@ -71,20 +71,20 @@ CREATE TABLE attempts (
   result         TEXT,
   peak_mem_bytes INTEGER NOT NULL,
   cpu_time_ns    INTEGER NOT NULL,
-  eligible_at    TEXT    NOT NULL DEFAULT '', -- from when the wait for it counts, '' if that is unknown
+  eligible_at    TEXT    NOT NULL DEFAULT '', -- the beginning of the wait for it, '' if unknown
   PRIMARY KEY (job_id, number)
 ) STRICT, WITHOUT ROWID;
 
 -- What reports read: attempts in the order of their ends.
 CREATE INDEX attempts_ended ON attempts (ended_at);
 
--- Messages about jobs. Of those that have been sent, or given up, people read how
--- that went as long as the job is on record.
+-- Messages about jobs. Those that were sent or given up are kept as long as the
+-- job is on record, for people to read.
 CREATE TABLE notifications (
-  job_id INTEGER NOT NULL, -- of a job that may have been forgotten since
+  job_id INTEGER NOT NULL, -- the job may have been forgotten since
   event  TEXT    NOT NULL,
   which  INTEGER NOT NULL,
-  closed TEXT    NOT NULL, -- '' while it is owed
+  closed TEXT    NOT NULL, -- '' while it is to be sent
   data   TEXT    NOT NULL,
   PRIMARY KEY (job_id, event, which)
 ) STRICT, WITHOUT ROWID;
@@ -99,7 +99,7 @@ CREATE TABLE gpu_controls (
   at     TEXT    NOT NULL,
   drain  INTEGER NOT NULL DEFAULT 0 CHECK (drain IN (0, 1)),
   until  TEXT    NOT NULL DEFAULT '',
-  fault  TEXT    NOT NULL DEFAULT '{}'       -- what its errors tell
+  fault  TEXT    NOT NULL DEFAULT '{}'       -- what its errors say about it
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE reservations (
@@ -116,27 +116,27 @@ CREATE TABLE reservations (
 
 CREATE TABLE usage (
   account TEXT    NOT NULL PRIMARY KEY,      -- 'u1001' for a user by number, 'gNAME' for a group
-  micro   INTEGER NOT NULL,                  -- micro-GPU-seconds, decayed to the moment at
+  micro   INTEGER NOT NULL,                  -- micro-GPU-seconds, decayed to the time at
   at      TEXT    NOT NULL,
-  counts  TEXT    NOT NULL DEFAULT '{}'      -- what is counted besides its GPU time
+  counts  TEXT    NOT NULL DEFAULT '{}'      -- what else is counted for it
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE predictions (
   key        TEXT    NOT NULL PRIMARY KEY,
-  typical_ns INTEGER NOT NULL,               -- by the mean of the logarithms of run times
+  typical_ns INTEGER NOT NULL,               -- the geometric mean of run times
   runs       INTEGER NOT NULL,
   at         TEXT    NOT NULL,
   spread     REAL    NOT NULL DEFAULT 0,
   weight     REAL    NOT NULL DEFAULT 0,
   lengths    TEXT    NOT NULL DEFAULT '{}',
-  peak_bytes INTEGER NOT NULL DEFAULT 0      -- GPU memory that jobs of the kind take
+  peak_bytes INTEGER NOT NULL DEFAULT 0      -- GPU memory that jobs of the kind use
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX predictions_age ON predictions (at, key);
 
 -- For people with an SQL shell. A task of an array has its name in task; an
--- array has the number of its tasks, and of those that became jobs, that have
--- not ended and that did not complete.
+-- array has the numbers of its tasks, of those that became jobs, that have not
+-- ended and that did not complete.
 CREATE VIEW overview AS
 SELECT j.id, j.array_id || '_' || j.task_index AS task, j.user, j.name, j.state,
        json_extract(j.life, '$.held') AS held_by,

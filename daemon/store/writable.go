@@ -17,7 +17,7 @@ func (s *Store) writable() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
 	if err := s.disk.statfs(s.path, &st); err != nil {
-		return fmt.Errorf("looking at the disk of %q: %w", s.path, err)
+		return fmt.Errorf("check the disk of %q: %w", s.path, err)
 	}
 	if st.Flags&readOnly != 0 {
 		return fmt.Errorf("%q: %w", s.path, syscall.EROFS)

@@ -1,7 +1,7 @@
 """A client of gpusched, the GPU scheduler of one machine.
 
-It runs the command gpusched and reads its JSON, so that whatever the command can do
-can be done from here, by the same names:
+It runs the command gpusched and reads its JSON. Everything that the command can do is
+available here by the same names:
 
     import gpusched
 
@@ -9,13 +9,13 @@ can be done from here, by the same names:
     ended = gpusched.wait(job["id"])
     print(ended["state"], gpusched.logs(job["id"]))
 
-An option of the command line is a keyword: --gpu-mem 40G is gpu_mem="40G", --preemptible
+Options of the command line are keywords: --gpu-mem 40G is gpu_mem="40G", --preemptible
 is preemptible=True, --no-requeue is requeue=False, and a list repeats its option, as in
-tag=["a=1", "b=2"]. None is an option that is not given. Jobs, GPUs and answers are the
+tag=["a=1", "b=2"]. An option that is None is left out. Jobs, GPUs and answers are the
 documents of -o json as dictionaries: sizes in bytes, times in UTC, durations in seconds.
 Fields are only ever added to them.
 
-What goes wrong is an Error, whose kinds are those of the exit status.
+A command that fails raises an Error; each exit status has a subclass of its own.
 """
 
 import json
@@ -28,13 +28,13 @@ __all__ = [
     "run_command", "show", "status", "submit", "suspend", "update", "version", "wait", "why",
 ]
 
-_list = list  # the function of that name hides it
+_list = list  # the function of that name hides the built-in one
 
 
 class Error(Exception):
-    """Something that gpusched refused or could not do.
+    """gpusched refused something or failed.
 
-    status is the exit status of the command, message what it said.
+    status is the exit status of the command, and message its error message.
     """
 
     def __init__(self, status, message):
@@ -51,7 +51,7 @@ class NotFound(Error):
 
 
 class Forbidden(Error):
-    """That is not permitted (4)."""
+    """The user may not do that (4)."""
 
 
 class Unreachable(Error):
@@ -63,7 +63,7 @@ class Never(Error):
 
 
 class WaitTimeout(Error):
-    """The wait was shorter than the job (7)."""
+    """The wait ended before the job (7)."""
 
 
 class Refused(Error):
@@ -71,14 +71,14 @@ class Refused(Error):
 
 
 class Conflict(Error):
-    """Not possible as things are, such as to cancel a job that has ended (1)."""
+    """Not possible in this state, such as cancelling a job that has ended (1)."""
 
 
 _KINDS = {1: Conflict, 2: Usage, 3: NotFound, 4: Forbidden, 5: Unreachable, 6: Never, 7: WaitTimeout, 8: Refused}
 
 
 def _words(options):
-    """The options of a command line that keywords stand for."""
+    """The command-line options for keywords."""
     words = []
     for name, value in options.items():
         flag = name.strip("_").replace("_", "-")
@@ -93,7 +93,7 @@ def _words(options):
 
 
 def _ids(ids):
-    """Ids as the command reads them: numbers, jobs, or words such as "7_3" and "@"."""
+    """Ids as the command takes them, from numbers, jobs, or words such as "7_3" and "@"."""
     if len(ids) == 1 and isinstance(ids[0], (_list, tuple)):
         ids = ids[0]
     return [str(i["id"] if isinstance(i, dict) else i) for i in ids]
@@ -124,7 +124,7 @@ def run_command(*words, **options):
 
 
 def submit(*argv, **options):
-    """Queue a job for a command, its words or one list of them, and return the job. The options are those of submit."""
+    """Queue a job and return it. argv is the command: its words, or one list of them. Options are those of submit."""
     if len(argv) == 1 and isinstance(argv[0], (_list, tuple)):
         argv = argv[0]
     if not argv:
@@ -137,10 +137,10 @@ def submit(*argv, **options):
 
 
 def wait(*ids, **options):
-    """Wait until jobs have ended and return them: one job for one id, else a list.
+    """Wait until jobs have ended and return them: one job for one id, otherwise a list.
 
-    timeout="90s" gives up after that (WaitTimeout). How a job ended is in its "state" and
-    its "result", such as result["exit_code"]; a job that failed is no Error.
+    timeout="90s" gives up after that time (WaitTimeout). A job's "state" and "result" say how
+    it ended, such as result["exit_code"]. A job that failed raises no Error.
     """
     status, out, said = _run(["wait", "--json", *_words(options), *_ids(ids)])
     jobs = _jobs(out)
@@ -151,7 +151,7 @@ def wait(*ids, **options):
 
 
 def _jobs(out):
-    """The jobs of an answer; none where there is no answer."""
+    """The jobs of an answer; none if the answer is empty."""
     if not out.strip():
         return []
     answer = json.loads(out)
@@ -159,23 +159,23 @@ def _jobs(out):
 
 
 def list(*ids, **options):  # the command's name
-    """The waiting and running jobs, or those of these ids; ended ones too with all=True."""
+    """The waiting and running jobs, or the jobs with these ids. all=True adds ended jobs."""
     return run_command("list", *_ids(ids), **options)["jobs"]
 
 
 def show(id, **options):
-    """One job, with all that is known of it."""
+    """One job, with everything that is known about it."""
     return run_command("show", *_ids([id]), **options)["job"]
 
 
 def why(id, **options):
-    """Why a job waits, in one sentence; "" for one that does not."""
+    """Why a job waits, in one sentence; "" if it does not wait."""
     jobs = _jobs(json.dumps(run_command("why", *_ids([id]), **options)).encode())
     return jobs[0].get("why", "") if jobs else ""
 
 
 def logs(*ids, **options):
-    """What jobs have printed, as text."""
+    """The output of jobs, as text."""
     status, out, said = _run(["logs", *_words(options), *_ids(ids)])
     if status != 0:
         _fail(status, said)
@@ -197,7 +197,7 @@ def hold(*ids, **options):
 
 
 def release(*ids, **options):
-    """Undo a hold, and return the jobs."""
+    """Release held jobs, and return them."""
     return _act("release", ids, options)
 
 
@@ -207,12 +207,12 @@ def requeue(*ids, **options):
 
 
 def suspend(*ids, **options):
-    """Halt running jobs, and return them."""
+    """Suspend running jobs, and return them."""
     return _act("suspend", ids, options)
 
 
 def resume(*ids, **options):
-    """Let suspended jobs go on, and return them."""
+    """Resume suspended jobs, and return them."""
     return _act("resume", ids, options)
 
 
@@ -237,7 +237,7 @@ def status(**options):
 
 
 def health(**options):
-    """How the scheduler is; what is degraded or fails is in the answer, and no Error."""
+    """The health of the scheduler. Degraded and failing parts are in the answer and raise no Error."""
     code, out, said = _run(["health", "--json", *_words(options)])
     if not out.strip():
         _fail(code, said)
@@ -245,10 +245,10 @@ def health(**options):
 
 
 def events(follow=False, **options):
-    """What has changed, an event at a time; follow=True goes on with what comes, for ever.
+    """Yield events, one at a time; follow=True waits for new ones, for ever.
 
-    since=number goes on after that event. One of the kind "gap" says that earlier ones are
-    no longer kept: list the jobs again.
+    since=number starts after that event. An event of the kind "gap" says that earlier events
+    are no longer kept: list the jobs again.
     """
     words = ["events", "--output=jsonl", *_words(dict(options, follow=follow or None))]
     try:
@@ -270,7 +270,7 @@ def events(follow=False, **options):
 
 
 def estimate(model, **options):
-    """How much GPU memory a model takes."""
+    """The GPU memory that a model needs."""
     return run_command("estimate", model, **options)
 
 

@@ -18,8 +18,8 @@ func TestSiteRules(t *testing.T) {
 	sh(t, "", `mkdir -p /srv/scripts /etc/gpusched/conf.d; printf '#!/bin/sh\necho here\n' >/srv/scripts/ok.sh; chmod 755 /srv/scripts/ok.sh
 printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`; systemctl reload gpusched`)
 	refused(t, "alice", "gpusched submit -g 0 -m 400M -- /srv/scripts/ok.sh", 8, "more than this site allows a job, 300M")
-	refused(t, "alice", "gpusched submit -g 0 --force -- ./train.py", 8, "out of /srv/scripts only")
-	refused(t, "alice", "gpusched submit -g 0 -- bash -c 'echo x'", 8, "out of /srv/scripts only")
+	refused(t, "alice", "gpusched submit -g 0 --force -- ./train.py", 8, "in /srv/scripts: ")
+	refused(t, "alice", "gpusched submit -g 0 -- bash -c 'echo x'", 8, "in /srv/scripts: ")
 	id := submit(t, "alice", "-g 0 -- bash /srv/scripts/ok.sh")
 	ended(t, wait(t, id), "completed", "exit code 0")
 	if j := show(t, "alice", id); j.MemBytes != 300<<20 {
