@@ -15,9 +15,9 @@ func TestNotifyBars(t *testing.T) {
 	without := func(change func(*Notify)) Notify { n := all; change(&n); return n }
 	onlyMail := without(func(n *Notify) { n.Ways = []job.NotifyWay{job.NotifyMail} })
 	for _, c := range []struct {
-		site Notify
-		wish job.Notify
-		want job.Code
+		site  Notify
+		asked job.Notify
+		want  job.Code
 	}{
 		{all, mail, ""}, {all, address, ""}, {all, site, ""}, {all, own, ""}, {all, terminal, ""},
 		{Notify{}, mail, "detail/notify-way"}, {Notify{}, terminal, "detail/notify-way"},
@@ -29,8 +29,8 @@ func TestNotifyBars(t *testing.T) {
 		{without(func(n *Notify) { n.Webhooks = nil }), site, "detail/notify-webhook"},
 		{without(func(n *Notify) { n.Webhooks = nil }), own, ""},
 	} {
-		if got := c.site.Bars(&c.wish); got.Code != c.want {
-			t.Errorf("%+v bars %+v: %v, not %q", c.site, c.wish, got, c.want)
+		if got := c.site.Bars(&c.asked); got.Code != c.want {
+			t.Errorf("%+v bars %+v: %v, not %q", c.site, c.asked, got, c.want)
 		}
 	}
 }

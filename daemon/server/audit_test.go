@@ -155,7 +155,7 @@ func TestOmittedLinesAreReported(t *testing.T) {
 		}
 		l.write(7, slog.LevelWarn, "later")
 		if !strings.Contains(log.String(), "msg=later") {
-			t.Error("the pace does not come back")
+			t.Error("the rate does not recover")
 		}
 	})
 }

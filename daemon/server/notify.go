@@ -35,18 +35,18 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 				n.Way = job.NotifyTerminal
 			}
 		}
-		wish := *n
+		asked := *n
 		if i < len(sub.Payload.NotifyTo) {
-			wish.To = sub.Payload.NotifyTo[i]
+			asked.To = sub.Payload.NotifyTo[i]
 		}
-		if why := site.Bars(&wish); !why.IsZero() {
-			return notifyRefused(words.Say(why), instead(&wish, &site))
+		if why := site.Bars(&asked); !why.IsZero() {
+			return notifyRefused(words.Say(why), instead(&asked, &site))
 		}
 		switch {
 		case n.Way == job.NotifyMail && !mail:
 			return notifyRefused("there is no /usr/sbin/sendmail on this machine",
 				"use --notify terminal:end, or ask your administrator for a mail system")
-		case n.Way == job.NotifyMail && wish.To == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
+		case n.Way == job.NotifyMail && asked.To == "" && sub.Owner.User == strconv.Itoa(sub.Owner.UID):
 			return notifyRefused("your user id has no account on this machine to send mail to",
 				"name an address: --notify-to alice@example.org")
 		}
@@ -55,11 +55,11 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 }
 
 // instead returns the hint for a message that the site bars.
-func instead(wish *job.Notify, site *config.Notify) string {
+func instead(asked *job.Notify, site *config.Notify) string {
 	switch {
-	case !slices.Contains(site.Ways, wish.Way):
+	case !slices.Contains(site.Ways, asked.Way):
 		return notifyWays(site.Ways)
-	case wish.Way == job.NotifyMail:
+	case asked.Way == job.NotifyMail:
 		return "use --notify without --notify-to"
 	}
 	return webhookNames(site.Webhooks)

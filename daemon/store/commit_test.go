@@ -116,9 +116,9 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	}
 }
 
-// The file of the last ids changes its length before and after each commit. That it can proves that
-// the disk takes changes, whatever else it reports. Only a full disk is excused, and the next
-// change of the length counts all the same.
+// The file of the last ids changes its length before and after each commit. Only a disk that takes
+// changes allows that, whatever else it reports. A full disk is excused, and the next change of the
+// length counts all the same.
 func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")

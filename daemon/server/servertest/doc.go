@@ -8,9 +8,9 @@
 //     *job.Refusal; listings have live jobs first, then ended jobs, newest first.
 //  2. It records every accepted change in order.
 //
-// It is no core on a memory store, for three reasons. The core computes reasons, GPU states and
-// figures from samples and its plan, and fixtures set them by hand, each for one screen; so View
-// would stay in any case, and only commands about jobs could go through a core. There a cancel or
-// requeue of a running job ends with systemd's answer, so that the Backend would also play systemd.
-// And the core checks an update against the GPUs of a sample, which a fixture does not have.
+// It does not run daemon/core on a memory store, for three reasons. The core computes reasons, GPU
+// states and figures from samples and its plan, while each fixture sets them by hand for one screen.
+// So View would stay in any case, and only commands about jobs could go through a core. There a
+// cancel or requeue of a running job ends with systemd's answer, which the Backend would have to
+// fake. And the core checks an update against the GPUs of a sample, which a fixture does not have.
 package servertest
