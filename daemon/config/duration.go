@@ -19,12 +19,13 @@ const (
 	longest = job.MaxDuration
 )
 
-// timeBetween is a duration with bounds.
+// timeBetween returns a setting that is a duration with bounds.
 func timeBetween(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, false)
 }
 
-// timeOrNone is a duration with bounds, or 0, which is spelled as the empty text.
+// timeOrNone returns a setting that is a duration with bounds, or 0, which is spelled as the empty
+// text.
 func timeOrNone(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, true)
 }

@@ -43,7 +43,7 @@ func listed[T any](write func(T) string) func([]T) string {
 	}
 }
 
-// gpuIndexes is a list of GPU indexes, kept ascending.
+// gpuIndexes returns a setting that is a list of GPU indexes, kept ascending.
 func gpuIndexes(to *[]int) value {
 	lo, hi := 0, job.MaxGPUs-1
 	fits := func(n int64) (int, bool) { return int(n), n >= 0 && n <= int64(hi) }
@@ -115,7 +115,7 @@ func (k paths) list(to *[]string) value {
 // maxDevices bounds the list that every start of a job goes through.
 const maxDevices = 64
 
-// devices is a list of device nodes.
+// devices returns a setting that is a list of device nodes.
 func devices(to *[]string) value {
 	return paths{
 		example: `device nodes such as ["/dev/nvidia-uvm"]`, noun: "devices", most: maxDevices,
@@ -135,7 +135,7 @@ func devices(to *[]string) value {
 // maxPrograms bounds the list that every submission is compared with.
 const maxPrograms = 256
 
-// programs is a list of directories and patterns of programs.
+// programs returns a setting that is a list of directories and patterns of programs.
 func programs(to *[]string) value {
 	return paths{
 		example: `directories such as ["/srv/scripts"]`, noun: "paths", most: maxPrograms,

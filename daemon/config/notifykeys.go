@@ -91,7 +91,7 @@ func webhookName(name string) error {
 	return nil
 }
 
-// webURL is a URL of http or https.
+// webURL returns a setting that is a URL of http or https.
 func webURL(to *string) value {
 	wrong := func(s string) error {
 		if s != "" && !job.IsWebURL(s) {
@@ -102,7 +102,7 @@ func webURL(to *string) value {
 	return word(to, `"https://chat.example.org/hooks/0123"`, wrong, "a URL", "^(https?://.+)?$")
 }
 
-// notifyWays is a list of ways.
+// notifyWays returns a setting that is a list of ways.
 func notifyWays(to *[]job.NotifyWay) value {
 	var words []string
 	for _, w := range job.NotifyWays() {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// numberBetween is a whole number with bounds.
+// numberBetween returns a setting that is a whole number with bounds.
 func numberBetween(to *int, lo, hi int) value {
 	wrong := func(n int64) error {
 		if n < int64(lo) || n > int64(hi) {
@@ -28,7 +28,7 @@ func numberBetween(to *int, lo, hi int) value {
 	return setting[int]{to, read, func(n int) error { return wrong(int64(n)) }, strconv.Itoa, form}
 }
 
-// numberOrNone is a whole number with bounds, or 0, which is spelled none.
+// numberOrNone returns a setting that is a whole number with bounds, or 0, which is spelled none.
 func numberOrNone(to *int, lo, hi int) value {
 	wrong := func(n int64) error {
 		if n < int64(lo) || n > int64(hi) {
@@ -66,8 +66,8 @@ func orNone(write func(int) string) func(int) string {
 	}
 }
 
-// percent is a percentage from 1 to 100. A number with a decimal point is a fraction of at most
-// 1.0; "80%" is read, too.
+// percent returns a setting that is a percentage from 1 to 100. A number with a decimal point is a
+// fraction of at most 1.0; "80%" is read, too.
 func percent(to *int) value {
 	wrong := func(n int64) error {
 		if n < 1 || n > 100 {
@@ -113,7 +113,7 @@ func spelledNumber(raw any) (string, bool) {
 	return "", false
 }
 
-// gpusOrNone is an amount of GPUs in thousandths; 0 is spelled none.
+// gpusOrNone returns a setting that is an amount of GPUs in thousandths; 0 is spelled none.
 func gpusOrNone(to *int) value {
 	read := func(raw any) (int, error) {
 		spelled, ok := spelledNumber(raw)
@@ -140,7 +140,7 @@ func gpusOrNone(to *int) value {
 	return setting[int]{to, read, wrong, orNone(job.FormatGPUs), form}
 }
 
-// partOfGPU is an amount of at most one GPU, in thousandths.
+// partOfGPU returns a setting that is an amount of at most one GPU, in thousandths.
 func partOfGPU(to *int) value {
 	read := func(raw any) (int, error) {
 		spelled, ok := spelledNumber(raw)
@@ -163,7 +163,7 @@ func partOfGPU(to *int) value {
 	return setting[int]{to, read, wrong, job.FormatGPUs, shape{Type: "number", Form: "a number from 0.01 to 1", Min: &lo, Max: &hi}}
 }
 
-// onOff is true or false.
+// onOff returns a setting that is true or false.
 func onOff(to *bool) value {
 	read := func(raw any) (bool, error) {
 		b, ok := raw.(bool)

@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// cpusOrNone is a number of CPUs, or a percentage of them; zero is spelled none.
+// cpusOrNone returns a setting that is a number of CPUs, or a percentage of them; zero is spelled
+// none.
 func cpusOrNone(to *job.Part) value {
 	lo, hi := 1, job.MaxCPUs
 	read := func(raw any) (job.Part, error) {
@@ -40,7 +41,8 @@ func cpusOrNone(to *job.Part) value {
 	}, form}
 }
 
-// memOrNone is host memory in bytes, or a percentage of what jobs may have; zero is spelled none.
+// memOrNone returns a setting that is host memory in bytes, or a percentage of what jobs may have;
+// zero is spelled none.
 func memOrNone(to *job.Part) value {
 	read := func(s string) (job.Part, error) {
 		if p, err := parsePercent(s); err == nil || strings.HasSuffix(s, "%") {

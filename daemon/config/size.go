@@ -7,17 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// size is a number of bytes, 0 included.
+// size returns a setting that is a number of bytes, 0 included.
 func size(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "0", shape{Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeOrNone is a number of bytes; 0 is spelled none.
+// sizeOrNone returns a setting that is a number of bytes; 0 is spelled none.
 func sizeOrNone(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "none", shape{Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeBetween is a number of bytes with bounds.
+// sizeBetween returns a setting that is a number of bytes with bounds.
 func sizeBetween(to *int64, lo, hi int64) value {
 	form := "a size from " + spellSize(lo) + " to " + spellSize(hi)
 	return sizeValue(to, lo, hi, "0", shape{Form: form, Pattern: `^[0-9.]+ ?[A-Za-z]+$`})
@@ -50,7 +50,7 @@ func sizeValue(to *int64, lo, hi int64, zero string, form shape) value {
 	return setting[int64]{to, fromText(`"512M"`, read), wrong, quoted(write), form}
 }
 
-// defaultMem is auto, none or a size.
+// defaultMem returns a setting that is auto, none or a size.
 func defaultMem(to *DefaultMem) value {
 	wrong := func(m DefaultMem) error {
 		switch {
@@ -67,7 +67,7 @@ func defaultMem(to *DefaultMem) value {
 	return setting[DefaultMem]{to, fromText(`"16G"`, parseDefaultMem), wrong, quoted(DefaultMem.String), form}
 }
 
-// share is a percentage or a size.
+// share returns a setting that is a percentage or a size.
 func share(to *Share) value {
 	wrong := func(s Share) error {
 		fits := s.Bytes >= 0 && s.Bytes <= job.MaxSize && s.Percent >= 0 && s.Percent <= maxSharePercent

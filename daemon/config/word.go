@@ -30,7 +30,7 @@ func oneOf[T ~string](to *T, noun string, words ...T) value {
 	return setting[T]{to, read, wrong, quoted(plain[T]), shape{Type: "string", Form: form, Enum: list}}
 }
 
-// logLevel is a level of slog in lower case.
+// logLevel returns a setting that is a level of slog in lower case.
 func logLevel(to *slog.Level) value {
 	levels := []string{"debug", "info", "warn", "error"}
 	read := func(s string) (level slog.Level, err error) {
@@ -50,13 +50,13 @@ func logLevel(to *slog.Level) value {
 	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quoted(write), form}
 }
 
-// word is text that must pass a check.
+// word returns a setting that is text that must pass a check.
 func word(to *string, example string, wrong func(string) error, form, pattern string) value {
 	spelled := shape{Type: "string", Form: form, Pattern: pattern}
 	return setting[string]{to, fromText(example, asWritten[string]), wrong, strconv.Quote, spelled}
 }
 
-// groupOrNone is the name of a group, or empty.
+// groupOrNone returns a setting that is the name of a group, or empty.
 func groupOrNone(to *string) value {
 	return word(to, `"gpusched-admin"`, func(s string) error {
 		if len(s) > 256 || !job.Printable(s) || strings.ContainsAny(s, ":,/") {
@@ -66,7 +66,7 @@ func groupOrNone(to *string) value {
 	}, "the name of a group, or empty", "")
 }
 
-// pathOrNone is an absolute path, or empty.
+// pathOrNone returns a setting that is an absolute path, or empty.
 func pathOrNone(to *string) value {
 	return word(to, `"/usr/lib/libnvidia-ml.so.1"`, func(s string) error {
 		if s != "" && (!filepath.IsAbs(s) || filepath.Clean(s) != s || !shortPath(s)) {
@@ -82,7 +82,7 @@ func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path
 // templateUnit is compiled only when needed: that is costly, and few sites set the key.
 const templateUnit = `^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`
 
-// templateOrNone is a systemd template unit, or empty.
+// templateOrNone returns a setting that is a systemd template unit, or empty.
 func templateOrNone(to *string) value {
 	return word(to, `"gpusched-alert@.service"`, func(s string) error {
 		if s != "" && !regexp.MustCompile(templateUnit).MatchString(s) {
@@ -92,7 +92,7 @@ func templateOrNone(to *string) value {
 	}, "a template unit, or empty", templateUnit)
 }
 
-// logPath is the path of a file for each job, or empty.
+// logPath returns a setting that is the path of a file for each job, or empty.
 func logPath(to *string) value {
 	return word(to, `"%h/gpusched-logs/%j.log"`, func(s string) error {
 		switch {

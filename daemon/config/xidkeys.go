@@ -23,7 +23,7 @@ func xidKeys(in, _ string) []key {
 	}
 }
 
-// xids is a set of Xids, kept ascending; an empty one is nil.
+// xids returns a setting that is a set of Xids, kept ascending; an empty one is nil.
 func xids(to *[]int) value {
 	form := shape{
 		Type: "string", Form: "numbers of Xids and ranges of them, or empty",
