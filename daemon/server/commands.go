@@ -51,8 +51,8 @@ func (s *Server) open(r *request) (any, error) {
 	return s.jobCommand(r, job.Command{Kind: job.CommandOpen})
 }
 
-// plain returns the handler of a command without arguments.
-func plain(kind job.CommandKind) func(*Server, *request) (any, error) {
+// simpleCommand returns the handler of a command without arguments.
+func simpleCommand(kind job.CommandKind) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) { return s.jobCommand(r, job.Command{Kind: kind}) }
 }
 

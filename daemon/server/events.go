@@ -43,7 +43,7 @@ func (s *Server) events(r *request) (any, error) {
 		s.limits.waits.leave(r.person)
 		return nil, later(r, time.Second, errTooMany("followed events"))
 	}
-	r.over() // a follower holds up no other request
+	r.release() // a follower holds up no other request
 	r.leave = append(r.leave, func() { s.limits.followers.leave(r.person); s.limits.waits.leave(r.person) })
 	return f, nil
 }

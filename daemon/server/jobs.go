@@ -168,7 +168,7 @@ func (s *Server) wait(r *request) (any, error) {
 		// The connection's place goes to a request that does not wait.
 		return nil, later(r, time.Second, errTooMany("waits"))
 	}
-	r.over() // a wait holds up no other request
+	r.release() // a wait holds up no other request
 	defer s.limits.waits.leave(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()

@@ -45,11 +45,11 @@ func routes() []route {
 		{api.RouteList, anyone, redacted, (*Server).list},
 		{api.RouteShow, anyone, redacted, (*Server).show},
 		{api.RouteCancel, ownerOrAdmin, ownerOnly, (*Server).cancel},
-		{api.RouteHold, ownerOrAdmin, ownerOnly, plain(job.CommandHold)},
-		{api.RouteRelease, ownerOrAdmin, ownerOnly, plain(job.CommandRelease)},
-		{api.RouteRequeue, ownerOrAdmin, ownerOnly, plain(job.CommandRequeue)},
-		{api.RouteSuspend, ownerOrAdmin, ownerOnly, plain(job.CommandSuspend)},
-		{api.RouteResume, ownerOrAdmin, ownerOnly, plain(job.CommandResume)},
+		{api.RouteHold, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandHold)},
+		{api.RouteRelease, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandRelease)},
+		{api.RouteRequeue, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandRequeue)},
+		{api.RouteSuspend, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandSuspend)},
+		{api.RouteResume, ownerOrAdmin, ownerOnly, simpleCommand(job.CommandResume)},
 		{api.RouteOpen, ownerOrAdmin, ownerOnly, (*Server).open},
 		{api.RouteUpdate, ownerOrAdmin, ownerOnly, (*Server).update},
 		{api.RouteWait, anyone, redacted, (*Server).wait},
@@ -81,18 +81,18 @@ func routes() []route {
 // request is one request, with who made it.
 type request struct {
 	*http.Request
-	w       http.ResponseWriter
-	peer    peer
-	who     job.Actor
-	came    time.Time
-	person  int      // the uid whose limits count
-	certain bool     // person is known for certain
-	asAdmin bool     // only the right of an administrator allows it
-	reports bool     // it has its user's report slot
-	query   any      // a pointer to the route's query
-	body    any      // a pointer to the route's body
-	asked   any      // the body, if one was sent
-	leave   []func() // give back what the request holds
+	w        http.ResponseWriter
+	peer     peer
+	who      job.Actor
+	received time.Time
+	person   int      // the uid whose limits count
+	certain  bool     // person is known for certain
+	asAdmin  bool     // only the right of an administrator allows it
+	reports  bool     // it has its user's report slot
+	query    any      // a pointer to the route's query
+	body     any      // a pointer to the route's body
+	asked    any      // the body, if one was sent
+	leave    []func() // give back what the request holds
 }
 
 // mount builds the handler from the table. A path that is not in the table is refused like any

@@ -23,14 +23,14 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		s.refuse(w, hr, nobody, err)
 		return
 	}
-	r := &request{Request: hr, w: w, came: time.Now(), peer: p, who: s.accounts.actor(p)}
+	r := &request{Request: hr, w: w, received: time.Now(), peer: p, who: s.accounts.actor(p)}
 	r.person, r.certain = s.opt.Person(p.uid) // after actor has looked up the name
-	defer r.over()
+	defer r.release()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
 	s.answers.count(&rt, hr, err)
 	s.log.Debug("request answered", "uid", r.who.UID, "action", rt.Name, "failed", err != nil,
-		"took", time.Since(r.came))
+		"took", time.Since(r.received))
 	if err != nil {
 		s.refuse(w, hr, r.who.UID, err)
 		return

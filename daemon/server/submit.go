@@ -55,7 +55,7 @@ func (s *Server) submit(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.log.Debug("step of a job", "job", out.ID, "step", "received", "at", r.came.UnixMicro())
+	s.log.Debug("step of a job", "job", out.ID, "step", "received", "at", r.received.UnixMicro())
 	j := s.namer().renderJob(&out.JobView)
 	return api.SubmitReply{Schema: api.Schema, Job: j, Known: out.Known, Unit: out.Unit}, nil
 }

@@ -108,8 +108,8 @@ func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
 	return nil
 }
 
-// over gives back what the request holds.
-func (r *request) over() {
+// release gives back what the request holds.
+func (r *request) release() {
 	for _, leave := range r.leave {
 		leave()
 	}

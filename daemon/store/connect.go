@@ -14,7 +14,7 @@ type access int
 const (
 	writing   access = iota
 	reading          // a few rows, for people
-	asking           // a few rows, for a submission or a start, which do not wait for people
+	urgent           // a few rows, for a submission or a start, which do not wait for people
 	reporting        // long reads
 )
 
@@ -24,7 +24,7 @@ func connections(a access) int {
 	switch a {
 	case reading:
 		return 4
-	case asking:
+	case urgent:
 		return 2
 	case reporting:
 		return max(1, min(2, runtime.GOMAXPROCS(0)-1))

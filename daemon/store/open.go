@@ -40,7 +40,7 @@ type Store struct {
 	lock *os.File // nil if read-only
 	read *sql.DB  // connections that cannot write
 
-	own     *sql.DB // such connections for submissions and starts
+	urgent  *sql.DB // such connections for submissions and starts
 	reports *sql.DB // such connections for long reads, which others need not wait for
 	long    longReads
 	write   *sql.DB // one connection; nil if read-only
@@ -118,7 +118,7 @@ func (s *Store) connectReaders(ctx context.Context) (err error) {
 	if s.read, err = connect(ctx, s.path, s.opts.FileSystem, reading); err != nil {
 		return err
 	}
-	if s.own, err = connect(ctx, s.path, s.opts.FileSystem, asking); err != nil {
+	if s.urgent, err = connect(ctx, s.path, s.opts.FileSystem, urgent); err != nil {
 		return err
 	}
 	s.reports, err = connect(ctx, s.path, s.opts.FileSystem, reporting)
@@ -166,7 +166,7 @@ func (s *Store) Close() error {
 // log into the file.
 func (s *Store) release() error {
 	errs := []error{s.stmts.close()}
-	for _, db := range []*sql.DB{s.read, s.own, s.reports, s.write} {
+	for _, db := range []*sql.DB{s.read, s.urgent, s.reports, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -45,7 +45,7 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 // Payload returns the private part under the id, which for a task is its array's (job.PayloadID). A
 // missing or damaged one is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
-	row := s.own.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
+	row := s.urgent.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
 	if err == nil {
 		return p, nil

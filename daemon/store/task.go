@@ -74,7 +74,7 @@ func ran(from, to time.Time) time.Duration {
 // its tasks has.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
-	err := each(ctx, s.own, endsQuery, func(rows *sql.Rows) error {
+	err := each(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
 		var id job.ID
 		var end job.End
 		err := rows.Scan(&id, &end.State, &end.Started)
