@@ -143,7 +143,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 			return q, err
 		}
 	}
-	q.UID, q.User, err = s.whose(r, in.UID, in.User)
+	q.UID, q.User, err = s.parseOwner(r, in.UID, in.User)
 	return q, err
 }
 

@@ -91,7 +91,7 @@ func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err erro
 	q.Reasons = in.Reasons == api.WithReasons || in.Reasons == api.ReasonCodes
 	q.Array, q.For = in.Array, in.For
 	q.Ended, q.Waiting = in.Ended, in.Waiting
-	q.UID, q.User, err = s.whose(r, in.UID, in.User)
+	q.UID, q.User, err = s.parseOwner(r, in.UID, in.User)
 	return q, err
 }
 

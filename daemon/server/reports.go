@@ -59,7 +59,7 @@ func (s *Server) report(r *request) (any, error) {
 	}
 	tags := slices.ContainsFunc(q.By, func(d report.Dim) bool { return d.Kind == "tag" })
 	runs := job.RunQuery{From: q.From, Tags: tags}
-	if runs.UID, runs.User, err = s.whose(r, in.UID, in.User); err != nil {
+	if runs.UID, runs.User, err = s.parseOwner(r, in.UID, in.User); err != nil {
 		return nil, err
 	}
 	book := report.NewBook(q)
@@ -162,7 +162,7 @@ func (s *Server) usage(r *request) (any, error) {
 	uid, user := &r.who.UID, r.who.User
 	if name := in.User; name != "" {
 		var err error
-		if uid, user, err = s.whose(r, nil, name); err != nil {
+		if uid, user, err = s.parseOwner(r, nil, name); err != nil {
 			return nil, err
 		}
 		if uid == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whose returns, in the form of job.Query, whose jobs are asked for. A name selects the jobs that
+// parseOwner returns, in the form of job.Query, whose jobs are asked for. A name selects the jobs that
 // were submitted under it, even if the account is gone. A uid selects all jobs of that number,
 // except that the caller's own uid selects the jobs of the caller's account alone, because another
 // account may have had the number before. Nil and "" select everybody's.
-func (s *Server) whose(r *request, uid *int, name string) (_ *int, user string, err error) {
+func (s *Server) parseOwner(r *request, uid *int, name string) (_ *int, user string, err error) {
 	if name == "" {
 		if uid != nil && *uid == r.who.UID {
 			user = r.who.User
