@@ -29,7 +29,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// What cannot be read is unknown, never zero (invariant 3).
+// What cannot be read is Unknown, never zero (invariant 3).
 func TestRead(t *testing.T) {
 	const group = "/gpujobs.slice/gpujobs-u1001.slice/gpujob-1.service"
 	for _, c := range []struct {
@@ -101,8 +101,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// A list of extra nodes opens what is there, passes over what is not, and opens
-// neither a GPU nor the probe, whatever it says (invariant 2).
+// Existing extra nodes are opened and missing ones ignored. A GPU or the probe is never opened,
+// whatever the list says (invariant 2).
 func TestStatNodes(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/dev/zero", link); err != nil {
@@ -123,7 +123,7 @@ func TestStatNodes(t *testing.T) {
 	}
 }
 
-// Processes are found at every depth; a name that looks like a state is none.
+// Processes at every depth are found. A name that looks like a state is not mistaken for one.
 func TestProcesses(t *testing.T) {
 	const group = "/gpujobs.slice/gpujob-1.service"
 	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})

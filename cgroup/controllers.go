@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Controllers lists what the kernel can limit and count below root, sorted:
-// "cpu", "memory", "pids" and others. A limit whose controller is not among
-// them is not enforced, though systemd takes it. A hybrid hierarchy, where version
-// 1 still holds controllers, has no such list, which is an error.
+// Controllers lists, sorted, what the kernel can limit and count below root: "cpu", "memory",
+// "pids" and others. Systemd accepts a limit whose controller is missing, but nothing enforces it.
+// A hybrid hierarchy, in which version 1 still has controllers, has no such list, and Controllers
+// fails.
 func Controllers(root string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 	if err != nil {
@@ -22,7 +22,7 @@ func Controllers(root string) ([]string, error) {
 	return list, nil
 }
 
-// Missing lists the controllers without which limits of jobs are not enforced.
+// Missing lists the absent controllers that jobs' limits need.
 func Missing(controllers []string) []string {
 	present := func(name string) bool { return slices.Contains(controllers, name) }
 	return slices.DeleteFunc([]string{"memory", "pids", "cpu"}, present)

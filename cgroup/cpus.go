@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// OnlineCPUs is where the kernel lists the CPUs of the machine that run.
+// OnlineCPUs is the kernel's file with the machine's running CPUs.
 const OnlineCPUs = "/sys/devices/system/cpu/online"
 
-// AllowedCPUs lists, as the kernel does ("0-15,32"), the CPUs that processes of
-// a group may run on. A group that is not there yet, or has no say, has those
-// of the one above it; where no group of the hierarchy at root has a say, it is
-// what the file online lists. "" where nobody knows.
+// AllowedCPUs returns, in the kernel's format ("0-15,32"), the CPUs on which processes of a group
+// may run. A group that does not exist or has no setting inherits it from its parent. Without any
+// setting in the hierarchy at root, the CPUs are those in the file online. The result is "" if
+// nothing is known.
 func AllowedCPUs(root, group, online string) string {
 	for at := filepath.Clean("/" + group); ; at = filepath.Dir(at) {
 		if list := line(filepath.Join(root, at, "cpuset.cpus.effective")); list != "" {

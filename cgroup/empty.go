@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// Empty reports whether no process is in the control group and those below it, as in
-// one that is not there. One that can't be read is not empty, nor is one below a slice
-// that is not there either: its hierarchy is mounted elsewhere, or as others see it.
+// Empty reports whether neither the control group nor any group below it has a process. A missing
+// group is empty, unless the slice that it is in is missing too: then the hierarchy is mounted
+// elsewhere or hidden. A group that cannot be read is not empty.
 func Empty(root, group string) bool {
 	events, err := os.ReadFile(filepath.Join(root, group, "cgroup.events"))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // it is gone, or went just now
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // it is gone, possibly since a moment ago
 		slice, _, below := strings.Cut(strings.TrimPrefix(group, "/"), "/")
 		_, err = os.Stat(filepath.Join(root, slice, "cgroup.events"))
 		return below && err == nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is not there is empty where its slice is, and not where nothing of it is to be seen.
+// A missing group is empty if its slice exists, and not empty if nothing of the hierarchy is
+// visible.
 func TestEmpty(t *testing.T) {
 	root := t.TempDir()
 	put := func(path, text string) {

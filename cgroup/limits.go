@@ -1,8 +1,8 @@
 package cgroup
 
-// Limits bound one job's control group. A zero field is no limit.
+// Limits are the limits of a job's control group. A zero field means no limit.
 type Limits struct {
-	MemBytes int64  // of memory; swap is not given at all where this is set
+	MemBytes int64  // of memory; if set, no swap is allowed
 	TasksMax uint64 // processes and threads
-	CPUs     int    // CPU time per second, in whole CPUs
+	CPUs     int    // CPU time per second, in CPUs
 }

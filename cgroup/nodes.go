@@ -9,16 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Why a node is left out.
+// Reasons for ignoring a node.
 var (
 	errNotDevice = errors.New("not a character device")
 	errReserved  = errors.New("a GPU of its own is opened to a job by placement only")
 )
 
-// StatNodes returns the devices of the nodes at paths, without duplicates. A path
-// is left out that is absent (nvidia-uvm is made when it is first needed), no
-// character device, or reserved (invariant 2). The paths come from root's own
-// configuration; links are followed.
+// StatNodes returns the devices of the nodes at paths, without duplicates. It ignores a path that
+// is missing (nvidia-uvm is created on first use), is not a character device, or is reserved
+// (invariant 2). The paths come from root's configuration, so links are followed.
 func StatNodes(paths []string) []Device {
 	var found []Device
 	for _, path := range paths {

@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A GPU's own node, or the probe, in the list of extra nodes is left out. It
-// takes root to make such nodes.
+// A GPU's own node and the probe are ignored as extra nodes. Creating such nodes needs root.
 func TestMachineStatNodesReserved(t *testing.T) {
 	dir := t.TempDir()
 	for minor, want := range map[uint32]error{0: errReserved, contract.ProbeMinor: errReserved, contract.CtlMinor: nil, contract.ModesetMinor: nil} {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Process is one that runs in a control group.
+// A Process is a process in a control group.
 type Process struct {
 	PID   int
-	Name  string // as the process has it; "": unknown
-	State byte   // as in /proc/PID/stat, such as 'D' for one that the kernel does not let go of; '?' unknown
+	Name  string // chosen by the process, "" if unknown
+	State byte   // as in /proc/PID/stat, such as 'D' for uninterruptible sleep, '?' if unknown
 }
 
-// Processes lists what runs in the control group and those below it, as procRoot
-// ("/proc") describes it. ErrGone where there is no such group.
+// Processes lists the processes in the control group and in groups below it, described from
+// procRoot ("/proc"). It returns ErrGone if there is no such group.
 func Processes(root, procRoot, group string) ([]Process, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return nil, fmt.Errorf("control group %q: not an absolute, clean path", group)
@@ -44,8 +44,7 @@ func Processes(root, procRoot, group string) ([]Process, error) {
 	return list, nil
 }
 
-// describe reads the name, which may hold anything, and the state, which stands
-// behind it.
+// describe reads the name, which may contain anything, and the state behind it.
 func describe(procRoot string, pid int) Process {
 	data, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
 	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Room returns how much more memory the control group may use before the kernel
-// kills something: up to the nearest limit, its own or one of a slice that it is
-// in, what can be dropped of files' pages included. Unknown where there is no
-// limit, or nobody can tell.
+// Room returns how much more memory the control group can use before the kernel kills a process in
+// it. The nearest limit of the group and of the slices above it counts, and file pages that the
+// kernel can drop count as free. The result is Unknown without a limit, or if it cannot be read.
 func Room(root, group string) int64 {
 	least := int64(Unknown)
 	for at := filepath.Join("/", group); ; at = filepath.Dir(at) {
@@ -23,7 +22,7 @@ func Room(root, group string) int64 {
 	}
 }
 
-// roomOf is what one limit leaves.
+// roomOf returns the room below the limit of one group.
 func roomOf(dir string) int64 {
 	limit, now := number(dir, "memory.max"), number(dir, "memory.current")
 	if limit < 0 || now < 0 {

@@ -13,31 +13,30 @@ import (
 	"github.com/containerd/cgroups/v3/cgroup2"
 )
 
-// Root is where the version 2 hierarchy is mounted.
+// Root is the mount point of the version 2 hierarchy.
 const Root = "/sys/fs/cgroup"
 
-// Unknown stands for an amount that the kernel does not tell: its controller is
-// not there, or the kernel is too old for the file.
+// Unknown means that the kernel does not report the amount: its controller is missing, or the
+// kernel is too old.
 const Unknown = -1
 
-// ErrGone means that the control group is not there (any more).
+// ErrGone means that the control group does not exist (any more).
 var ErrGone = errors.New("control group is gone")
 
-// Stats is what a control group used so far.
+// Stats is what a control group has used so far.
 type Stats struct {
-	MemBytes     int64 // now; Unknown
-	PeakMemBytes int64 // highest so far; Unknown before Linux 5.19
+	MemBytes     int64 // current; may be Unknown
+	PeakMemBytes int64 // Unknown before Linux 5.19
 	CPU          time.Duration
 }
 
-// PeakOrNow returns the peak of memory, or what is used now where the kernel
-// tells no peak; 0 where it tells neither.
+// PeakOrNow returns the peak memory, or else the current memory, or else 0.
 func (s Stats) PeakOrNow() int64 {
 	return max(s.PeakMemBytes, s.MemBytes, 0)
 }
 
-// Read returns what the control group ("/gpujobs.slice/…", as systemd names
-// it) used. ErrGone where it is not there.
+// Read returns what the control group used. Its name is systemd's ("/gpujobs.slice/…"). It returns
+// ErrGone if there is no such group.
 func Read(root, group string) (Stats, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return Stats{}, fmt.Errorf("control group %q: not an absolute, clean path", group)
@@ -56,7 +55,7 @@ func Read(root, group string) (Stats, error) {
 		PeakMemBytes: number(dir, "memory.peak"),
 		CPU:          time.Duration(metrics.GetCPU().GetUsageUsec()) * time.Microsecond,
 	}
-	if _, err := os.Stat(dir); err != nil { // what is not there reads as nothing used
+	if _, err := os.Stat(dir); err != nil { // a missing group reads as zero
 		return Stats{}, fmt.Errorf("control group %q: %w", group, gone(err))
 	}
 	return s, nil
@@ -69,8 +68,8 @@ func gone(err error) error {
 	return err
 }
 
-// number reads one amount. The library reads a file that is not there as 0,
-// which would make an unknown peak look like a job that used nothing.
+// number reads one amount. The library reads a missing file as 0, so an unknown peak would look
+// like a job that used nothing.
 func number(dir, file string) int64 {
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

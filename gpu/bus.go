@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// bus is where a device is on the PCI buses, without its function.
+// A bus is a PCI address without the function.
 type bus struct{ domain, bus, device uint64 }
 
 func (b bus) String() string { return fmt.Sprintf("%04x:%02x:%02x", b.domain, b.bus, b.device) }
 
-// parseBus reads "0000:3b:00" with or without a function behind it; the domain
-// has as many digits as its writer likes.
+// parseBus reads an address such as "0000:3b:00", with or without a function behind it. The domain
+// may have any number of digits.
 func parseBus(s string) (b bus, ok bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {
@@ -27,7 +27,7 @@ func parseBus(s string) (b bus, ok bool) {
 	return bus{domain: numbers[0], bus: numbers[1], device: numbers[2]}, true
 }
 
-// At reports whether the device is at a PCI address, however that is written.
+// At reports whether the device has the PCI address, in any spelling.
 func (d Device) At(pci string) bool {
 	here, ok := parseBus(d.PCI)
 	there, known := parseBus(pci)

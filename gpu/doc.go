@@ -1,29 +1,26 @@
-// Package gpu holds the values that describe the machine's GPUs as they were at
-// one moment: a Snapshot of Devices, each with its health, memory and the
-// processes on it, and how they travel as one JSON line between the process that
-// talks to the driver and the daemon.
+// Package gpu defines the values that describe the machine's GPUs at one moment: a Snapshot of
+// Devices, each with its health, memory and processes. It encodes a Snapshot as the JSON line that
+// gpusched-nvml sends to the daemon.
 //
-// It also says how the devices are connected (Links) and which CPUs are next to
-// each, which does not change while the machine is up.
+// It also describes how the devices are connected (Links) and which CPUs are near each of them.
+// Neither changes while the machine is up. Finally it parses the driver's error reports in the
+// kernel log (Xid), and says what a GPU needs after each (XidClasses, Recovery).
 //
-// And it reads the driver's error reports out of lines of the kernel's log (Xid)
-// and says what a GPU needs after which of them (XidClasses, Recovery).
-//
-// It never loads a driver library, never decides a placement and never touches
-// a process: it reads /proc at most (OwnerOf).
+// It never loads a driver library, places a job or touches a process. The only files that it reads
+// are in /proc (OwnerOf).
 //
 // Invariants, cited by tests:
 //
-//  1. A number that is not known is -1 (or, for byte sizes of a Device, 0 with
-//     Health other than HealthOK), never a made-up value.
-//  2. A Snapshot with a Problem has no devices; one without has Seq as asked.
-//  3. What Decode accepts, Encode can write, and Decode reads the same again.
-//  4. A line, the number of devices and the number of processes are bounded:
-//     a broken child costs an error, not the daemon's memory.
-//  5. Strings that came from other people's processes (Comm, Unit, cgroup
-//     paths) or from the kernel's log are printable and bounded before they leave this package.
-//  6. A Link joins two devices of its Snapshot, each pair at most once; a list
-//     of CPUs is "" or one that the kernel could have written.
-//  7. An Xid has the form that the driver gives it, from the first byte on: no
-//     line that begins with the name of a process, which is 15 bytes, is one.
+//  1. An unknown number is -1 and never invented. Exception: an unknown byte size of a Device is 0,
+//     and then its Health is not HealthOK.
+//  2. A Snapshot with a Problem has no devices. Any other has the Seq of its request.
+//  3. Encode can write whatever Decode accepts, and Decode then reads the same value again.
+//  4. The length of a line and the numbers of devices and processes are bounded: a broken child
+//     causes an error and cannot exhaust the daemon's memory.
+//  5. Strings from other users' processes (Comm, Unit, cgroup paths) or the kernel log are
+//     printable and bounded when they leave this package.
+//  6. A Link joins two devices of its Snapshot, and each pair has at most one. A list of CPUs is ""
+//     or in the kernel's format.
+//  7. An Xid matches the driver's format from the first byte of the line. A line that begins with
+//     the name of a process, which has at most 15 bytes, cannot match.
 package gpu

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// TestOccupies has processes as nvidia-smi was seen to list them.
+// The processes are as nvidia-smi listed them.
 func TestOccupies(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {

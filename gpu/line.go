@@ -10,24 +10,24 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
-// Bounds on one encoded Snapshot.
+// Limits on an encoded Snapshot.
 const (
-	MaxLineBytes          = 4 << 20 // with the newline
+	MaxLineBytes          = 4 << 20 // including the newline
 	MaxDevices            = 256
 	MaxProcessesPerDevice = 4096
 	MaxCPUsBytes          = 4096
 )
 
-// The ops of a request for a Snapshot: all there is to know, or all but the energy.
+// Operations of a request: OpSample reads everything, OpLook all but the energy.
 const (
 	OpSample = "sample"
 	OpLook   = "look"
 )
 
-// ErrLine is in the chain of every error of Encode and Decode.
+// ErrLine is wrapped by every error of Encode and Decode.
 var ErrLine = errors.New("bad snapshot line")
 
-// Encode writes s as one JSON line with its newline. Nil slices become empty.
+// Encode returns s as one line of JSON, with the newline. Nil slices become empty.
 func Encode(s Snapshot) ([]byte, error) {
 	s = s.normal()
 	if err := s.check(); err != nil {
@@ -43,9 +43,8 @@ func Encode(s Snapshot) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Decode reads what Encode wrote, with or without the newline. Unknown fields
-// are ignored, so that child and daemon may differ in version over an upgrade;
-// anything after the one value is an error.
+// Decode reads what Encode wrote, with or without the newline. It ignores unknown fields, because
+// child and daemon may differ in version during an upgrade. Data after the value is an error.
 func Decode(line []byte) (Snapshot, error) {
 	if len(line) > MaxLineBytes {
 		return Snapshot{}, fmt.Errorf("%w: %d bytes, at most %d", ErrLine, len(line), MaxLineBytes)
@@ -61,8 +60,8 @@ func Decode(line []byte) (Snapshot, error) {
 	return s, nil
 }
 
-// normal returns s with empty instead of nil slices (nil instead of empty Links,
-// which may be absent); the caller's slices are left as they are.
+// normal returns s with empty instead of nil slices, and nil instead of empty Links. It does not
+// change the caller's slices.
 func (s Snapshot) normal() Snapshot {
 	s.Devices = slices.Clone(s.Devices)
 	if s.Devices == nil {

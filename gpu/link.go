@@ -5,39 +5,38 @@ import (
 	"slices"
 )
 
-// Link is the best way between two devices of a Snapshot. A pair that the
-// driver said nothing about has none: nobody knows, which is not LinkCross.
+// A Link is the best connection between two devices of a Snapshot. A pair without a Link is
+// unknown, which is not the same as LinkCross.
 type Link struct {
 	A     int      `json:"a"` // Device.Index; A < B
 	B     int      `json:"b"`
 	Kind  LinkKind `json:"kind"`
-	Lanes int      `json:"lanes,omitempty"` // NVLinks between the two, at least 1 of LinkNVLink; 0 otherwise
+	Lanes int      `json:"lanes,omitempty"` // number of NVLinks, at least 1 for LinkNVLink, otherwise 0
 }
 
-// LinkKind is what a Link goes through; a closed list.
+// A LinkKind is the kind of a connection. There are no others than these.
 type LinkKind string
 
 const (
-	LinkNVLink LinkKind = "nvlink" // NVLinks, straight or through NVSwitches
-	LinkSwitch LinkKind = "switch" // PCIe switches only
+	LinkNVLink LinkKind = "nvlink" // NVLinks, direct or through NVSwitches
+	LinkSwitch LinkKind = "switch" // only PCIe switches
 	LinkBridge LinkKind = "bridge" // the same PCIe host bridge
-	LinkNode   LinkKind = "node"   // several host bridges of one NUMA node
-	LinkCross  LinkKind = "cross"  // from one NUMA node to another
+	LinkNode   LinkKind = "node"   // different host bridges of one NUMA node
+	LinkCross  LinkKind = "cross"  // different NUMA nodes
 )
 
-// LinkKinds lists every LinkKind, the best first.
+// LinkKinds returns every LinkKind, best first.
 func LinkKinds() []LinkKind {
 	return []LinkKind{LinkNVLink, LinkSwitch, LinkBridge, LinkNode, LinkCross}
 }
 
-// MaxLanes is the most Lanes that a Link can have: no GPU has more NVLinks.
+// MaxLanes is the maximum of Link.Lanes. No GPU has more NVLinks.
 const MaxLanes = 64
 
-// Weight orders links for the choice of a set of devices by the sum over its
-// pairs: more is better, NVLinks more than any of PCIe, and more NVLinks more
-// than fewer. 0 is a link of no known kind. The steps follow the bandwidth
-// loosely: an NVLink carries about as much as all of PCIe does, so the worst
-// pair of NVLink is worth three pairs behind one switch.
+// Weight returns the worth of a link, for choosing a set of devices by the sum over its pairs.
+// NVLink is worth more than any PCIe, and more NVLinks more than fewer. An unknown kind is worth 0.
+// The values roughly follow the bandwidth: one NVLink carries about as much as all of PCIe, so the
+// worst NVLink pair is worth three pairs behind a switch.
 func (l Link) Weight() int {
 	switch l.Kind {
 	case LinkNVLink:
@@ -55,8 +54,7 @@ func (l Link) Weight() int {
 	}
 }
 
-// checkLinks holds that links are between devices of s, known, each pair once
-// and in order of A, then B.
+// checkLinks checks that links join devices of s, and are valid, unique and ordered by A, then B.
 func (s Snapshot) checkLinks() error {
 	known := make(map[int]bool, len(s.Devices))
 	for _, d := range s.Devices {
@@ -67,10 +65,10 @@ func (s Snapshot) checkLinks() error {
 			return fmt.Errorf("%w: link %d: %w", ErrLine, i, err)
 		}
 		if !known[l.A] || !known[l.B] {
-			return fmt.Errorf("%w: link %d: from %d to %d, and there is no such device", ErrLine, i, l.A, l.B)
+			return fmt.Errorf("%w: link %d: from %d to %d: no such device", ErrLine, i, l.A, l.B)
 		}
 		if i > 0 && l.compare(s.Links[i-1]) <= 0 {
-			return fmt.Errorf("%w: link %d: from %d to %d twice or out of order", ErrLine, i, l.A, l.B)
+			return fmt.Errorf("%w: link %d: from %d to %d: duplicate or out of order", ErrLine, i, l.A, l.B)
 		}
 	}
 	return nil

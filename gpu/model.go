@@ -5,11 +5,10 @@ import (
 	"unicode"
 )
 
-// TypeMatches says whether the device is of the type that somebody asked for:
-// every word of want, split at anything but letters and digits and compared
-// without case, is a word of Name. "a100" and "A100-SXM4" match "NVIDIA
-// A100-SXM4-80GB"; "a10" and "a100-40gb" do not. An empty want matches every
-// device; one without a letter or digit matches none.
+// TypeMatches reports whether the device is of the type want: every word of want, split at anything
+// but letters and digits and compared without case, is a word of Name. "a100" and "A100-SXM4" match
+// "NVIDIA A100-SXM4-80GB"; "a10" and "a100-40gb" do not. An empty want matches every device, and
+// one without letters and digits none.
 func (d Device) TypeMatches(want string) bool {
 	if strings.TrimSpace(want) == "" {
 		return true

@@ -12,26 +12,26 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Owner is who a process belongs to.
+// An Owner says to whom a process belongs.
 type Owner struct {
-	Alive bool   // it is in /proc and not a zombie
-	UID   int    // real uid; -1 unknown
-	Comm  string // printable, "" unknown
-	Unit  string // systemd unit, "" unknown or none
+	Alive bool   // in /proc and not a zombie
+	UID   int    // real uid, -1 if unknown
+	Comm  string // printable, "" if unknown
+	Unit  string // systemd unit, "" if unknown or none
 
-	// when it began, in clock ticks since the boot: tells apart processes that had one pid after another; 0 unknown
+	// Start time in clock ticks since boot, 0 if unknown. It distinguishes processes with the same
+	// pid.
 	Start uint64
-	Age   time.Duration // since then; 0 unknown
+	Age   time.Duration // time since Start, 0 if unknown
 }
 
-// OwnerOf reads who pid belongs to from procRoot ("/proc"). A pid that is not
-// there is not Alive, nor is a zombie without other threads: the driver has
-// let go of it already or never will. A file that cannot be read leaves its
-// field unknown.
+// OwnerOf reads the owner of pid from procRoot ("/proc"). A missing process is not Alive, and
+// neither is a zombie without other threads: the driver has already released it, or never will. A
+// file that cannot be read leaves its field unknown.
 func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
 
-// OwnerBelow is OwnerOf where jobs are units of a user's own systemd, whose control
-// group is below: "" where they are the machine's.
+// OwnerBelow is OwnerOf for a scheduler whose jobs are units of a user's own systemd. below is the
+// control group of that systemd, or "" for the machine's.
 func OwnerBelow(procRoot, below string, pid int) Owner {
 	dir := filepath.Join(procRoot, strconv.Itoa(pid))
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
@@ -47,7 +47,7 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 	}
 	o.Start = StartOf(procRoot, pid)
 	if below != "" && strings.HasPrefix(o.Unit, otherSlices) {
-		return o // when it began is kept back: it would be counted as left behind by a job of the user's own
+		return o // without Age: otherwise the process would count as left behind by one of the user's own jobs
 	}
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
 		o.Age = ageOf(o.Start, string(uptime))
@@ -55,21 +55,21 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 	return o
 }
 
-// otherSlices is how the slices of the machine's scheduler begin, of which a user's own has none.
+// otherSlices is the prefix of the slices of the machine's scheduler. A user's own scheduler has
+// none of that name.
 const otherSlices = "gpujobs-u"
 
-// ticksPerSecond is what Linux counts the start of a process in on every
-// architecture that there is a driver for.
+// ticksPerSecond is Linux's unit of process start times, on every architecture that has a driver.
 const ticksPerSecond = 100
 
-// StartOf reads when pid began, in clock ticks since the boot; 0 where there is
-// no such process or its file cannot be read.
+// StartOf returns the start time of pid in clock ticks since boot, or 0 if there is no such process
+// or it cannot be read.
 func StartOf(procRoot string, pid int) uint64 {
 	stat, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
 	if pid <= 0 || err != nil {
 		return 0
 	}
-	// The second field, the name, may hold anything; the start is the 22nd.
+	// The second field, the name, may contain anything. The start time is field 22.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
 		return 0
@@ -81,8 +81,8 @@ func StartOf(procRoot string, pid int) uint64 {
 	return start
 }
 
-// ageOf is how long ago a process began, by the text of /proc/uptime, which counts
-// in ticks too: one that began in this tick is a nanosecond old, since 0 is unknown.
+// ageOf returns the age of a process, given the text of /proc/uptime, whose resolution is a tick. A
+// process that started in this tick is a nanosecond old, because 0 means unknown.
 func ageOf(start uint64, uptime string) time.Duration {
 	up, _, _ := strings.Cut(uptime, " ")
 	seconds, err := strconv.ParseFloat(up, 64)
@@ -93,9 +93,8 @@ func ageOf(start uint64, uptime string) time.Duration {
 	return max(time.Duration((seconds-began)*float64(time.Second)), 1)
 }
 
-// ownerOfStatus reads all but the unit from the text of /proc/PID/status. A
-// group leader that ended before its other threads reads as a zombie too, so
-// the number of threads decides.
+// ownerOfStatus reads everything but the unit from the text of /proc/PID/status. A group leader
+// that ended before its other threads also appears as a zombie, so the number of threads decides.
 func ownerOfStatus(text string) Owner {
 	o := Owner{UID: -1}
 	ended, threads := false, 1
@@ -129,18 +128,17 @@ func firstNumber(fields string) int {
 	return n
 }
 
-// UnitOfCgroup finds the systemd unit in the text of /proc/PID/cgroup, by the
-// version 2 line ("0::/…"), or by the name=systemd hierarchy where that line is
-// absent or names no unit. "" means none.
+// UnitOfCgroup returns the systemd unit in the text of /proc/PID/cgroup, or "" for none. It reads
+// the version 2 line ("0::/…"), or the name=systemd hierarchy if that line is missing or names no
+// unit.
 //
-// A job's unit is only believed where systemd puts it: directly below slices.
-// Anything a job runs below it (a container, a systemd of its own) is the job's
-// too; but a service that a user gives such a name in the user manager, or
-// inside a container, is not: it would hide foreign use behind somebody's job.
-// Everything else belongs to the deepest unit that does not pretend to be a job.
+// A job's unit counts only where systemd puts it: directly below slices. Everything that a job runs
+// below its unit (a container, its own systemd) belongs to the job. A service with such a name in a
+// user manager or inside a container does not count, because it would hide foreign use behind
+// somebody's job. Any other process belongs to its deepest unit that does not have a job's name.
 //
-// Where jobs are units of the systemd whose control group is below, they are looked for
-// there, and those that the machine's systemd has are another scheduler's.
+// If below is set, jobs are units below that control group, and jobs of the machine's systemd
+// belong to another scheduler.
 func UnitOfCgroup(text, below string) string {
 	unit := ""
 	for line := range strings.Lines(text) {
@@ -188,7 +186,7 @@ func unitOfPath(path, below string) string {
 	return printable(deepest, maxUnit)
 }
 
-// cutGroup returns the path of a control group as seen from one above it.
+// cutGroup returns the path of a control group relative to one above it.
 func cutGroup(path, above string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, above)
 	if !ok || !strings.HasPrefix(rest, "/") {

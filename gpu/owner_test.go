@@ -98,8 +98,8 @@ func TestOwnerOfTheDead(t *testing.T) {
 	}
 }
 
-// A process tells apart from another that had its pid by when it began, however
-// it calls itself.
+// The start time distinguishes a process from an earlier one with the same pid, whatever its name
+// is.
 func TestStart(t *testing.T) {
 	root := t.TempDir()
 	for pid, stat := range map[int]string{

@@ -2,8 +2,8 @@ package gpu
 
 import "testing"
 
-// Of a user's own scheduler the jobs are below the user's systemd, and what the machine's
-// scheduler or another user's calls so is theirs.
+// Jobs of a user's own scheduler are below the user's systemd. Units with the same names elsewhere
+// belong to the machine's scheduler or to another user.
 func TestUnitBelow(t *testing.T) {
 	const below = "/user.slice/user-1001.slice/user@1001.service"
 	for path, want := range map[string]string{

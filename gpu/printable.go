@@ -5,14 +5,13 @@ import (
 	"unicode"
 )
 
-// Bounds in runes of strings that other people's processes choose.
+// Maximum length, in runes, of strings that other users' processes choose.
 const (
 	maxWord = 64
 	maxUnit = 255
 )
 
-// printable replaces what a terminal or a log should not see by '?' and cuts
-// the result to max runes.
+// printable replaces unprintable characters with '?' and cuts the result to max runes.
 func printable(s string, max int) string {
 	var b strings.Builder
 	n := 0

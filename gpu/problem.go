@@ -2,23 +2,23 @@ package gpu
 
 import "slices"
 
-// Problem is why a Snapshot knows no devices; a closed list.
+// A Problem is the reason why a Snapshot has no devices. There are no others than these.
 type Problem string
 
 const (
 	ProblemNone           Problem = ""
 	ProblemLibraryMissing Problem = "library-missing" // libnvidia-ml.so.1 cannot be loaded
-	ProblemDriverMissing  Problem = "driver-missing"  // the library is there, the kernel module is not
-	ProblemInitFailed     Problem = "init-failed"     // the driver refuses to talk to us
-	ProblemUnsupported    Problem = "unsupported"     // too old, or the library lacks a call we cannot do without
-	ProblemStale          Problem = "stale"           // no answer in time: nobody knows
+	ProblemDriverMissing  Problem = "driver-missing"  // the library is present, but not the kernel module
+	ProblemInitFailed     Problem = "init-failed"     // the driver refuses to initialise
+	ProblemUnsupported    Problem = "unsupported"     // the driver is too old, or its library lacks a required function
+	ProblemStale          Problem = "stale"           // no answer in time, so the state is unknown
 )
 
-// problems are what is said of each: in a few words, and in whole sentences what is
-// wrong, why, and what to do next.
+// problems returns the texts: a short one, and sentences that say what is wrong, why, and what to
+// do.
 func problems() []problemText {
 	return []problemText{
-		{ProblemLibraryMissing, "the driver's library is not there",
+		{ProblemLibraryMissing, "the driver's library is missing",
 			"The NVIDIA management library libnvidia-ml.so.1 cannot be loaded, so no GPU is known: " +
 				"the driver's user-space part is not installed here. " +
 				"Install the driver (Debian: libnvidia-ml1 or nvidia-driver) and run nvidia-smi; gpusched looks again by itself."},
@@ -33,9 +33,9 @@ func problems() []problemText {
 			"The NVIDIA management library lacks calls that gpusched needs, so no GPU is known: the driver is too old. " +
 				"Install driver 470 or newer (\"gpusched-nvml --census\" lists what is missing)."},
 		{ProblemStale, "the driver does not answer",
-			"The program that asks the NVIDIA driver gives no answer, so nobody knows what is free on the GPUs: " +
-				"a call into the driver hangs, mostly because of a sick GPU, or the program can't run here. " +
-				"Look at \"dmesg | grep -i nvrm\" for Xid lines; running jobs are left alone and placements go on when it answers again."},
+			"gpusched-nvml, which asks the NVIDIA driver, does not answer, so nobody knows what is free on the GPUs: " +
+				"a call into the driver hangs, usually because of a faulty GPU, or the program cannot run here. " +
+				"Look for Xid lines in \"dmesg | grep -i nvrm\"; running jobs continue, and new ones start when it answers again."},
 	}
 }
 
@@ -44,7 +44,7 @@ type problemText struct {
 	short, sentence string
 }
 
-// Problems lists every Problem but ProblemNone.
+// Problems returns every Problem but ProblemNone.
 func Problems() []Problem {
 	var list []Problem
 	for _, t := range problems() {
@@ -53,18 +53,16 @@ func Problems() []Problem {
 	return list
 }
 
-// Sentence says to people what is wrong, why, and what to do next. It is ""
-// for ProblemNone.
+// Sentence says what is wrong, why, and what to do. It is "" for ProblemNone.
 func (p Problem) Sentence() string {
 	if t := p.text(); t.sentence != "" || p == ProblemNone {
 		return t.sentence
 	}
 	return "The GPUs cannot be read for a reason that this version does not know (" + printable(string(p), maxWord) +
-		"); " +
-		"look at the journal of gpusched.service."
+		"); look at the journal of gpusched.service."
 }
 
-// Short says in a few words why nothing is known of a GPU.
+// Short says in a few words what is wrong.
 func (p Problem) Short() string { return p.text().short }
 
 func (p Problem) text() problemText {

@@ -2,78 +2,77 @@ package gpu
 
 import "time"
 
-// Snapshot is what the driver said about all GPUs at one moment. Problem other
-// than ProblemNone means that nothing is known about any device (Devices is
-// then empty), which is not the same as a machine without GPUs.
+// A Snapshot is the driver's answer about all GPUs at one moment. With a Problem nothing is known
+// about any device and Devices is empty, which does not mean that the machine has no GPUs.
 type Snapshot struct {
-	Seq           uint64   `json:"seq"`             // the number of the request this answers
+	Seq           uint64   `json:"seq"`             // number of the request
 	TakenUnixNano int64    `json:"taken_unix_nano"` // when reading began
 	Driver        string   `json:"driver,omitempty"`
 	NVMLVersion   string   `json:"nvml_version,omitempty"`
-	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA that the driver can run, "12.4"
+	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA version that the driver supports, "12.4"
 	Problem       Problem  `json:"problem,omitempty"`
-	Look          bool     `json:"look,omitempty"`   // the energy was not asked for, but of GPUs that were not well
-	Detail        string   `json:"detail,omitempty"` // what the library itself said about Problem
+	Look          bool     `json:"look,omitempty"`   // without the energy, except for GPUs that were not well
+	Detail        string   `json:"detail,omitempty"` // the library's own message about Problem
 	Devices       []Device `json:"devices"`
-	Links         []Link   `json:"links,omitempty"` // in order of A, then B; a pair that is not there is unknown
+	Links         []Link   `json:"links,omitempty"` // ordered by A, then B; missing pairs are unknown
 }
 
-// Device is one GPU. Where it is not HealthOK only Index, UUID, Minor, Name and
-// PCI can be relied on, as far as they were ever read.
+// A Device is one GPU. Unless it is HealthOK, only Index, UUID, Minor, Name and PCI are valid, as
+// far as they were ever read.
 type Device struct {
-	Index            int       `json:"index"`                  // NVML's, may change over a reboot
+	Index            int       `json:"index"`                  // NVML's index, which may change at a reboot
 	UUID             string    `json:"uuid"`                   // "GPU-…", the identity; "" if never read
-	Minor            int       `json:"minor"`                  // of /dev/nvidia<minor>; -1 unknown
+	Minor            int       `json:"minor"`                  // of /dev/nvidia<minor>, -1 if unknown
 	Name             string    `json:"name"`                   // "NVIDIA A100-SXM4-80GB"
 	PCI              string    `json:"pci"`                    // "00000000:07:00.0"
-	NUMANode         int       `json:"numa_node"`              // -1 unknown or not a NUMA machine
-	CPUs             string    `json:"cpus,omitempty"`         // the CPUs next to it as the kernel lists them, "0-15,32-47"; "" unknown
-	MIG              bool      `json:"mig"`                    // MIG mode is on: no job can use the whole GPU
-	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad row of its memory waits for a reset to be replaced
-	RowsFailed       bool      `json:"rows_failed,omitempty"`  // one could not be replaced: it has no more to spare
-	Well             bool      `json:"well,omitempty"`         // the driver says that it needs nothing; false: something, or it does not say
+	NUMANode         int       `json:"numa_node"`              // -1 if unknown or not a NUMA machine
+	CPUs             string    `json:"cpus,omitempty"`         // CPUs near the GPU in the kernel's format, "0-15,32-47"; "" if unknown
+	MIG              bool      `json:"mig"`                    // MIG mode is on, so no job can use the whole GPU
+	RowsPending      bool      `json:"rows_pending,omitempty"` // a bad memory row will be replaced at the next reset
+	RowsFailed       bool      `json:"rows_failed,omitempty"`  // a bad memory row could not be replaced: no spare rows are left
+	Well             bool      `json:"well,omitempty"`         // the driver says that the GPU needs no recovery; false if it does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
-	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0: unknown, as are the other three, since its memory is the host's
+	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown, like the other three, because the GPU uses the host's memory
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
-	MemFreeBytes     uint64    `json:"mem_free_bytes"` // the driver's own figure, never total - used
+	MemFreeBytes     uint64    `json:"mem_free_bytes"` // as the driver reports it, not total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
-	MemIsNode        bool      `json:"mem_is_node,omitempty"`    // its memory is a NUMA node (GH200): the kernel gives it out, and keeps some for itself
-	UtilGPUPercent   int       `json:"util_gpu_percent"`         // -1 unknown
-	TempC            int       `json:"temp_c"`                   // -1 unknown
-	PowerMilliW      int64     `json:"power_milli_w"`            // -1 unknown
-	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 unknown, or not asked for
-	ComputeMode      string    `json:"compute_mode,omitempty"`   // "default", "exclusive-process", "prohibited"; "" unknown
+	MemIsNode        bool      `json:"mem_is_node,omitempty"`    // the memory is a NUMA node (GH200), which the kernel manages and partly keeps
+	UtilGPUPercent   int       `json:"util_gpu_percent"`         // -1 if unknown
+	TempC            int       `json:"temp_c"`                   // -1 if unknown
+	PowerMilliW      int64     `json:"power_milli_w"`            // -1 if unknown
+	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 if unknown or not requested
+	ComputeMode      string    `json:"compute_mode,omitempty"`   // "default", "exclusive-process", "prohibited", or "" if unknown
 	Processes        []Process `json:"processes"`
-	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is not all of them: the driver does not tell
+	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is incomplete, because the driver does not say
 }
 
-// Process is one process that holds a context on a Device.
+// A Process is a process with a context on a Device.
 type Process struct {
 	PID       int    `json:"pid"`
-	Kind      string `json:"kind"`       // "compute", "graphics", "mps", joined by "+" where it is several
-	UsedBytes int64  `json:"used_bytes"` // -1 unknown
-	UID       int    `json:"uid"`        // -1 unknown
+	Kind      string `json:"kind"`       // "compute", "graphics", "mps", or several joined by "+"
+	UsedBytes int64  `json:"used_bytes"` // -1 if unknown
+	UID       int    `json:"uid"`        // -1 if unknown
 	Comm      string `json:"comm,omitempty"`
-	Unit      string `json:"unit,omitempty"` // systemd unit by its cgroup; "" if none or dead
-	Dead      bool   `json:"dead,omitempty"` // not in /proc: a ghost (or in another pid namespace)
+	Unit      string `json:"unit,omitempty"` // systemd unit by its control group; "" if none or dead
+	Dead      bool   `json:"dead,omitempty"` // not in /proc: it has ended, or is in another pid namespace
 
-	Start uint64        `json:"start,omitempty"` // in clock ticks since the boot; 0 unknown
-	Age   time.Duration `json:"age,omitempty"`   // since then; 0 unknown
+	Start uint64        `json:"start,omitempty"` // clock ticks since boot, 0 if unknown
+	Age   time.Duration `json:"age,omitempty"`   // time since Start, 0 if unknown
 }
 
-// The kinds of Process, in the order in which Process.Kind joins them.
+// The kinds of a Process, in the order in which Process.Kind joins them.
 const (
 	KindCompute  = "compute"
 	KindGraphics = "graphics"
 	KindMPS      = "mps"
 )
 
-// Health says whether a Device answers.
+// Health is the state of a Device.
 type Health string
 
 const (
 	HealthOK    Health = "ok"
-	HealthLost  Health = "lost"  // the driver says that it is gone from the bus
-	HealthError Health = "error" // a call that every GPU must answer went wrong
+	HealthLost  Health = "lost"  // the driver says that the GPU has fallen off the bus
+	HealthError Health = "error" // a call that every GPU must answer failed
 )

@@ -8,50 +8,50 @@ import (
 	"time"
 )
 
-// Xid is one error report of the driver, as it stands in the kernel's log.
+// An Xid is one error report of the driver in the kernel log.
 type Xid struct {
-	Code int    // from 1 to MaxXid
+	Code int    // 1 to MaxXid
 	PCI  string // "0000:3b:00": domain, bus, device
-	PID  int    // of the process whose work failed; 0: the driver did not say
-	Comm string // its name, as far as it was written; "" unknown
-	Text string // what follows, printable, as the driver wrote it
+	PID  int    // process whose work failed, 0 if the driver did not say
+	Comm string // its name, possibly cut, "" if unknown
+	Text string // the rest of the report, printable
 
 	Recovery Recovery // of XidRecovery, what the GPU needs from now on
 }
 
-// XidReport is an Xid as it stands in the kernel's log of one boot.
+// An XidReport is an Xid with its place in the kernel log of one boot.
 type XidReport struct {
 	Xid
-	Seq uint64    // of its record
-	At  time.Time // when it was written, by the present wall clock
+	Seq uint64    // of the log record
+	At  time.Time // when it was written, by the current wall clock
 }
 
-// MaxXid is above every Xid that there is.
+// MaxXid is greater than every existing Xid.
 const MaxXid = 1023
 
-// XidRecovery is the code by which the driver says what it thinks the GPU
-// needs from now on, which may be nothing.
+// XidRecovery is the code with which the driver says what the GPU needs from now on, possibly
+// nothing.
 const XidRecovery = 154
 
-// maxXidText bounds Xid.Text, in runes.
+// maxXidText is the maximum length of Xid.Text in runes.
 const maxXidText = 200
 
-// xidLine is how every driver begins its report: the address with or without
-// "PCI:" and a function, behind it which part of a GPU it is, then the code.
+// xidLine matches a report of any driver version: the PCI address, with or without "PCI:" and a
+// function, the part of the GPU if any, and the code.
 var xidLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
 		`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
 })
 
-// ParseXid reads a line of the kernel's log without time and priority, such as
+// ParseXid parses a line of the kernel log, without time and priority, such as
 //
 //	NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, MMU Fault: …
 //
-// Older drivers leave out "PCI:", the process, or its name. False is for every
-// other line, also of the driver, and for what only resembles one: the kernel
-// begins lines with the name of a process too (a segfault's, for one), which
-// anybody can choose; its 15 bytes end before the address.
-// The name is chosen by the process: nothing that comes before it depends on it.
+// Older drivers omit "PCI:", the process, or its name. The result is false for every other line,
+// including the driver's other lines and lines that only resemble a report. The kernel also begins
+// lines with the name of a process (for a segfault, for instance), which anybody can choose, but
+// its 15 bytes end before the address. The name in a report is also chosen by the process; nothing
+// that precedes it depends on it.
 func ParseXid(line string) (Xid, bool) {
 	m := xidLine().FindStringSubmatch(line)
 	if m == nil {
@@ -70,7 +70,7 @@ func ParseXid(line string) (Xid, bool) {
 	return x, true
 }
 
-// process takes the process off what follows the code, and returns the rest.
+// process removes the process from the text after the code, and returns the rest.
 func (x *Xid) process(text string) string {
 	value, ok := strings.CutPrefix(text, "pid=")
 	if !ok {
@@ -92,7 +92,7 @@ func (x *Xid) process(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// digits reads an unsigned number of digits alone.
+// digits parses an unsigned number.
 func digits(s string, base int) (uint64, bool) {
 	n, err := strconv.ParseUint(s, base, 32)
 	return n, err == nil && s != ""

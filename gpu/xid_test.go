@@ -68,8 +68,8 @@ func TestNotAnXid(t *testing.T) {
 	}
 }
 
-// segfault is what the kernel writes of a process of this name that met its end
-// in a file of this name: both are anybody's choice.
+// segfault returns the kernel's line about a process that crashed in a file. Anybody can choose
+// both names.
 func segfault(comm, file string) string {
 	return fmt.Sprintf("%.15s[812]: segfault at 0 ip 000000000040008d sp 00007ffc error 6 in %s[400000+1000] likely on CPU 0 (core 0, socket 0)", comm, file)
 }
@@ -158,7 +158,7 @@ func TestDefaultXids(t *testing.T) {
 	}
 }
 
-// The driver's advice is what it says, whatever the lists are.
+// The driver's advice overrides the configured lists.
 func TestRecoveryAdvice(t *testing.T) {
 	for text, want := range map[string]Recovery{
 		"GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)":          RecoverNothing,

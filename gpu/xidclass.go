@@ -2,16 +2,16 @@ package gpu
 
 import "slices"
 
-// XidClasses says what a GPU needs after which Xids. One that is in no list is
-// written down and changes nothing.
+// XidClasses lists the Xids after which a GPU needs something. Any other Xid is recorded and has no
+// effect.
 type XidClasses struct {
 	Job, Drain, Reset, Reboot []int
 }
 
-// DefaultXids follows NVIDIA's catalogue of Xids, where that names an action. An
-// error of the memory that was contained (94) hit one job and leaves the GPU as it
-// was, a row that is marked to be replaced (63) nobody: the driver keeps both away
-// from further work. Device.RowsPending reports the reset that is due some day.
+// DefaultXids returns the classes of NVIDIA's Xid catalogue, as far as it names an action. A
+// contained memory error (94) affects one job and leaves the GPU usable. A row that is marked for
+// replacement (63) affects nobody. In both cases the driver no longer uses the bad memory;
+// Device.RowsPending reports that a reset is due some day.
 func DefaultXids() XidClasses {
 	return XidClasses{
 		Job:    []int{13, 31, 43, 45, 68, 94},
@@ -21,7 +21,7 @@ func DefaultXids() XidClasses {
 	}
 }
 
-// Of returns what a GPU needs after the Xid. XidRecovery says it itself.
+// Of returns what a GPU needs after the Xid. An XidRecovery states it itself.
 func (c XidClasses) Of(x Xid) Recovery {
 	if x.Code == XidRecovery {
 		return x.Recovery
@@ -39,7 +39,7 @@ func (c XidClasses) Of(x Xid) Recovery {
 	return RecoverNothing
 }
 
-// XidName says in a few words what an Xid means, "" where that is not known.
+// XidName returns a few words about an Xid, or "" if it is unknown.
 func XidName(code int) string {
 	for _, n := range [...]struct {
 		name  string
@@ -48,11 +48,11 @@ func XidName(code int) string {
 		{"exception in a kernel of the job", []int{13}},
 		{"the job used a bad GPU address", []int{31}},
 		{"the GPU gave up the job's work", []int{43}},
-		{"the job's work was taken off the GPU", []int{45}},
+		{"the job's work was removed from the GPU", []int{45}},
 		{"the GPU stopped", []int{46, 62}},
 		{"double-bit ECC error", []int{48}},
 		{"power cable not connected", []int{54}},
-		{"a bad row of memory is to be replaced", []int{63}},
+		{"a bad row of memory will be replaced", []int{63}},
 		{"a bad row of memory could not be replaced", []int{64}},
 		{"exception in video work of the job", []int{68}},
 		{"NVLink error", []int{74, 145, 146, 147, 148, 149, 150, 155}},
@@ -60,15 +60,15 @@ func XidName(code int) string {
 		{"the GPU has fallen off the bus", []int{79}},
 		{"memory error that hit one program", []int{94}},
 		{"memory error that hit the whole GPU", []int{95}},
-		{"time-out in switching work", []int{109}},
+		{"timeout while switching contexts", []int{109}},
 		{"security fault", []int{110}},
 		{"the GPU's own processor does not answer", []int{119, 120}},
 		{"link training failed", []int{136}},
-		{"ECC error that was not corrected", []int{140}},
+		{"uncorrected ECC error", []int{140}},
 		{"key rotation failed", []int{151}},
 		{"the driver's advice changed", []int{XidRecovery}},
-		{"a part of the GPU is to be retired", []int{156}},
-		{"fatal time-out", []int{158, 167}},
+		{"a part of the GPU will be retired", []int{156}},
+		{"fatal timeout", []int{158, 167}},
 	} {
 		if slices.Contains(n.codes, code) {
 			return n.name

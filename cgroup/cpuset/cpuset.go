@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Set has a bit for each CPU, that of CPU 0 the lowest of the first byte. It does
-// not end in a zero.
+// A Set has a bit for each CPU, lowest bit first. It has no trailing zero bytes.
 type Set []byte
 
-// Parse reads a list as the kernel writes it, "0-15,32": numbers below 65536 and
-// ranges of them, with commas between, ascending, none twice. "" is the empty set.
+// Parse parses a list in the kernel's format, "0-15,32": numbers below 65536 and ranges, separated
+// by commas, ascending and without duplicates. "" is the empty set.
 func Parse(list string) (Set, error) {
 	if list == "" {
 		return nil, nil
@@ -36,7 +35,7 @@ func Parse(list string) (Set, error) {
 	return set, nil
 }
 
-// With returns the set with CPU n in it; it may change s.
+// With returns the set with CPU n added. It may modify s.
 func (s Set) With(n int) Set {
 	for len(s) <= n/8 {
 		s = append(s, 0)
@@ -45,10 +44,9 @@ func (s Set) With(n int) Set {
 	return s
 }
 
-// Has reports whether CPU n is in the set.
 func (s Set) Has(n int) bool { return n/8 < len(s) && s[n/8]>>(n%8)&1 == 1 }
 
-// Len is the number of CPUs in the set.
+// Len returns the number of CPUs in the set.
 func (s Set) Len() (n int) {
 	for _, b := range s {
 		n += bits.OnesCount8(b)
@@ -56,7 +54,7 @@ func (s Set) Len() (n int) {
 	return n
 }
 
-// String is the list that Parse reads.
+// String returns the list that Parse reads.
 func (s Set) String() string {
 	var parts []string
 	for n := 0; n < 8*len(s); n++ {
@@ -76,8 +74,7 @@ func (s Set) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Intersect lists the CPUs that are on both lists; "" where there is none. What is
-// not a list is empty.
+// Intersect lists the CPUs that are on both lists. A string that is not a list counts as empty.
 func Intersect(a, b string) string {
 	x, _ := Parse(a)
 	y, _ := Parse(b)
@@ -90,8 +87,8 @@ func Intersect(a, b string) string {
 	return both.String()
 }
 
-// Union lists the CPUs that are on any list. It is "" as soon as one list is empty,
-// or is not a list: then the answer is unknown.
+// Union lists the CPUs that are on any list. If a list is empty or invalid, the result is unknown,
+// "".
 func Union(lists ...string) string {
 	var all Set
 	for _, list := range lists {

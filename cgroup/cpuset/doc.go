@@ -1,4 +1,4 @@
-// Package cpuset is a set of CPUs: the list by which the kernel writes it, as the
-// CPUs next to a GPU and those of a control group are told, and the bits that
-// systemd takes on the bus.
+// Package cpuset is a set of CPUs. It converts between the kernel's list format, in which the CPUs
+// near a GPU and those of a control group are given, and the bit mask that systemd expects on
+// D-Bus.
 package cpuset

@@ -1,5 +1,4 @@
-// Command gpusched-accounts tells gpuschedd the names and numbers of accounts and
-// groups that /etc/passwd and /etc/group do not have. It runs in a unit of its own,
-// as nobody in particular: what the modules of the name service do there is of no
-// matter to the daemon.
+// Command gpusched-accounts resolves users and groups for gpuschedd that are not in /etc/passwd or
+// /etc/group. It runs in a unit of its own as an unprivileged user, so that the modules of the name
+// service cannot affect the daemon.
 package main

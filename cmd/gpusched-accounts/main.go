@@ -13,13 +13,13 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
-// activated is the descriptor of the first socket that systemd hands over.
+// activated is the descriptor of the first socket that systemd passes.
 const activated = 3
 
-// run serves until it is killed. Exit codes: 1 went wrong, 2 usage.
+// run serves until it is killed. It returns 1 for an error and 2 for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	if len(args) > 0 || getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
-		fmt.Fprintln(talk, "gpusched-accounts: takes no arguments, and is started by gpusched-accounts.socket")
+		fmt.Fprintln(talk, "gpusched-accounts: takes no arguments, and is started by systemd through gpusched-accounts.socket")
 		return 2
 	}
 	l, err := net.FileListener(os.NewFile(activated, "socket"))

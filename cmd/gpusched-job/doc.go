@@ -1,4 +1,4 @@
-// Command gpusched-job is the first program of every job's unit: it reads the
-// private spec file that is its argument, proves the device filter and becomes
-// the job's command. All of it is package launch; this is the main.
+// Command gpusched-job is the first program of every job's unit. It reads the private spec file
+// that its argument names, checks the device filter, and executes the job's command. Package launch
+// has the implementation.
 package main

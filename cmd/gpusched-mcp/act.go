@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// submitIn is a job to be queued.
+// submitIn describes a job to queue.
 type submitIn struct {
 	Command   []string       `json:"command"`
 	Directory string         `json:"directory"`
@@ -23,15 +23,14 @@ type submitIn struct {
 	Options   map[string]any `json:"options,omitempty"`
 }
 
-// changeIn is a change of a job, or what is to be different when it is queued again.
+// changeIn describes a change of a job: of a waiting one, or for queueing it again.
 type changeIn struct {
 	ID      string         `json:"id"`
 	Failed  bool           `json:"failed,omitempty"`
 	Options map[string]any `json:"options,omitempty"`
 }
 
-// manyIn names jobs.
-type manyIn struct {
+type jobsIn struct {
 	IDs []string `json:"ids" jsonschema:"the jobs: numbers such as 12, or tasks of an array such as 7_3"`
 }
 
@@ -47,68 +46,69 @@ func idSchema() *jsonschema.Schema {
 	return text("the job: a number such as 12, or a task of an array such as 7_3")
 }
 
-// submitTool is the tool that queues a job, or only says what would become of it.
+// submitTool returns the tool that queues a job, or the one that only predicts what would happen to
+// it.
 func (t *tools) submitTool(name, does string, readOnly bool) *mcp.Tool {
 	return &mcp.Tool{
 		Name: name, Description: does,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: readOnly, DestructiveHint: new(false), OpenWorldHint: new(false)},
 		InputSchema: schemaOf(requestOptions, map[string]*jsonschema.Schema{
-			"command":   texts("the program and its arguments, a word each; no shell reads them"),
-			"directory": text("the directory that the job runs in, an absolute path"),
-			"array":     text("many tasks in one job, such as 0-9 or 0-99%4"),
+			"command":   texts("the program and its arguments, one word per element; no shell reads them"),
+			"directory": text("the directory to run the job in, an absolute path"),
+			"array":     text("queue many tasks as one job, such as 0-9, or 0-99%4 to run at most 4 at once"),
 			"after_ok":  texts("start only after these jobs have completed"),
-			"log":       text("a file for the output, besides the journal; %j is the job's number"),
+			"log":       text("also write the output to this file; %j stands for the job's number"),
 		}, "command", "directory"),
 	}
 }
 
-// addActing adds the tools that act.
+// addActing adds the tools that change something.
 func (t *tools) addActing(s *mcp.Server) {
-	add(s, t.submitTool("submit", "Queue a job as the user who runs this server. Answers with the job, and in a sentence with where it starts or why it waits.", false), t.submit)
-	act(s, &mcp.Tool{
-		Name: "update", Description: "Change a job that waits, or the time limit of one that runs.",
+	add(s, t.submitTool("submit", "Queue a job as the user who runs this server. The answer has the job, and a sentence that says where it starts or why it waits.", false), t.submit)
+	addActTool(s, &mcp.Tool{
+		Name: "update", Description: "Change a waiting job, or the time limit of a running one.",
 		InputSchema: schemaOf(changeOptions, map[string]*jsonschema.Schema{"id": idSchema()}, "id", "options"),
 	}, false, t.update)
-	act(s, &mcp.Tool{
-		Name: "resubmit", Description: "Queue a job again that has ended, with changes.",
+	addActTool(s, &mcp.Tool{
+		Name: "resubmit", Description: "Queue a job that has ended again, with changes if options has any.",
 		InputSchema: schemaOf(changeOptions, map[string]*jsonschema.Schema{
-			"id": idSchema(), "failed": {Type: "boolean", Description: "of an array, only the tasks that failed"},
+			"id": idSchema(), "failed": {Type: "boolean", Description: "queue only the tasks of an array that failed"},
 		}, "id"),
 	}, false, t.resubmit)
 	each := func(r *api.Route, does string, ends bool) {
-		act(s, &mcp.Tool{Name: r.Name, Description: does}, ends, func(ctx context.Context, in manyIn) (any, error) {
+		addActTool(s, &mcp.Tool{Name: r.Name, Description: does}, ends, func(ctx context.Context, in jobsIn) (any, error) {
 			return t.each(ctx, in.IDs, r)
 		})
 	}
-	each(api.RouteCancel, "End jobs that wait or run.", true)
-	each(api.RouteHold, "Keep waiting jobs from starting.", false)
+	each(api.RouteCancel, "Cancel waiting or running jobs.", true)
+	each(api.RouteHold, "Keep waiting jobs from starting until release.", false)
 	each(api.RouteRelease, "Let held jobs start.", false)
-	each(api.RouteRequeue, "Stop running jobs and send them to the end of the queue.", true)
-	each(api.RouteSuspend, "Freeze running jobs; they keep their GPUs.", true)
-	each(api.RouteResume, "Let suspended jobs go on.", false)
+	each(api.RouteRequeue, "Stop running jobs and put them at the end of the queue.", true)
+	each(api.RouteSuspend, "Suspend running jobs: they are frozen and keep their GPUs until resume.", true)
+	each(api.RouteResume, "Let suspended jobs continue.", false)
 }
 
-// mayAct refuses a job of another user's, whatever rights the user of this server has: an
-// administrator's agent reads names and output that others choose (invariant 6).
+// mayAct refuses to act on another user's job, whatever rights the user of this server has: an
+// administrator's agent reads names and output that others wrote (invariant 6).
 func (t *tools) mayAct(ctx context.Context, id string) error {
 	if t.others {
 		return nil
 	}
 	reply, err := api.Show(ctx, t.client, id, api.JobQuery{})
 	if err == nil && (reply.Job.UID != t.uid || reply.Job.UIDNow != "") {
-		return fmt.Errorf("job %s belongs to %s: this server acts on jobs of its own user alone, "+
+		return fmt.Errorf("job %s belongs to %s: this server acts only on jobs of its own user, "+
 			"unless it is started with --others", id, reply.Job.User)
 	}
 	return err
 }
 
-// eachOut says what became of each job.
+// eachOut lists the jobs that were acted on, and an error for each of the others.
 type eachOut struct {
 	Jobs   []api.Job `json:"jobs"`
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// each has a route act on each of the jobs; one that is refused does not keep it from the others.
+// each sends a request about each job. A refusal of one does not keep it from the next.
 func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err
@@ -139,11 +139,11 @@ func (t *tools) dryRun(ctx context.Context, in submitIn) (any, error) {
 	return t.queue(ctx, in, "--json", "--dry-run")
 }
 
-// queue has gpusched submit the command, in its directory.
+// queue runs 'gpusched submit' for the command, in the command's directory.
 func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, error) {
 	switch {
 	case len(in.Command) == 0 || in.Command[0] == "":
-		return nil, errors.New("command is empty: give the program and its arguments, a word each")
+		return nil, errors.New("command is empty: give the program and its arguments, one word per element")
 	case !filepath.IsAbs(in.Directory):
 		return nil, fmt.Errorf("directory %q is not an absolute path", clean(in.Directory))
 	}
@@ -155,7 +155,7 @@ func (t *tools) queue(ctx context.Context, in submitIn, how ...string) (any, err
 			args = append(args, "--"+name+"="+value)
 		}
 	}
-	return t.asked(ctx, in.Directory, append(append(args, "--"), in.Command...)...)
+	return t.runJSON(ctx, in.Directory, append(append(args, "--"), in.Command...)...)
 }
 
 func (t *tools) update(ctx context.Context, in changeIn) (any, error) {
@@ -178,5 +178,5 @@ func (t *tools) changed(ctx context.Context, in changeIn, how ...string) (any, e
 		return nil, err
 	}
 	words := arguments(changeOptions, in.Options)
-	return t.asked(ctx, "", append(append(how, words...), in.ID)...)
+	return t.runJSON(ctx, "", append(append(how, words...), in.ID)...)
 }

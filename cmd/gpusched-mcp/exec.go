@@ -12,19 +12,20 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of what gpusched is asked for.
+// Limits on runs of gpusched.
 const (
-	actTime    = 2 * time.Minute
-	mostOutput = 16 << 20 // of an answer in JSON
-	mostText   = 64 << 10 // of what a job printed, the end of it
-	fewLines   = 100
-	mostLines  = 1000
+	runTimeout   = 2 * time.Minute
+	maxOutput    = 16 << 20 // bytes of JSON
+	maxText      = 64 << 10 // bytes of job output, counted from its end
+	defaultLines = 100
+	maxLines     = 1000
 )
 
-// gpuschedIn runs gpusched as the user would in a directory, without a shell and a terminal. What it says on
-// standard error is the error, or the warnings.
-func (t *tools) gpuschedIn(ctx context.Context, dir string, args ...string) (out []byte, said string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+// runIn runs gpusched in a directory as the user would, but without a shell or a terminal. Its
+// standard error is returned as the error of a run that fails, and as the warnings of one that
+// succeeds.
+func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	if t.own {
 		args = append([]string{"--user"}, args...)
@@ -32,30 +33,30 @@ func (t *tools) gpuschedIn(ctx context.Context, dir string, args ...string) (out
 	cmd := exec.CommandContext(ctx, t.gpusched, args...)
 	cmd.Dir = dir
 	var stdout, stderr limitedBuffer
-	stdout.most, stderr.most = mostOutput, mostText
+	stdout.most, stderr.most = maxOutput, maxText
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	said = clean(strings.TrimSpace(stderr.String()))
 	switch {
 	case ctx.Err() != nil:
-		return nil, said, fmt.Errorf("gpusched did not answer within %v", actTime)
+		return nil, said, fmt.Errorf("gpusched did not answer within %v", runTimeout)
 	case err != nil && said != "":
 		return stdout.Bytes(), said, fmt.Errorf("%s", said)
 	case stdout.lost:
-		return nil, said, fmt.Errorf("the answer is longer than %d bytes: ask for less", mostOutput)
+		return nil, said, fmt.Errorf("the answer is longer than %d bytes: request less", maxOutput)
 	}
 	return stdout.Bytes(), said, err
 }
 
-// asked is gpuschedIn with --json, decoded.
-func (t *tools) asked(ctx context.Context, dir string, args ...string) (any, error) {
-	out, said, err := t.gpuschedIn(ctx, dir, args...)
+// runJSON runs gpusched and decodes the JSON object that it prints.
+func (t *tools) runJSON(ctx context.Context, dir string, args ...string) (any, error) {
+	out, said, err := t.runIn(ctx, dir, args...)
 	if err != nil {
 		return nil, err
 	}
 	var v map[string]any
 	if err := json.Unmarshal(out, &v); err != nil {
-		return nil, fmt.Errorf("the answer of gpusched is not the JSON that is expected: %w", err)
+		return nil, fmt.Errorf("gpusched printed something other than the expected JSON: %w", err)
 	}
 	if said != "" {
 		v["warnings_said"] = said
@@ -63,7 +64,7 @@ func (t *tools) asked(ctx context.Context, dir string, args ...string) (any, err
 	return v, nil
 }
 
-// limitedBuffer keeps the beginning of what is written to it.
+// limitedBuffer keeps the first bytes that are written to it, and drops the rest.
 type limitedBuffer struct {
 	bytes.Buffer
 	most int
@@ -80,7 +81,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// clean takes out what a terminal would act on, and what turns text round (invariant 4).
+// clean removes control characters and characters that change the direction of text (invariant 4).
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -93,7 +94,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// lastOf is the end of a text, from the beginning of a line on.
+// lastOf returns the end of a text, beginning at a line.
 func lastOf(text string, most int) (end string, cut bool) {
 	if len(text) <= most {
 		return text, false

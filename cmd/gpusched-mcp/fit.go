@@ -15,21 +15,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fitter makes the arguments of one call fit the schema of its tool. Models write 1 for "1", "running" for
-// ["running"] and gpu_mem for gpu-mem: what can mean one thing only is taken so. The rest is refused, all of
-// it at once, by the name of the field and with where it belongs (invariant 7).
+// A fitter converts the arguments of one call to the schema of its tool. Models write 1 for "1",
+// "running" for ["running"] and gpu_mem for gpu-mem: whatever has only one possible meaning is
+// accepted. All other arguments are refused together, each by name and with the place where it
+// belongs (invariant 7).
 type fitter struct {
 	tool  string
 	top   *jsonschema.Schema
 	wrong []string
 }
 
-// fit returns the arguments as the schema has them.
+// fit returns the arguments converted to the schema.
 func fit(tool string, schema *jsonschema.Schema, given json.RawMessage) (json.RawMessage, error) {
 	f := &fitter{tool: tool, top: schema}
 	var args map[string]any
 	if len(given) > 0 && !decoded(given, &args) {
-		return nil, fmt.Errorf("the arguments of %s are not an object: %s", tool, f.takes("", schema))
+		return nil, fmt.Errorf("the arguments of %s must be an object: %s", tool, f.takes("", schema))
 	}
 	fitted := f.object("", schema, args)
 	if len(f.wrong) > 0 {
@@ -38,7 +39,7 @@ func fit(tool string, schema *jsonschema.Schema, given json.RawMessage) (json.Ra
 	return json.Marshal(fitted)
 }
 
-// decoded decodes JSON whose numbers stay as they were written.
+// decoded decodes JSON and keeps numbers as they were written.
 func decoded(text []byte, into any) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -50,14 +51,14 @@ func (f *fitter) refuse(format string, args ...any) any {
 	return nil
 }
 
-// object fits what stands in an object; in is its name, "" that of the arguments themselves.
+// object converts the members of an object. The name "" means the arguments themselves.
 func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) map[string]any {
 	fitted := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value, key := given[name], spelled(s, name)
 		_, twice := fitted[key]
 		switch property := s.Properties[key]; {
-		case value == nil: // as good as absent
+		case value == nil: // the same as absent
 		case property == nil:
 			f.misplaced(in, name, value)
 		case twice:
@@ -74,7 +75,8 @@ func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) m
 	return fitted
 }
 
-// spelled is the property that a name means: gpu_mem is gpu-mem, after-ok is after_ok, and job is id or ids.
+// spelled returns the property that a name means: gpu-mem for gpu_mem, after_ok for after-ok, id or
+// ids for job.
 func spelled(s *jsonschema.Schema, name string) string {
 	others := []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_")}
 	if slices.Contains([]string{"id", "ids", "job", "jobs", "job_id", "job_ids"}, name) {
@@ -88,7 +90,7 @@ func spelled(s *jsonschema.Schema, name string) string {
 	return name
 }
 
-// misplaced refuses a name that an object does not have, and says where it belongs.
+// misplaced refuses a name that the object does not have, and says where it belongs.
 func (f *fitter) misplaced(in, name string, value any) {
 	options, name := f.top.Properties["options"], brief(name)
 	has := func(s *jsonschema.Schema) bool { return s != nil && s.Properties[spelled(s, name)] != nil }
@@ -116,7 +118,7 @@ func within(in, name string) string {
 	return name + " in " + in
 }
 
-// takes lists what an object may have.
+// takes lists the names that an object accepts.
 func (f *fitter) takes(in string, s *jsonschema.Schema) string {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 {
@@ -125,7 +127,7 @@ func (f *fitter) takes(in string, s *jsonschema.Schema) string {
 	return within(in, f.tool) + " takes " + strings.Join(names, ", ")
 }
 
-// value fits one value.
+// value converts a value to the type that its schema names.
 func (f *fitter) value(name string, s *jsonschema.Schema, v any) any {
 	switch s.Type {
 	case "object":
@@ -136,25 +138,25 @@ func (f *fitter) value(name string, s *jsonschema.Schema, v any) any {
 		if text := strings.ToLower(fmt.Sprint(v)); text == "true" || text == "false" {
 			return text == "true"
 		}
-		return f.refuse("%s is true or false, not %s", name, written(v))
+		return f.refuse("%s must be true or false, not %s", name, written(v))
 	case "integer":
 		if n, err := strconv.Atoi(number(v)); err == nil {
 			return n
 		}
-		return f.refuse("%s wants a whole number, not %s", name, written(v))
+		return f.refuse("%s must be a whole number, not %s", name, written(v))
 	case "number":
 		if n, err := strconv.ParseFloat(number(v), 64); err == nil {
 			return n
 		}
-		return f.refuse("%s wants a number, not %s", name, written(v))
+		return f.refuse("%s must be a number, not %s", name, written(v))
 	}
 	if text := number(v); text != "" || v == "" {
 		return text
 	}
-	return f.refuse("%s wants one text, not %s", name, written(v))
+	return f.refuse("%s must be a single text, not %s", name, written(v))
 }
 
-// objectOf fits an object, also one that was written as a text.
+// objectOf converts a value to an object. It also accepts JSON text.
 func (f *fitter) objectOf(name string, s *jsonschema.Schema, v any) any {
 	if text, ok := v.(string); ok {
 		var inner map[string]any
@@ -164,12 +166,12 @@ func (f *fitter) objectOf(name string, s *jsonschema.Schema, v any) any {
 	}
 	inner, ok := v.(map[string]any)
 	if !ok {
-		return f.refuse(`%s wants an object, such as {"gpus": 1}, not %s`, name, written(v))
+		return f.refuse(`%s must be an object, such as {"gpus": 1}, not %s`, name, written(v))
 	}
 	return f.object(name, s, inner)
 }
 
-// list fits a list, also one that was written as a text, and a single thing as a list of that.
+// list converts a value to a list. It also accepts text with several values, and a single value.
 func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 	var list []any
 	switch v := v.(type) {
@@ -179,8 +181,8 @@ func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 		switch {
 		case strings.HasPrefix(v, "[") && decoded([]byte(v), &list):
 		case name == "command" && strings.ContainsAny(v, " \t\n"):
-			return f.refuse(`command wants a list with a word each, such as ["python", "train.py"], as no shell reads it; `+
-				`a line for a shell is ["sh", "-c", LINE]; it was %s`, written(v))
+			return f.refuse(`command must be a list with one word per element, such as ["python", "train.py"], because no shell reads it; `+
+				`to run a shell command use ["sh", "-c", LINE]; it was %s`, written(v))
 		case name == "command" && v != "":
 			list = []any{v}
 		default:
@@ -198,7 +200,8 @@ func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 	return fitted
 }
 
-// number is a text, or a number as one would type it: 1 for 1.0; else "".
+// number returns a text unchanged, a number as a person would type it (1 for 1.0), and "" for any
+// other value.
 func number(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -212,7 +215,7 @@ func number(v any) string {
 	return ""
 }
 
-// written is a value as it was written, for an error.
+// written returns a value as JSON, for an error.
 func written(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -221,7 +224,7 @@ func written(v any) string {
 	return brief(string(text))
 }
 
-// brief is text of an agent's, for an error.
+// brief shortens an agent's text for an error.
 func brief(s string) string {
 	s = clean(s)
 	if r := []rune(s); len(r) > 60 {

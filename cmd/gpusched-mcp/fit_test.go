@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Invariant 7: numbers, single texts and other spellings are taken.
-func TestWhatModelsWrite(t *testing.T) {
+// Invariant 7: numbers, single texts and other spellings are accepted.
+func TestLooseArgumentsAreAccepted(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
 	for _, tt := range []struct {
@@ -48,8 +48,8 @@ func TestWhatModelsWrite(t *testing.T) {
 	}
 }
 
-// Invariant 7: what can't be taken is refused by name, all of it at once, with where it belongs.
-func TestMisplacedArguments(t *testing.T) {
+// Invariant 7: one refusal names all arguments that cannot be accepted, and where each belongs.
+func TestMisplacedArgumentsAreRefused(t *testing.T) {
 	s := connect(t, queue(), "--write")
 	for _, tt := range []struct {
 		tool string
@@ -61,20 +61,20 @@ func TestMisplacedArguments(t *testing.T) {
 		{"submit", args{"command": []string{"true"}, "directory": "/", "gpu_mem": "20G"},
 			`gpu-mem belongs in options: {"options": {"gpu-mem": "20G"}}`},
 		{"submit", args{"command": "true", "options": args{"directory": "/", "gpuz": 1, "gpus": args{}}},
-			"directory belongs beside options, not in it; gpus wants one text, not {}; there is no argument gpuz in options: did you mean gpus?; " +
-				"directory is missing: the directory that the job runs in, an absolute path"},
+			"directory belongs beside options, not in it; gpus must be a single text, not {}; there is no argument gpuz in options: did you mean gpus?; " +
+				"directory is missing: the directory to run the job in, an absolute path"},
 		{"submit", args{"command": "python train.py", "directory": "/"},
-			`command wants a list with a word each, such as ["python", "train.py"], as no shell reads it; ` +
-				`a line for a shell is ["sh", "-c", LINE]; it was "python train.py"`},
-		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": 5}, `options wants an object, such as {"gpus": 1}, not 5`},
-		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"hold": 1}}, "hold is true or false, not 1"},
-		{"dry_run", args{"command": []any{"a", []string{"b"}}, "directory": "/"}, `command wants one text, not ["b"]`},
+			`command must be a list with one word per element, such as ["python", "train.py"], because no shell reads it; ` +
+				`to run a shell command use ["sh", "-c", LINE]; it was "python train.py"`},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": 5}, `options must be an object, such as {"gpus": 1}, not 5`},
+		{"dry_run", args{"command": []string{"true"}, "directory": "/", "options": args{"hold": 1}}, "hold must be true or false, not 1"},
+		{"dry_run", args{"command": []any{"a", []string{"b"}}, "directory": "/"}, `command must be a single text, not ["b"]`},
 		{"cancel", args{"number": 1}, "there is no argument number; cancel takes ids; ids is missing: the jobs: numbers such as 12, or tasks of an array such as 7_3"},
-		{"logs", args{"id": 1, "lines": "all"}, `lines wants a whole number, not "all"`},
+		{"logs", args{"id": 1, "lines": "all"}, `lines must be a whole number, not "all"`},
 		{"logs", args{"id": 1, "line": 5}, "there is no argument line: did you mean lines?"},
-		{"history", args{"hours": "a day"}, `hours wants a number, not "a day"`},
+		{"history", args{"hours": "a day"}, `hours must be a number, not "a day"`},
 		{"status", args{"verbose": true}, "there is no argument verbose; status takes no arguments"},
-		{"status", []int{1}, "the arguments of status are not an object: status takes no arguments"},
+		{"status", []int{1}, "the arguments of status must be an object: status takes no arguments"},
 		{"update", args{"id": 2, "gpu-mem": "4G", "gpu_mem": 1},
 			`gpu-mem belongs in options: {"options": {"gpu-mem": "4G"}}; gpu-mem belongs in options: {"options": {"gpu-mem": 1}}; ` +
 				"options is missing: " + optionsText},
@@ -86,7 +86,7 @@ func TestMisplacedArguments(t *testing.T) {
 	}
 }
 
-// A dry run and a submission answer with the sentence that a person gets.
+// A dry run and a submission answer with the sentence that people read.
 func TestSentences(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
@@ -109,7 +109,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Waiting ends with the jobs, or with its time, and says how they stand.
+// wait returns when all jobs have ended or its time is over, and says what each job is doing.
 func TestWait(t *testing.T) {
 	b := queue()
 	s := connect(t, b)
@@ -119,7 +119,7 @@ func TestWait(t *testing.T) {
 	}{
 		{args{"ids": 4}, []string{`"ended":true`, `"says":["job 4 `}},
 		{args{"ids": []int{1, 2}, "seconds": 0.01}, []string{
-			`"ended":false`, `"job 1 is running"`, `"job 2 waits: `, "held by job 1", "not all have ended after 10ms: call wait again"}},
+			`"ended":false`, `"job 1 is running"`, `"job 2 waits: `, "held by job 1", "not all jobs have ended after 10ms: call wait again"}},
 	} {
 		text, failed := call(t, s, "wait", tt.in)
 		for _, want := range tt.want {
@@ -128,7 +128,7 @@ func TestWait(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{"99": "no job 99", "": "name 1 to", "--help": "is not a job"} {
+	for in, want := range map[string]string{"99": "no job 99", "": "must name 1 to", "--help": "is not a job"} {
 		if text, failed := call(t, s, "wait", args{"ids": in}); !failed || !strings.Contains(text, want) {
 			t.Errorf("%q: failed %t, %s", in, failed, text)
 		}

@@ -18,22 +18,22 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
-// version is set by the linker.
-var version = "development"
+var version = "development" // set by the linker
 
-// run serves one agent until it closes the connection. Exit codes: 1 went wrong, 2 usage.
+// run serves one agent until it closes the connection. It returns 1 for an error and 2 for wrong
+// usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-mcp", flag.ContinueOnError)
 	flags.SetOutput(talk)
-	write := flags.Bool("write", false, "have tools that queue, change and cancel jobs")
-	others := flags.Bool("others", false, "with --write, act on other users' jobs, too, as far as the user may")
-	own := flags.Bool("own", false, "the socket is that of the user's own scheduler")
-	gpusched := flags.String("gpusched", "gpusched", "`path` of gpusched, which acts")
+	write := flags.Bool("write", false, "add the tools that queue, change and cancel jobs")
+	others := flags.Bool("others", false, "with --write, also act on other users' jobs, as far as the user may")
+	own := flags.Bool("own", false, "the socket belongs to the user's own scheduler")
+	gpusched := flags.String("gpusched", "gpusched", "the `path` of gpusched")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintf(talk, "gpusched-mcp: %q is one word too many: it takes options only\n", flags.Arg(0))
+		fmt.Fprintf(talk, "gpusched-mcp: unexpected argument %q: only options are accepted\n", flags.Arg(0))
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -25,7 +25,7 @@ import (
 
 var (
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	bin  string // where the programs are
+	bin  string // the directory of the built programs
 )
 
 func TestMain(m *testing.M) {
@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// queue is a scheduler with a running, a waiting and a failed job of the account of the test, and a
-// waiting one of another's.
+// queue returns a scheduler with a running, a waiting and a failed job of the test's user, and a
+// waiting job of another.
 func queue() *servertest.Backend {
 	me, other := job.Owner{UID: os.Getuid(), User: "me"}, job.Owner{UID: 54321, User: "bob"}
 	one := func(id job.ID, o job.Owner, name string, state job.State) job.JobView {
@@ -65,7 +65,7 @@ func queue() *servertest.Backend {
 	return b
 }
 
-// connect runs the real program about a scheduler, and speaks to it as an agent does.
+// connect starts the real program against a scheduler, and connects to it as an agent does.
 func connect(t *testing.T, b server.Backend, args ...string) *mcp.ClientSession {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -88,9 +88,9 @@ func connect(t *testing.T, b server.Backend, args ...string) *mcp.ClientSession 
 	return session
 }
 
-// What stands in the input is answered before the server ends with it. A request with the number of one that is not
-// answered yet gets no answer, and is not waited for.
-func TestInputThatEnds(t *testing.T) {
+// The server answers all requests of its input before it ends with it. It neither answers nor waits
+// for a request whose number another unanswered request has.
+func TestAnswersAllOfItsInput(t *testing.T) {
 	cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -108,7 +108,7 @@ func TestInputThatEnds(t *testing.T) {
 	}
 }
 
-// call calls a tool, and returns its answer as text, and whether it is an error.
+// call calls a tool. It returns the text of the answer, and whether that is an error.
 func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string, failed bool) {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), tool, time.Minute)
@@ -127,7 +127,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string,
 
 type args = map[string]any
 
-// Invariant 1, and what the tools are: the golden has their schemas.
+// Invariant 1. The golden files have the schemas of all tools.
 func TestTools(t *testing.T) {
 	for name, words := range map[string][]string{"reading.json": nil, "writing.json": {"--write"}} {
 		s := connect(t, queue(), words...)
@@ -138,7 +138,7 @@ func TestTools(t *testing.T) {
 			}
 			all = append(all, tool)
 			if words == nil && !tool.Annotations.ReadOnlyHint {
-				t.Errorf("%s acts, and nobody wanted that", tool.Name)
+				t.Errorf("%s changes something, and --write is not set", tool.Name)
 			}
 		}
 		text, err := json.MarshalIndent(all, "", "\t")
@@ -160,7 +160,7 @@ func TestReading(t *testing.T) {
 		{"list", args{"mine": true}, `"name":"next"`}, {"list", args{"state": []string{"running"}}, `"name":"train"`},
 		{"list", args{"name": "th*", "limit": 1}, `"theirs`}, {"show", args{"id": "1"}, `"name":"train"`},
 		{"why", args{"id": "2"}, "held by job 1"}, {"history", args{"hours": 1e6}, `"jobs"`}, {"usage", nil, `"week"`},
-		{"triage", args{"id": "4"}, "ask for more host memory"},
+		{"triage", args{"id": "4"}, "request more host memory"},
 		{"dry_run", args{"command": []string{"true"}, "directory": "/"}, `"unit"`},
 	} {
 		if text, failed := call(t, s, tt.tool, tt.in); failed || !strings.Contains(text, tt.want) {
@@ -193,7 +193,7 @@ func TestErrorsAreSentences(t *testing.T) {
 	}
 }
 
-// Invariant 3: what looks like an option, or like a shell's words, arrives as it is.
+// Invariant 3: values that look like options or shell syntax arrive unchanged.
 func TestWriting(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
@@ -229,8 +229,8 @@ func TestWriting(t *testing.T) {
 	}
 }
 
-// Invariant 6: what root or an administrator may do to others' jobs, an agent of theirs may not,
-// unless it was started for that.
+// Invariant 6: the agent of root or of an administrator may not act on others' jobs, unless it was
+// started with --others.
 func TestOthersJobsAreLeftAlone(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")

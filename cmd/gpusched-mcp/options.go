@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// option is one option of a command, as the tags of a request name it (invariant 2).
+// An option is an option of a command, as the tags of a request describe it (invariant 2).
 type option struct {
 	name, help string
-	flag       bool // it has no value
-	list       bool // its values stand behind commas
-	negatable  bool // and can be taken back
+	flag       bool // takes no value
+	list       bool // takes several values, separated by commas
+	negatable  bool // has a --no- form
 }
 
-// optionsOf reads the options of a command off the fields of request types.
+// optionsOf reads the options of a command from the fields of request types.
 func optionsOf(command string, types ...reflect.Type) (list []option) {
 	for _, t := range types {
 		for i := range t.NumField() {
@@ -48,9 +48,10 @@ var (
 	changeOptions  = optionsOf("update", reflect.TypeFor[job.Change]())
 )
 
-const optionsText = "As for the command line; values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
+const optionsText = "The options of the command line. Values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
 
-// schemaOf is the schema of options together with other properties.
+// schemaOf returns a schema with these options in the property "options", and with other
+// properties.
 func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {
@@ -74,8 +75,8 @@ func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...st
 	return &jsonschema.Schema{Type: "object", Properties: all, Required: required, AdditionalProperties: closed()}
 }
 
-// arguments are the options of a call as words of a command line, each with its value in one word
-// (invariant 3). They fit the schema.
+// arguments returns the options of a call, which fit the schema, as words of a command line. An
+// option and its value are one word (invariant 3).
 func arguments(list []option, given map[string]any) (words []string) {
 	for _, o := range list {
 		switch v := given[o.name].(type) {

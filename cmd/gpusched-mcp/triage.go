@@ -9,28 +9,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// likeBefore is how far back like failures are looked for.
-const likeBefore = 30 * 24 * time.Hour
+// similarWindow is the time in which similar jobs are counted.
+const similarWindow = 30 * 24 * time.Hour
 
-// triageOut is what is known of a job that failed.
+// triageOut is what the scheduler knows about a job that failed.
 type triageOut struct {
 	ID       string        `json:"id"`
 	State    job.State     `json:"state"`
 	Result   *api.Result   `json:"result,omitempty"`
-	Attempts []api.Attempt `json:"attempts,omitempty"` // with the GPUs' use
+	Attempts []api.Attempt `json:"attempts,omitempty"` // with their GPU use
 	PeakMem  int64         `json:"peak_mem_bytes,omitempty"`
 	AskedMem int64         `json:"mem_bytes,omitempty"`
 	Warnings []job.Warning `json:"warnings,omitempty"`
 
-	Output any    `json:"output,omitempty"` // its last lines
+	Output any    `json:"output,omitempty"` // the last lines
 	NoText string `json:"no_output,omitempty"`
 
 	Before map[job.State]int `json:"before"` // how jobs of the same name and user ended in the last 30 days
 	Try    []string          `json:"try"`
 }
 
-// triage puts together what one would look at.
-func (t *tools) triage(ctx context.Context, in oneJob) (any, error) {
+// triage collects what helps to find out why a job failed.
+func (t *tools) triage(ctx context.Context, in jobIn) (any, error) {
 	if err := checkID(in.ID); err != nil {
 		return nil, err
 	}
@@ -40,13 +40,13 @@ func (t *tools) triage(ctx context.Context, in oneJob) (any, error) {
 	}
 	j := &reply.Job
 	if !j.State.Terminal() {
-		return nil, fmt.Errorf("job %s has not ended: it is %s; use why or logs", in.ID, j.State)
+		return nil, fmt.Errorf("job %s has not ended: it is %s; call why or logs instead", in.ID, j.State)
 	}
 	out := triageOut{
 		ID: in.ID, State: j.State, Result: j.Result, Attempts: reply.Attempts, PeakMem: j.PeakMemBytes, AskedMem: j.MemBytes,
-		Warnings: j.Warnings, Try: toTry(j),
+		Warnings: j.Warnings, Try: advice(j),
 	}
-	if text, err := t.logs(ctx, logsIn{ID: in.ID, Lines: fewLines / 2}); err == nil {
+	if text, err := t.logs(ctx, logsIn{ID: in.ID, Lines: defaultLines / 2}); err == nil {
 		out.Output = text
 	} else {
 		out.NoText = err.Error()
@@ -55,11 +55,11 @@ func (t *tools) triage(ctx context.Context, in oneJob) (any, error) {
 	return out, err
 }
 
-// before counts how like jobs ended.
+// before counts the states in which similar jobs ended.
 func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, error) {
 	counts := map[job.State]int{}
 	past, err := api.History(ctx, t.client, api.HistoryQuery{
-		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-likeBefore), Order: "newest", Limit: mostJobs,
+		UID: &j.UID, Name: j.Name, Since: time.Now().Add(-similarWindow), Order: "newest", Limit: maxJobs,
 	})
 	for i := range past.Jobs {
 		if past.Jobs[i].ID != j.ID {
@@ -69,22 +69,22 @@ func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, erro
 	return counts, err
 }
 
-// toTry is what helps against an end, in the options of submit.
-func toTry(j *api.Job) []string {
+// advice returns advice against the way in which a job ended, in terms of submit's options.
+func advice(j *api.Job) []string {
 	switch j.State {
 	case job.OutOfMemory:
-		return []string{"ask for more host memory: option mem", "queue it again, where the result says that the host ran out: then it was not the job", "or have the program load less at once"}
+		return []string{"request more host memory with the option mem", "if the result says that the host ran out of memory, the job was not the cause: queue it again", "or make the program load less at once"}
 	case job.GPUOutOfMemory:
-		return []string{"ask for more memory on each GPU: option gpu-mem (auto is what earlier runs took)", "or a smaller batch"}
+		return []string{"request more memory on each GPU with the option gpu-mem (auto takes what earlier runs needed)", "or use a smaller batch size"}
 	case job.TimedOut:
-		return []string{"a longer limit: option time", "or write checkpoints, and on-timeout requeue"}
+		return []string{"set a longer limit with the option time", "or write checkpoints and set on-timeout to requeue"}
 	case job.Lost:
-		return []string{"queue it again: it was the machine, not the job"}
+		return []string{"queue it again: the machine was the cause, not the job"}
 	case job.Failed:
 		if j.Result != nil && j.Result.Launch != "" {
-			return []string{"the command could not be started: look at its path, its interpreter and the environment"}
+			return []string{"the command could not be started: check its path, its interpreter and the environment"}
 		}
-		return []string{"its last lines say more", "retries, if it fails now and then"}
+		return []string{"read its last lines", "if it fails only now and then, set the option retries"}
 	}
 	return []string{}
 }

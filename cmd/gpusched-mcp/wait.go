@@ -12,37 +12,36 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// How long a call of wait lasts. Many agents give up on a call after a minute.
+// Times that one call of wait takes. Many agents give up on a call after a minute.
 const (
-	usualWait = 45 * time.Second
-	mostWait  = 10 * time.Minute
+	defaultWait = 45 * time.Second
+	maxWait     = 10 * time.Minute
 )
 
-// waitIn names jobs, and how long to wait for them.
 type waitIn struct {
-	IDs     []string `json:"ids" jsonschema:"the jobs: numbers such as 12, of an array for all of its tasks, or tasks such as 7_3"`
-	Seconds float64  `json:"seconds,omitempty" jsonschema:"answer after this time at the latest; 45 where it is absent, 600 at most"`
+	IDs     []string `json:"ids" jsonschema:"the jobs: numbers such as 12 (an array's number means all of its tasks), or tasks such as 7_3"`
+	Seconds float64  `json:"seconds,omitempty" jsonschema:"answer after this many seconds at the latest: 45 by default, 600 at most"`
 }
 
-// waitOut says how the jobs stand.
+// waitOut describes the jobs that were waited for.
 type waitOut struct {
-	Ended bool      `json:"ended"`          // all of them
-	Says  []string  `json:"says"`           // a sentence about each
-	Next  string    `json:"next,omitempty"` // where not all have ended
+	Ended bool      `json:"ended"`          // all jobs have
+	Says  []string  `json:"says"`           // a sentence for each job
+	Next  string    `json:"next,omitempty"` // what to do if not all have ended
 	Jobs  []api.Job `json:"jobs"`
 }
 
-// wait waits until the jobs have ended, for a bounded time, and says how they stand then.
+// wait waits for jobs to end, for a bounded time, and describes each of them.
 func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
-	limit := usualWait
+	limit := defaultWait
 	if in.Seconds > 0 {
-		limit = time.Duration(min(in.Seconds, mostWait.Seconds()) * float64(time.Second))
+		limit = time.Duration(min(in.Seconds, maxWait.Seconds()) * float64(time.Second))
 	}
 	end := time.Now().Add(limit)
 	if err := checkIDs(in.IDs); err != nil {
 		return nil, err
 	}
-	for _, id := range in.IDs { // what is not there is said at once
+	for _, id := range in.IDs { // refuse an unknown job before waiting for another
 		if _, err := api.Show(ctx, t.client, id, api.JobQuery{}); err != nil {
 			return nil, err
 		}
@@ -63,12 +62,12 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 		out.Jobs = append(out.Jobs, reply.Job)
 	}
 	if !out.Ended {
-		out.Next = fmt.Sprintf("not all have ended after %v: call wait again, or do something else meanwhile", limit)
+		out.Next = fmt.Sprintf("not all jobs have ended after %v: call wait again, or do something else first", limit)
 	}
 	return out, nil
 }
 
-// waitUntil reports whether the job has ended by then.
+// waitUntil reports whether the job has ended by the given time.
 func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over bool, err error) {
 	left := time.Until(end)
 	if left <= 0 {
@@ -82,19 +81,19 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 	return err == nil, err
 }
 
-// standing says what has become of a job, or how it stands; over: nothing more becomes of it.
+// standing describes the state of a job. If over is set, the job will not change any more.
 func standing(j *api.Job, over bool) string {
 	switch {
 	case j.Result != nil:
 		return j.Cause(words.Reader{})
 	case j.State == job.Queued && over:
-		return colon("does not go on", j.Because(words.Reader{}))
+		return colon("will not start", j.Because(words.Reader{}))
 	case j.State != job.Queued:
 		return "is " + string(j.State) + onGPUs(j.GPUs)
 	case !j.ExpectedStart.IsZero():
 		return colon("waits", j.Because(words.Reader{})) + "; it is expected to start at " + j.ExpectedStart.UTC().Format(time.RFC3339)
 	case j.StartUnknown:
-		return colon("waits", j.Because(words.Reader{})) + colon("; nobody can say when it starts", j.StartUnknownWhy)
+		return colon("waits", j.Because(words.Reader{})) + colon("; its start cannot be predicted", j.StartUnknownWhy)
 	}
 	return colon("waits", j.Because(words.Reader{}))
 }

@@ -1,16 +1,16 @@
-// Command gpusched-metrics gives what the scheduler measures to programs that can't ask
-// its socket: GET /metrics on a port that systemd opened (gpusched-metrics.socket), and,
-// with --job-mapping, a file for each GPU with the jobs on it, as dcgm-exporter reads
-// them (gpusched-job-mapping.service). It runs as nobody in particular and may do what
-// every account may: ask the scheduler.
+// Command gpusched-metrics exports the scheduler's measurements to programs that cannot ask its
+// socket. It answers GET /metrics on a port that systemd opened (gpusched-metrics.socket). With
+// --job-mapping it writes a file for each GPU with its jobs, as dcgm-exporter reads them
+// (gpusched-job-mapping.service). It runs as an unprivileged user, and asks the scheduler as
+// everybody may.
 //
 // Invariants:
 //
-//  1. Whatever comes over the port, one question is asked of the scheduler, and that
-//     one alone: GET /v1/metrics. What is not GET or HEAD of /metrics, or names
-//     another host than this machine, is refused before.
-//  2. How many connections there are, how long each may take and how many questions go
-//     to the scheduler at once is bounded. Clients that ask or read slowly keep nobody out.
-//  3. In the directory of the mapping it writes files that a GPU's number names, whole
-//     ones in the place of old ones, and follows no link.
+//  1. The only request that it sends to the scheduler, whatever arrives on the port, is GET
+//     /v1/metrics. It refuses requests other than GET or HEAD of /metrics, and requests that name
+//     another host, without asking the scheduler.
+//  2. The number of connections, their duration and the number of simultaneous requests to the
+//     scheduler are bounded. Slow clients do not lock others out.
+//  3. In the mapping directory it writes files named after a GPU's index, replaces each as a whole,
+//     and follows no links.
 package main

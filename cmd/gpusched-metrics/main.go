@@ -21,15 +21,15 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stderr))
 }
 
-// run works until ctx is done. Exit codes: 1 went wrong, 2 usage.
+// run works until ctx is done. It returns 1 for an error and 2 for wrong usage.
 func run(ctx context.Context, args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-metrics", flag.ContinueOnError)
 	flags.SetOutput(talk)
 	socket := flags.String("socket", api.SocketPath, "the scheduler's socket")
-	dir := flags.String("job-mapping", "", "keep a file for each GPU with its jobs below this directory, in gpus")
-	every := flags.Duration("every", 5*time.Second, "how often these files are brought up to date")
+	dir := flags.String("job-mapping", "", "write a file with the jobs of each GPU to gpus in this directory")
+	every := flags.Duration("every", 5*time.Second, "time between two updates of these files")
 	if flags.Parse(args) != nil || flags.NArg() > 0 || *every < time.Second {
-		fmt.Fprintln(talk, "gpusched-metrics: is started by gpusched-metrics.socket or gpusched-job-mapping.service, see gpusched-metrics(1)")
+		fmt.Fprintln(talk, "gpusched-metrics: wrong usage: systemd starts it by gpusched-metrics.socket or gpusched-job-mapping.service, see gpusched-metrics(1)")
 		return 2
 	}
 	client := &api.Client{Socket: *socket}

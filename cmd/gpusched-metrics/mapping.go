@@ -16,19 +16,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mapped is where dcgm-exporter reads. It takes every file there for a GPU's, so a file
-// is written beside it and moved in.
-const mapped = "gpus"
+// gpusDir is the directory that dcgm-exporter reads. It takes every file in it for a GPU's, so a new
+// file is written outside and then moved in.
+const gpusDir = "gpus"
 
-// mapping is a directory with a file for each GPU, named by its index: dcgm-exporter's
-// numbers are the driver's too. Each line is a job on it.
+// A mapping is a directory with a file for each GPU, named after its index, which dcgm-exporter
+// uses too. A file has a line for each job.
 type mapping struct {
 	dir     *os.Root
 	written map[string][]byte
 }
 
-// keepMapping keeps the files up to date until ctx is done. While the scheduler does not
-// answer they stay: jobs go on without it.
+// keepMapping updates the files until ctx is done. They stay as they are while the scheduler does
+// not answer, because jobs run on without it.
 func keepMapping(ctx context.Context, client *api.Client, dir string, every time.Duration, talk io.Writer) error {
 	m, err := openMapping(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func keepMapping(ctx context.Context, client *api.Client, dir string, every time
 		if ctx.Err() != nil {
 			return nil
 		}
-		if text := fmt.Sprint(err); err != nil && text != said { // once, not each time
+		if text := fmt.Sprint(err); err != nil && text != said { // once for each error
 			fmt.Fprintln(talk, "gpusched-metrics:", err)
 			said = text
 		} else if err == nil {
@@ -60,28 +60,28 @@ func keepMapping(ctx context.Context, client *api.Client, dir string, every time
 	}
 }
 
-// openMapping makes the directory, without what an earlier run left in it.
+// openMapping creates the directory, and removes the files of an earlier run.
 func openMapping(dir string) (*mapping, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory of the mapping: %w", err)
+		return nil, fmt.Errorf("open the mapping directory: %w", err)
 	}
-	err = errors.Join(root.RemoveAll(mapped), root.Mkdir(mapped, 0o755))
+	err = errors.Join(root.RemoveAll(gpusDir), root.Mkdir(gpusDir, 0o755))
 	if err == nil {
-		err = root.Chmod(mapped, 0o755) // whatever the umask is
+		err = root.Chmod(gpusDir, 0o755) // regardless of the umask
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("empty the directory of the mapping: %w", err), root.Close())
+		return nil, errors.Join(fmt.Errorf("clear the mapping directory: %w", err), root.Close())
 	}
 	return &mapping{dir: root, written: map[string][]byte{}}, nil
 }
 
-// update writes the files whose jobs have changed. That of a GPU without jobs is empty and
-// not removed, as dcgm-exporter gives up a whole round for a file that goes while it reads.
+// update writes the files whose jobs have changed. The file of a GPU without jobs is empty instead
+// of removed: dcgm-exporter gives up a whole round if a file disappears while it reads.
 func (m *mapping) update(gpus []api.GPU) error {
 	now := map[string][]byte{}
 	for name := range m.written {
-		now[name] = nil // of a GPU that is gone
+		now[name] = nil // for GPUs that are gone
 	}
 	for i := range gpus {
 		var jobs strings.Builder
@@ -119,7 +119,7 @@ func (m *mapping) write(name string, text []byte) error {
 		err = errors.Join(err, f.Chmod(0o644), f.Close())
 	}
 	if err == nil {
-		err = m.dir.Rename(beside, path.Join(mapped, name))
+		err = m.dir.Rename(beside, path.Join(gpusDir, name))
 	}
 	if err != nil {
 		return fmt.Errorf("write the jobs of GPU %s: %w", name, err)

@@ -17,31 +17,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// The bounds of invariant 2.
+// Limits of invariant 2.
 const (
 	maxConnections = 32
 	maxWaiting     = 16
-	maxQuestions   = 2
+	maxRequests    = 2
 	maxHeader      = 8 << 10
-	headerTime     = 5 * time.Second
-	questionTime   = 9 * time.Second              // Prometheus waits for ten
-	replyTime      = questionTime + 5*time.Second // from the request on
-	idleTime       = 2 * time.Minute
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 9 * time.Second                // Prometheus waits for ten
+	replyTimeout   = requestTimeout + 5*time.Second // from the beginning of the request
+	idleTimeout    = 2 * time.Minute
 )
 
-// newServer is a server that answers scrapes.
+// newServer returns the server for scrapes.
 func newServer(client *api.Client) *http.Server {
 	s := &http.Server{
-		Handler: handler(client), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime,
-		WriteTimeout: replyTime, IdleTimeout: idleTime, DisableGeneralOptionsHandler: true,
-		ErrorLog: log.New(io.Discard, "", 0), // clients that break off
+		Handler: handler(client), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
+		WriteTimeout: replyTimeout, IdleTimeout: idleTimeout, DisableGeneralOptionsHandler: true,
+		ErrorLog: log.New(io.Discard, "", 0), // drops reports of interrupted clients
 	}
-	s.SetKeepAlivesEnabled(false) // nobody keeps a place by not asking again
+	s.SetKeepAlivesEnabled(false) // an idle client keeps no place
 	loopback.MakeRoom(s, maxWaiting)
 	return s
 }
 
-// serve answers until ctx is done.
+// serve handles requests until ctx is done.
 func serve(ctx context.Context, l net.Listener, s *http.Server) error {
 	broken := make(chan error, 1)
 	go func() { broken <- s.Serve(netutil.LimitListener(l, maxConnections)) }()
@@ -50,14 +50,13 @@ func serve(ctx context.Context, l net.Listener, s *http.Server) error {
 		return err
 	case <-ctx.Done():
 	}
-	last, cancel := context.WithTimeout(context.Background(), headerTime)
+	last, cancel := context.WithTimeout(context.Background(), headerTimeout)
 	defer cancel()
 	return s.Shutdown(last)
 }
 
-// handler answers GET /metrics and nothing else.
 func handler(client *api.Client) http.Handler {
-	questions := make(chan struct{}, maxQuestions)
+	slots := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -70,7 +69,7 @@ func handler(client *api.Client) http.Handler {
 		if strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text") {
 			format = metrics.OpenMetrics
 		}
-		page, ok := ask(r, client, format, questions)
+		page, ok := ask(r, client, format, slots)
 		if !ok {
 			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
 			return
@@ -81,15 +80,15 @@ func handler(client *api.Client) http.Handler {
 	})
 }
 
-// ask asks the scheduler when there is a place for a question. Nothing of that is kept while the
-// answer is written: a client may read as slowly as it likes.
-func ask(r *http.Request, client *api.Client, format metrics.Format, questions chan struct{}) (page []byte, ok bool) {
+// ask waits for its turn and asks the scheduler. It gives up its turn before the answer is written,
+// because a client may read slowly.
+func ask(r *http.Request, client *api.Client, format metrics.Format, slots chan struct{}) (page []byte, ok bool) {
 	defer loopback.Hold(r)()
-	ctx, cancel := context.WithTimeout(r.Context(), questionTime)
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	select {
-	case questions <- struct{}{}:
-		defer func() { <-questions }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-ctx.Done():
 		return nil, false
 	}
@@ -100,18 +99,18 @@ func ask(r *http.Request, client *api.Client, format metrics.Format, questions c
 	return page, true
 }
 
-// refuse says what is wrong with a request. That it names this machine keeps pages out
-// that a browser on it has from a server whose name was made to lead here (DNS rebinding).
+// refuse says what is wrong with a request. The check of the host protects against DNS rebinding: a
+// page whose host name was made to resolve to this machine.
 func refuse(r *http.Request) (status int, why string) {
 	switch {
 	case !loopback.Is(r.Host):
-		return http.StatusForbidden, "ask for localhost or 127.0.0.1, and by no other name"
+		return http.StatusForbidden, "use the host localhost or 127.0.0.1"
 	case r.URL.Path != "/metrics":
-		return http.StatusNotFound, "there is /metrics and nothing else"
+		return http.StatusNotFound, "only /metrics is served"
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		return http.StatusMethodNotAllowed, "there is GET and nothing else"
+		return http.StatusMethodNotAllowed, "only GET is allowed"
 	case r.ContentLength != 0:
-		return http.StatusBadRequest, "send no body"
+		return http.StatusBadRequest, "the request must not have a body"
 	}
 	return 0, ""
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// scheduler serves a backend on a socket until the test ends.
 func scheduler(t *testing.T, b server.Backend) *api.Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -50,7 +49,8 @@ func until(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// port serves the program's answers on a port until the test ends, to clients who may take their time.
+// port serves on a port until the test ends, with no time limits for clients, and returns the
+// address.
 func port(t *testing.T, client *api.Client) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,12 +58,12 @@ func port(t *testing.T, client *api.Client) string {
 		t.Fatal(err)
 	}
 	s := newServer(client)
-	s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = 0, 0, 0 // no connection ends by time
+	s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = 0, 0, 0 // no connection times out
 	until(t, func(ctx context.Context) error { return serve(ctx, l, s) })
 	return l.Addr().String()
 }
 
-// Invariant 1: there is one thing to ask for, by this machine's names.
+// Invariant 1: the only accepted request is for /metrics on this machine.
 func TestOnlyGetMetrics(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a"}}}}}
 	address := port(t, scheduler(t, backend))
@@ -113,7 +113,7 @@ func TestOnlyGetMetrics(t *testing.T) {
 	}
 }
 
-// Who asks for OpenMetrics gets it, everybody else the older format.
+// Clients that accept OpenMetrics get it; all others get the older format.
 func TestFormatsAreNegotiated(t *testing.T) {
 	address := port(t, scheduler(t, &servertest.Backend{}))
 	for accept, want := range map[string]string{
@@ -134,8 +134,8 @@ func TestFormatsAreNegotiated(t *testing.T) {
 	}
 }
 
-// A scheduler that is not there is a page that says so.
-func TestASchedulerThatIsNotThere(t *testing.T) {
+// Without a scheduler, the page says that it is down.
+func TestPageWithoutScheduler(t *testing.T) {
 	resp, err := http.Get("http://" + port(t, &api.Client{Socket: filepath.Join(t.TempDir(), "none")}) + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -147,9 +147,9 @@ func TestASchedulerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Invariant 2: however many say nothing, or do not read their page, the next one who asks has
-// its page, before any of them is cut off.
-func TestHeldConnectionsKeepNobodyOut(t *testing.T) {
+// Invariant 2: however many clients send nothing or do not read, the next one gets its page at
+// once.
+func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -164,10 +164,10 @@ func TestHeldConnectionsKeepNobodyOut(t *testing.T) {
 	defer large.Close()
 	for _, c := range []struct {
 		said  string
-		begun int // questions, at least
+		begun int // minimum number of requests to the scheduler
 	}{
 		{"GET /metrics HTTP/1.1\r\n", 0},
-		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", maxQuestions},
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", maxRequests},
 	} {
 		address := port(t, &api.Client{Socket: path})
 		for range maxConnections + 8 {
@@ -195,7 +195,7 @@ func TestHeldConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// narrow dials so that little is on its way to who does not read.
+// narrow dials with small buffers, so that little is in flight to a client that does not read.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
@@ -205,8 +205,8 @@ var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error
 	return err
 }}
 
-// Invariant 3: the files are what dcgm-exporter reads, whole, and nothing else; what lay
-// there is gone, and links lead nowhere.
+// Invariant 3: the directory has complete files for dcgm-exporter and nothing else. Old files are
+// removed, and links are not followed.
 func TestMapping(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
 	write := func(path string) {
@@ -215,9 +215,9 @@ func TestMapping(t *testing.T) {
 		}
 	}
 	write(outside)
-	os.Mkdir(filepath.Join(dir, mapped), 0o700)
-	write(filepath.Join(dir, mapped, "7"))
-	os.Symlink(outside, filepath.Join(dir, mapped, "0"))
+	os.Mkdir(filepath.Join(dir, gpusDir), 0o700)
+	write(filepath.Join(dir, gpusDir, "7"))
+	os.Symlink(outside, filepath.Join(dir, gpusDir, "0"))
 	os.Symlink(outside, filepath.Join(dir, "new.0"))
 	m, err := openMapping(dir)
 	if err != nil {
@@ -232,13 +232,13 @@ func TestMapping(t *testing.T) {
 		if err := m.update(gpus); err != nil {
 			t.Fatal(err)
 		}
-		list, err := os.ReadDir(filepath.Join(dir, mapped))
+		list, err := os.ReadDir(filepath.Join(dir, gpusDir))
 		if err != nil || len(list) != len(want) {
 			t.Errorf("the directory has %v (%v)", list, err)
 		}
 		for name, text := range want {
-			got, err := os.ReadFile(filepath.Join(dir, mapped, name))
-			info, _ := os.Lstat(filepath.Join(dir, mapped, name))
+			got, err := os.ReadFile(filepath.Join(dir, gpusDir, name))
+			info, _ := os.Lstat(filepath.Join(dir, gpusDir, name))
 			if err != nil || string(got) != text || info.Mode() != 0o644 {
 				t.Errorf("%s is %q (%v), not %q", name, got, err, text)
 			}
@@ -255,13 +255,13 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// The whole of it, with a scheduler.
+// The mapping shows the scheduler's jobs.
 func TestMappingFollowsTheScheduler(t *testing.T) {
 	client := scheduler(t, &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 3, Shares: []job.GPUShare{{Job: 9, Called: "9"}}}}}}})
 	dir := t.TempDir()
 	until(t, func(ctx context.Context) error { return keepMapping(ctx, client, dir, time.Second, io.Discard) })
 	for {
-		if text, err := os.ReadFile(filepath.Join(dir, mapped, "3")); err == nil && string(text) == "9\n" {
+		if text, err := os.ReadFile(filepath.Join(dir, gpusDir, "3")); err == nil && string(text) == "9\n" {
 			return
 		}
 		select {
@@ -272,7 +272,7 @@ func TestMappingFollowsTheScheduler(t *testing.T) {
 	}
 }
 
-// What it is not started for it says.
+// Wrong usage is explained.
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{{"x"}, {"--every", "1ms"}, {"--nothing"}} {
 		var talk strings.Builder

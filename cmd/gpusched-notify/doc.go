@@ -1,16 +1,16 @@
-// Command gpusched-notify sends one message about a job: it reads what to send, and
-// where to, as JSON (contract.Message) from its standard input. It runs in a transient
-// unit, as the job's user or, for one of the site's webhooks, as nobody's account, never
-// as root; what it could not do it tells the service manager, whose status line 'gpusched
-// show' has. The exit status says whether another try may do better.
+// Command gpusched-notify sends one message about a job. It reads a contract.Message, which says
+// what to send and where, as JSON from standard input. It runs in a transient unit as the job's
+// user, or for a webhook of the site as an unprivileged user, and never as root. It reports a
+// failure in the unit's status line, which 'gpusched show' prints. Its exit status says whether
+// another attempt may succeed.
 //
 // Invariants:
 //
-//  1. Nothing of a message reaches a shell, an argument besides the address, or more of a
-//     mail's header than its own line.
-//  2. It ends within its time, whatever a mail program, a server or a terminal does, and
-//     keeps a bounded part of what these say.
-//  3. It posts to the URL that it was given and follows no redirection.
-//  4. Of a failure of one of the site's webhooks the status line has the kind alone: no
-//     host, address or port. All of it is in the unit's journal.
+//  1. No part of a message reaches a shell. Only the address becomes an argument, and no value
+//     spans more than one line of a mail's header.
+//  2. It ends within its time limit, whatever a mail program, a server or a terminal does, and
+//     keeps a bounded part of their output.
+//  3. It posts to the given URL and follows no redirection.
+//  4. For a webhook of the site, the status line says only what kind of failure occurred, without
+//     host, address or port. The unit's journal has the details.
 package main

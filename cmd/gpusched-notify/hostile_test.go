@@ -23,15 +23,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// hostile are names that would be more than text where they are read.
+// hostile are names that some readers would interpret instead of showing.
 var hostile = []string{
 	"x\r\nBcc: bob@example.org", "x\nX-Evil: 1\n\nbody", "\r", "x\x00y", "\x1b[2J\x1b]0;owned\a", "\x1bP+q\x1b\\", "\u009b2J\u009d0;owned\u009c",
 	"\u202egpj.exe", "a\u2028b\u2029c", "\xff\xfe\x9b2J", "=?utf-8?q?=0D=0ABcc:_b@c?=", strings.Repeat("\nX: ", 400), "\u200b\ufeff",
 }
 
-// Invariant 1: whatever a subject, a host and an id hold, a mail has its nine fields, each
-// once and in a line, and the rest is its body.
-func TestHostileLetters(t *testing.T) {
+// Invariant 1: whatever a subject, a host and an id contain, a mail has its nine fields, each once
+// and on one line, and then its body.
+func TestHostileMails(t *testing.T) {
 	for _, name := range hostile {
 		m := &contract.Message{To: "alice@example.org", Host: name, ID: "gpusched.1.end.0.1", Subject: "job 1 (" + name + ")", Body: "all\n" + name + "\n"}
 		got, err := mailOf(letter(m, time.Unix(0, 0)))
@@ -51,7 +51,7 @@ func TestHostileLetters(t *testing.T) {
 	}
 }
 
-// What a terminal is given is one bell and one line of text, on a real one, too.
+// A terminal receives one bell and one line of text. A real terminal shows exactly that.
 func TestHostileTerminalLines(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestHostileTerminalLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []byte
-		for bytes.Count(got, []byte("\n")) < 2 { // its own, and none of the name's
+		for bytes.Count(got, []byte("\n")) < 2 { // the line's own two, and none from the name
 			line, err := reader.ReadBytes('\n')
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestHostileTerminalLines(t *testing.T) {
 	}
 }
 
-// slave returns the terminal behind a master, open to messages.
+// slave returns the terminal of a master, which accepts messages.
 func slave(t *testing.T, master *os.File) (path string, number uint64) {
 	t.Helper()
 	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)
@@ -93,15 +93,15 @@ func slave(t *testing.T, master *os.File) (path string, number uint64) {
 	return path, st.Rdev
 }
 
-// Invariant 4: a user learns what kind of failure one of the site's webhooks has, and
-// neither its host, nor its address, nor its port; of a URL of one's own all of it.
-func TestWhatIsToldOfTheSitesWebhooks(t *testing.T) {
+// Invariant 4: for a webhook of the site, a user learns the kind of failure, but neither host nor
+// address nor port. For the user's own URL, the user learns everything.
+func TestSiteWebhooksStayPrivate(t *testing.T) {
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "http://inner.example.org:8443/")
 		w.WriteHeader(map[string]int{"/302": 302, "/404": 404, "/503": 503}[r.URL.Path])
 	}))
 	defer served.Close()
-	secret := httptest.NewTLSServer(http.NotFoundHandler()) // nobody trusts it
+	secret := httptest.NewTLSServer(http.NotFoundHandler()) // with an untrusted certificate
 	defer secret.Close()
 	silent := "http://" + silentServer(t) + "/"
 	for url, want := range map[string]string{
@@ -114,25 +114,25 @@ func TestWhatIsToldOfTheSitesWebhooks(t *testing.T) {
 		"http://hook.inner.invalid:8443/x": "the webhook's host name was not found",
 		"http://127.0.0.1:99999/hook":      "the webhook's server could not be reached",
 	} {
-		patience := postTime
+		patience := postTimeout
 		if url == silent {
 			patience = 100 * time.Millisecond
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		err := post(ctx, &contract.Message{To: url, Body: "{}", ID: "x"})
 		cancel()
-		if got := told(posted(err, true)); got != want {
+		if got := publicReason(markSite(err, true)); got != want {
 			t.Errorf("of the site's %s is told %q", url, got)
 		}
-		if own := told(posted(err, false)); !strings.Contains(own, hostOf(url)) {
+		if own := publicReason(markSite(err, false)); !strings.Contains(own, hostOf(url)) {
 			t.Errorf("of a user's own %s is told %q", url, own)
 		}
-		if exitStatus(posted(err, true)) != exitStatus(err) {
+		if exitStatus(markSite(err, true)) != exitStatus(err) {
 			t.Errorf("%s: another try or not depends on whose it is", url)
 		}
 	}
 	trust := &tls.CertificateVerificationError{Err: errors.New("inner.example.org")}
-	if got := class(fmt.Errorf("inner.example.org: %w", trust)); strings.Contains(got, "inner") {
+	if got := failureKind(fmt.Errorf("inner.example.org: %w", trust)); strings.Contains(got, "inner") {
 		t.Errorf("told: %q", got)
 	}
 }
@@ -142,7 +142,7 @@ func hostOf(text string) string {
 	return u.Hostname()
 }
 
-// silentServer takes connections and says nothing.
+// silentServer accepts connections and never answers.
 func silentServer(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// mailProgram is where every mail system of Linux has a program of this name.
+// mailProgram is the path that every mail system on Linux provides.
 const mailProgram = "/usr/sbin/sendmail"
 
 // Exit statuses of sendmail(8), from sysexits.h.
@@ -27,12 +27,12 @@ const (
 	exConfig      = 78 // the last
 )
 
-// send hands the message to the machine's mail program, which takes the address from the
-// header, since everybody can read arguments. Every field is one line, and the address has
-// been looked at, so that nothing in the letter can name another.
+// send passes the message to the machine's mail program. The program reads the address from the
+// header, because everybody can see arguments. Every field is one line and the address is checked,
+// so nothing in the mail can name another recipient.
 func send(ctx context.Context, program string, m *contract.Message, now time.Time) error {
 	if m.To == "" || strings.HasPrefix(m.To, "-") || strings.ContainsAny(m.To, " ,;:<>\"\\()[]\t\r\n\x00") {
-		return refused("%q is no address", oneLine(m.To))
+		return refused("%q is not an address", oneLine(m.To))
 	}
 	var said bounded
 	cmd := exec.CommandContext(ctx, program, "-i", "-t")
@@ -44,9 +44,9 @@ func send(ctx context.Context, program string, m *contract.Message, now time.Tim
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return refused("there is no %s on this machine", program)
+		return refused("%s is not installed on this machine", program)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s did not end within %v", program, sendTime)
+		return fmt.Errorf("%s did not end within %v", program, sendTimeout)
 	case !errors.As(err, &exit):
 		return fmt.Errorf("%s: %w", program, err)
 	}
@@ -54,19 +54,18 @@ func send(ctx context.Context, program string, m *contract.Message, now time.Tim
 	if what := oneLine(string(said.kept)); what != "" {
 		text += ": " + what
 	}
-	if c := exit.ExitCode(); c >= exUsage && c <= exConfig && c != exUnavailable && c != exTempFail { // the status stays
+	if c := exit.ExitCode(); c >= exUsage && c <= exConfig && c != exUnavailable && c != exTempFail { // permanent errors
 		return refused("%s", text)
 	}
 	return errors.New(text)
 }
 
-// letter is the mail: its header, in which everything that people chose is encoded, and
-// its text.
+// letter returns the mail: a header in which all user-chosen text is encoded, and the body.
 func letter(m *contract.Message, now time.Time) []byte {
 	var b bytes.Buffer
 	field := func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, oneLineOf(value)) }
 	field("To", m.To)
-	field("Subject", mime.QEncoding.Encode("utf-8", undecoded(oneLineOf("[gpusched] "+m.Subject))))
+	field("Subject", mime.QEncoding.Encode("utf-8", escapeEncodedWords(oneLineOf("[gpusched] "+m.Subject))))
 	field("Date", now.Format(time.RFC1123Z))
 	field("Message-ID", "<"+m.ID+"@"+hostPart(m.Host)+">")
 	field("Auto-Submitted", "auto-generated")
@@ -76,13 +75,13 @@ func letter(m *contract.Message, now time.Time) []byte {
 	field("Content-Transfer-Encoding", "quoted-printable")
 	b.WriteByte('\n')
 	w := quotedprintable.NewWriter(&b)
-	_, _ = w.Write([]byte(m.Body)) // into memory
+	_, _ = w.Write([]byte(m.Body)) // a buffer never fails
 	_ = w.Close()
 	return bytes.ReplaceAll(b.Bytes(), []byte("\r\n"), []byte("\n"))
 }
 
-// oneLineOf keeps ends of lines, and whatever else moves a cursor or turns text around, out
-// of a field or a line for a terminal. Some terminals take U+009B for an escape sequence.
+// oneLineOf replaces line breaks and other control and formatting characters with spaces, for a
+// header field or a terminal. Some terminals read U+009B as the beginning of an escape sequence.
 func oneLineOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -92,11 +91,11 @@ func oneLineOf(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// undecoded is a text that mail readers show as it is: what of it is an encoded word already
-// (RFC 2047), and could be anything once decoded, is none.
-func undecoded(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
+// escapeEncodedWords protects text that looks like an encoded word (RFC 2047) from being decoded by mail
+// readers.
+func escapeEncodedWords(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
-// hostPart is the name of a machine as it may stand in a Message-ID.
+// hostPart replaces characters of a host name that a Message-ID must not have.
 func hostPart(host string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

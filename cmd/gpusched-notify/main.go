@@ -20,8 +20,8 @@ var (
 	commit  = ""
 )
 
-// sendTime is how long sending may take. The unit has a little more.
-const sendTime = 90 * time.Second
+// sendTimeout is the time limit for sending. The unit's limit is a little longer.
+const sendTimeout = 90 * time.Second
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
@@ -29,7 +29,7 @@ func main() {
 		return
 	}
 	if len(os.Args) != 1 {
-		fmt.Fprintln(os.Stderr, "usage: gpusched-notify <MESSAGE (systemd runs it for the scheduler; not for people)")
+		fmt.Fprintln(os.Stderr, "usage: gpusched-notify <MESSAGE (systemd runs it for the scheduler)")
 		os.Exit(2)
 	}
 	err := run(os.Stdin)
@@ -37,36 +37,36 @@ func main() {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "gpusched-notify:", err)
-	tell(os.Getenv("NOTIFY_SOCKET"), told(err))
+	reportStatus(os.Getenv("NOTIFY_SOCKET"), publicReason(err))
 	os.Exit(exitStatus(err))
 }
 
 func run(in io.Reader) error {
-	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // by hand; root's own jobs are root's
-		return refused("it is for a unit of the job's user")
+	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // by hand; root may have jobs
+		return refused("it must not run as root outside a unit")
 	}
 	var m contract.Message
 	err := json.NewDecoder(io.LimitReader(in, contract.MaxMessageBytes)).Decode(&m)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it was taken away under our feet
-		return fmt.Errorf("what it is to send is not whole: %w", err)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // removed while it was read
+		return fmt.Errorf("the message is incomplete: %w", err)
 	}
 	if err != nil {
-		return refused("what it is to send can't be read: %v", err)
+		return refused("the message cannot be read: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sendTime)
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
 	defer cancel()
 	switch m.Way {
 	case "mail":
 		return send(ctx, mailProgram, &m, time.Now())
 	case "webhook":
-		return posted(post(ctx, &m), m.OfSite)
+		return markSite(post(ctx, &m), m.OfSite)
 	case "terminal":
 		return write(&m, os.Getuid(), "/proc", "/dev")
 	}
-	return refused("there is no way %q to send a message", m.Way)
+	return refused("%q is not a way to send a message", m.Way)
 }
 
-// refusal is an error that no further try mends.
+// A refusal is an error that another attempt will not fix.
 type refusal struct{ error }
 
 func (e refusal) Unwrap() error { return e.error }
@@ -81,8 +81,8 @@ func exitStatus(err error) int {
 	return contract.MessageAgain
 }
 
-// tell has the service manager know what went wrong, in a line, which everybody can read.
-func tell(socket, what string) {
+// reportStatus reports the failure to the service manager, in one line that everybody can read.
+func reportStatus(socket, what string) {
 	if socket == "" {
 		return
 	}
@@ -94,10 +94,10 @@ func tell(socket, what string) {
 	_, _ = conn.Write([]byte("STATUS=" + oneLine(what)))
 }
 
-// maxLine bounds a line that is made of what others say.
+// maxLine is the maximum length in bytes of a line with other programs' output.
 const maxLine = 200
 
-// oneLine is a text without ends of lines and other control characters, shortened.
+// oneLine joins a text into one line without control characters, and shortens it.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(oneLineOf(s)), " ")
 	if len(s) > maxLine {
@@ -106,7 +106,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// bounded keeps the first bytes of what is written to it, and takes the rest.
+// bounded keeps the first bytes written to it, and drops the rest.
 type bounded struct{ kept []byte }
 
 func (b *bounded) Write(p []byte) (int, error) {

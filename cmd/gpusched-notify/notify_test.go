@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// program makes a mail program out of a shell script.
+// program makes a mail program from a shell script.
 func program(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sendmail")
@@ -29,8 +29,8 @@ func program(t *testing.T, script string) string {
 	return path
 }
 
-// Whatever a subject and a name hold, the letter has the fields that it should, one of
-// each, and the text is whole.
+// Whatever a subject and a name contain, the mail has each expected field once, and its text is
+// complete.
 func TestLetter(t *testing.T) {
 	m := &contract.Message{
 		To: "alice@example.org", Host: "gpu 1\r\nX-Evil: 1", ID: "gpusched.4.end.0.5",
@@ -56,8 +56,8 @@ func TestLetter(t *testing.T) {
 
 func mailOf(text []byte) (*mail.Message, error) { return mail.ReadMessage(bytes.NewReader(text)) }
 
-// How the mail program ends says whether to try again, and what it prints is told in a
-// line, however much it is.
+// The exit status of the mail program decides whether to try again. Its output is reported in one
+// bounded line.
 func TestMailProgram(t *testing.T) {
 	m := &contract.Message{Way: "mail", To: "alice", Subject: "s", Body: "b"}
 	for _, c := range []struct {
@@ -95,7 +95,7 @@ func mailTo(ctx context.Context, program string, m *contract.Message) error {
 	return send(ctx, program, m, time.Now())
 }
 
-// A mail program that hangs is ended with what it started.
+// A mail program that hangs is killed, together with the processes that it started.
 func TestMailProgramHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -105,7 +105,7 @@ func TestMailProgramHangs(t *testing.T) {
 	}
 }
 
-// What a server answers says whether to try again; nothing of the URL is told.
+// The server's answer decides whether to try again. The error never contains the URL.
 func TestPost(t *testing.T) {
 	var got []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,21 +154,21 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// A user who has no terminal is not there, which no further try mends.
-func TestNobodyThere(t *testing.T) {
+// A user without a terminal cannot be reached, and another attempt is useless.
+func TestUserWithoutTerminal(t *testing.T) {
 	if err := write(&contract.Message{Subject: "s"}, 12345, "/proc", "/dev"); err == nil || exitStatus(err) != contract.MessageRefused {
 		t.Errorf("a user without a terminal: %v", err)
 	}
 }
 
-// Terminals are those of session leaders outside of jobs, whatever a program calls itself.
+// Only terminals of session leaders outside jobs count, whatever a program calls itself.
 func TestSessions(t *testing.T) {
 	proc := t.TempDir()
 	for pid, p := range map[string]struct{ stat, group string }{
 		"10": {"10 (bash) S 1 10 10 34816 10 0", "0::/user.slice/a\n"},
 		"11": {"11 (a) b) S 1 11 11 34817 11 0", "0::/user.slice/a\n"},
-		"12": {"12 (vim) S 10 12 10 34818 12 0", "0::/user.slice/a\n"},                   // leads no session
-		"13": {"13 (sh) S 1 13 13 34819 13 0", "0::/gpujobs.slice/x/gpujob-5.service\n"}, // a job's
+		"12": {"12 (vim) S 10 12 10 34818 12 0", "0::/user.slice/a\n"},                   // not a session leader
+		"13": {"13 (sh) S 1 13 13 34819 13 0", "0::/gpujobs.slice/x/gpujob-5.service\n"}, // in a job
 		"14": {"14 (cron) S 1 14 14 0 -1 0", "0::/system.slice\n"},
 		"15": {"garbage", ""},
 	} {
@@ -188,8 +188,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// What was taken away before it was read may be there at the next try.
-func TestNoMessage(t *testing.T) {
+// A message that was removed before it was read may be there at the next attempt.
+func TestIncompleteMessage(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "x")
 	for text, want := range map[string]int{
 		"": contract.MessageAgain, `{"way":"ma`: contract.MessageAgain, "{]": contract.MessageRefused, `{"way":"x"}`: contract.MessageRefused,

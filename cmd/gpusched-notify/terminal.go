@@ -16,12 +16,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// writeTime is how long one terminal may take: its user may have stopped its output.
-const writeTime = 2 * time.Second
+// writeTimeout is the time limit for one terminal, whose user may have stopped its output.
+const writeTimeout = 2 * time.Second
 
-// write puts the message on each terminal that a session of the user's has, but of jobs,
-// and that lets messages through (mesg). None is nobody to tell, which no further try
-// mends.
+// write writes the message to every terminal of the user's sessions outside jobs that accepts
+// messages (mesg). Without such a terminal it fails, and another attempt is useless.
 func write(m *contract.Message, uid int, proc, dev string) error {
 	text := terminalText(m)
 	told := 0
@@ -38,18 +37,18 @@ func write(m *contract.Message, uid int, proc, dev string) error {
 	case told > 0:
 		return nil
 	case failed != nil:
-		return refused("no terminal took it: %s", oneLine(failed.Error()))
+		return refused("no terminal accepted the message: %s", oneLine(failed.Error()))
 	}
 	return refused("the user has no terminal open")
 }
 
-// terminalText is the message as it is written: a bell, and a line of its own.
+// terminalText returns a bell and the message on a line of its own.
 func terminalText(m *contract.Message) []byte {
 	return []byte("\r\n\agpusched: " + oneLineOf(m.Subject) + "\r\n")
 }
 
-// sessions are the numbers of the terminals that the user's sessions have, out of what the
-// kernel says of their leaders. What runs in a job is the job's terminal, not the user's.
+// sessions returns the device numbers of the user's terminals, from the session leaders in /proc. A
+// terminal in a job belongs to the job, not to the user.
 func sessions(uid int, proc string) map[uint64]bool {
 	list := map[uint64]bool{}
 	entries, err := os.ReadDir(proc)
@@ -69,13 +68,13 @@ func sessions(uid int, proc string) map[uint64]bool {
 	return list
 }
 
-// terminalOf returns the terminal of a process that leads a session; 0: none.
+// terminalOf returns the terminal of a session leader, or 0.
 func terminalOf(dir, pid string) uint64 {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return 0
 	}
-	// The name of the program, in brackets, may have brackets and spaces.
+	// The program's name, in parentheses, may contain parentheses and spaces.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 5 || fields[3] != pid { // state, parent, group, session, terminal
 		return 0
@@ -87,13 +86,13 @@ func terminalOf(dir, pid string) uint64 {
 	return uint64(uint32(n))
 }
 
-// inJob reports whether a process runs in the unit of a job, or that can't be told.
+// inJob reports whether a process runs in a job's unit, or might.
 func inJob(dir string) bool {
 	group, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 	return err != nil || bytes.Contains(group, []byte("/"+contract.UnitPrefix))
 }
 
-// terminalPath is where the device with this number is, by the kernel's own numbering.
+// terminalPath returns the path of a terminal, by the kernel's device numbers.
 func terminalPath(dev string, number uint64) string {
 	major, minor := unix.Major(number), unix.Minor(number)
 	if major == 4 {
@@ -106,11 +105,10 @@ func terminalPath(dev string, number uint64) string {
 	return ""
 }
 
-// writeTo writes to a terminal that is the user's own and, as mesg has it, open to
-// messages.
+// writeTo writes to a terminal that belongs to the user and accepts messages.
 func writeTo(path string, uid int, number uint64, text []byte) error {
 	if path == "" {
-		return errors.New("a terminal of an unknown kind")
+		return errors.New("the terminal is of an unknown kind")
 	}
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -123,11 +121,11 @@ func writeTo(path string, uid int, number uint64, text []byte) error {
 	}
 	switch {
 	case st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != number || int(st.Uid) != uid:
-		return fmt.Errorf("%s is not a terminal of the user's", path)
+		return fmt.Errorf("%s is not a terminal of this user", path)
 	case st.Mode&0o020 == 0:
-		return fmt.Errorf("%s takes no messages (mesg n)", path)
+		return fmt.Errorf("%s does not accept messages (mesg n)", path)
 	}
-	until := time.Now().Add(writeTime)
+	until := time.Now().Add(writeTimeout)
 	for len(text) > 0 {
 		n, err := unix.Write(fd, text)
 		text = text[max(n, 0):]

@@ -18,24 +18,23 @@ import (
 )
 
 const (
-	postTime   = 30 * time.Second // for all of it
-	maxHeader  = 64 << 10
-	maxAnswer  = 4 << 10 // of what a server says besides its status, which nobody looks at
-	maxConnect = 10 * time.Second
+	postTimeout = 30 * time.Second // for the whole request
+	maxHeader   = 64 << 10
+	maxAnswer   = 4 << 10 // read from the body, and ignored
+	maxConnect  = 10 * time.Second
 )
 
-// post sends the message to a URL. A redirection counts as an answer that is none: what
-// it leads to nobody has chosen.
+// post sends the message to a URL. A redirection is a failure, because nobody chose its target.
 func post(ctx context.Context, m *contract.Message) error {
 	u, err := url.Parse(m.To)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return refused("its URL is not one of http or https")
+		return refused("the URL must begin with http:// or https:// and a host name")
 	}
-	ctx, cancel := context.WithTimeout(ctx, postTime)
+	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(m.Body))
 	if err != nil {
-		return refused("its URL can't be used")
+		return refused("the URL is invalid")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "gpusched/"+version)
@@ -49,7 +48,7 @@ func post(ctx context.Context, m *contract.Message) error {
 	}
 	answer, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s: %w", u.Hostname(), bare(err))
+		return fmt.Errorf("%s: %w", u.Hostname(), withoutURL(err))
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
@@ -65,36 +64,36 @@ func post(ctx context.Context, m *contract.Message) error {
 	}
 }
 
-// answered is what a server did that was reached.
+// answered is the unwelcome answer of a server.
 type answered struct{ host, did string }
 
 func (a answered) Error() string { return a.host + " " + a.did }
 
-// ofSite is a failure of one of the site's webhooks: where that is, is for administrators,
-// who find it in the unit's journal.
+// ofSite is a failure of a webhook of the site. Its address is for administrators, who find it in
+// the unit's journal.
 type ofSite struct{ error }
 
 func (e ofSite) Unwrap() error { return e.error }
 
-// posted is how posting went, and whether its user may know all of that.
-func posted(err error, site bool) error {
+// markSite marks a failure whose details the job's user must not see.
+func markSite(err error, site bool) error {
 	if err != nil && site {
 		return ofSite{err}
 	}
 	return err
 }
 
-// told is what everybody may know of a failure.
-func told(err error) string {
+// publicReason returns what everybody may know about a failure.
+func publicReason(err error) string {
 	var hidden ofSite
 	if !errors.As(err, &hidden) {
 		return err.Error()
 	}
-	return class(err)
+	return failureKind(err)
 }
 
-// class says what kind of failure it was, without names, addresses and ports.
-func class(err error) string {
+// failureKind names the kind of failure, without names, addresses and ports.
+func failureKind(err error) string {
 	var (
 		answer  answered
 		name    *net.DNSError
@@ -116,8 +115,8 @@ func class(err error) string {
 	return "the webhook's server could not be reached"
 }
 
-// bare is an error of the client without the URL, in which there may be a secret.
-func bare(err error) error {
+// withoutURL removes the URL from a client error, because it may contain a secret.
+func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		return of.Err

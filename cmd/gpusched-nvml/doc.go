@@ -1,4 +1,4 @@
-// Command gpusched-nvml reads the machine's GPUs for gpuschedd: the only program
-// that loads NVIDIA's library, so that a driver that hangs or crashes takes
-// nothing else with it. It is the daemon's child; by hand it is for looking.
+// Command gpusched-nvml reads the GPUs for gpuschedd, as its child. It is the only program that
+// loads NVIDIA's library, so a driver that hangs or crashes affects nothing else. Administrators
+// can run it to see what the driver reports.
 package main

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
-// Exit codes: 0 done, 1 went wrong, 2 usage.
+// Exit codes: 0 success, 1 error, 2 wrong usage.
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -20,18 +20,18 @@ func run(args []string, in io.Reader, out, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-nvml", flag.ContinueOnError)
 	flags.SetOutput(talk)
 	path := flags.String("library", "", "`path` of libnvidia-ml.so.1 (default: where the linker finds it)")
-	below := flags.String("below", "", "control `group` of the user's own systemd whose units jobs are (default: jobs are the machine's)")
-	once := flags.Bool("once", false, "print one snapshot for people and end")
-	count := flags.Bool("count", false, "print how many GPUs there are and end")
-	census := flags.Bool("census", false, "print which functions the library has and end")
-	timeout := flags.Duration("device-timeout", 0, "how long one GPU may take to answer (default 4s)")
+	below := flags.String("below", "", "control `group` of the user's systemd that runs the jobs (default: the machine's systemd)")
+	once := flags.Bool("once", false, "print one snapshot for people and exit")
+	count := flags.Bool("count", false, "print the number of GPUs and exit")
+	census := flags.Bool("census", false, "print which functions the library has and exit")
+	timeout := flags.Duration("device-timeout", 0, "time limit for the answer of one GPU (default 4s)")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || *timeout < 0 || (*once && *census) || *count && (*once || *census) {
-		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, one of --once, --count and --census, and no negative time; see --help")
+		fmt.Fprintln(talk, "gpusched-nvml: takes no arguments, at most one of --once, --count and --census, and no negative time; see --help")
 		return 2
 	}
 	lib := nvml.Open(nvml.Options{Path: *path, Below: *below, DeviceTimeout: *timeout})

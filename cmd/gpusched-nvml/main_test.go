@@ -20,7 +20,7 @@ import (
 	"github.com/gpusched/gpusched/gpu/source"
 )
 
-// What TestMain built: the program as it is shipped, and the fake library.
+// Built by TestMain: the program as shipped, and the fake library.
 var program, library string
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func runTests(m *testing.M) int {
 	return m.Run()
 }
 
-// machine is a state directory with the GPUs of gputest.Machine.
+// machine is a fake driver with the GPUs of gputest.Machine.
 type machine struct{ fakenvml.State }
 
 func newMachine(t testing.TB) machine {
@@ -107,7 +107,7 @@ func TestAGPUThatHangsLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// A driver that hangs as a whole leaves the daemon, and comes back.
+// A driver that hangs as a whole does not block the daemon, and its recovery is noticed.
 func TestADriverThatHangs(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(300 * time.Millisecond)
@@ -128,7 +128,7 @@ func TestADriverThatHangs(t *testing.T) {
 func wantDevices(t *testing.T, s *source.Source, n int) {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
-	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine a child may not run for as long as it has
+	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine the child may not get to run in time
 		snapshot, err = s.Sample(t.Context())
 	}
 	if err != nil || snapshot.Problem != gpu.ProblemNone || len(snapshot.Devices) != n {
@@ -136,7 +136,7 @@ func wantDevices(t *testing.T, s *source.Source, n int) {
 	}
 }
 
-// Each refusal costs a child, but no time: the next Sample has a fresh one.
+// Each refusal ends the child, and the next Sample starts a new one without a delay.
 func TestADriverThatComesAndGoes(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(0)
@@ -175,7 +175,7 @@ func TestADriverThatCrashesUs(t *testing.T) {
 	wantDevices(t, s, 4)
 }
 
-// With immediate binding the program would not start without the library.
+// With immediate binding, the program would not start without the library.
 func TestBindsLazily(t *testing.T) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -239,8 +239,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// BenchmarkRoundTrip is what stands between a freed GPU and the next start: a
-// request to the child and its answer, with four GPUs and a process on each.
+// BenchmarkRoundTrip measures a request to the child and its answer, with four GPUs and a process
+// on each. That is the time between a freed GPU and the next start.
 func BenchmarkRoundTrip(b *testing.B) {
 	m := newMachine(b)
 	s := m.open(0)
@@ -257,7 +257,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstSample is the same with a child that has yet to be started.
+// BenchmarkFirstSample measures the same with a child that is not running yet.
 func BenchmarkFirstSample(b *testing.B) {
 	m := newMachine(b)
 	for b.Loop() {

@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/gpu/source"
 )
 
-// The conformance suite against the driver of this machine, which has to have
-// one: go test -tags realgpu ./cmd/gpusched-nvml
+// The conformance suite with the driver of this machine: go test -tags realgpu ./cmd/gpusched-nvml
 
 func TestRealConforms(t *testing.T) {
 	gputest.Run(t, func(t *testing.T) gputest.Source { return source.New(source.Options{Path: program}) })

@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// command runs gpusched in a terminal of its own, so that it prints as for people, and passes on
-// what it prints. There is one at a time.
+// A command runs gpusched in a terminal of its own, so that it prints as it does for people, and
+// passes its output on. It runs one program at a time.
 type command struct {
 	program string
 	own     bool
@@ -30,7 +30,7 @@ type command struct {
 	file *os.File
 }
 
-// open begins a command and returns the first that is to be said of it.
+// open runs a command, sends its output, and returns the message that ends it.
 func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 	args := o.Args
 	if c.own {
@@ -41,15 +41,15 @@ func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 	cmd.Env = append(cmd.Env, "NO_COLOR=1", "COLUMNS="+strconv.Itoa(o.Width))
 	file, err := c.start(cmd, sizeOf(o.Width, o.Height))
 	if err != nil {
-		return screen.Printed{Pane: o.Pane, Lines: []string{"it could not be run: " + err.Error()}, Ended: true}
+		return screen.Printed{Pane: o.Pane, Lines: []string{"cannot run this: " + err.Error()}, Ended: true}
 	}
-	c.pass(o.Pane, file, send)
+	c.copyOutput(o.Pane, file, send)
 	_ = cmd.Wait()
-	c.forget(cmd)
+	c.drop(cmd)
 	return screen.Printed{Pane: o.Pane, Ended: true}
 }
 
-// start begins the command that close ends.
+// start starts a command, after it has ended the one before.
 func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +61,9 @@ func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
 	return file, err
 }
 
-// forget leaves a command alone that has ended: its number may be another's by now.
-func (c *command) forget(cmd *exec.Cmd) {
+// drop closes the terminal of a command that has ended. Its process id must not be signalled any more: another
+// process may have it.
+func (c *command) drop(cmd *exec.Cmd) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cmd == cmd {
@@ -75,7 +76,7 @@ func sizeOf(width, height int) *pty.Winsize {
 	return &pty.Winsize{Cols: uint16(min(width, 1<<15)), Rows: uint16(min(height, 1<<15))}
 }
 
-// resize tells the command how large its terminal is.
+// resize sets the size of the command's terminal.
 func (c *command) resize(width, height int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,14 +85,14 @@ func (c *command) resize(width, height int) {
 	}
 }
 
-// close ends the command. Its terminal goes, which ends also what it has started.
+// close ends the command. Closing its terminal also ends the processes that it started.
 func (c *command) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.end()
 }
 
-// end is close; the caller has the lock.
+// end is close for callers that hold the lock.
 func (c *command) end() {
 	if c.cmd != nil {
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM)
@@ -100,11 +101,11 @@ func (c *command) end() {
 	}
 }
 
-// breath is between two drawings of what a command prints.
-const breath = 50 * time.Millisecond
+// outputInterval is the delay between two messages with output.
+const outputInterval = 50 * time.Millisecond
 
-// pass passes on what is printed, without what a terminal would act on, until there is no more.
-func (c *command) pass(number int, from io.Reader, send func(tea.Msg)) {
+// copyOutput sends the output to the screen until it ends. It removes terminal control sequences.
+func (c *command) copyOutput(number int, from io.Reader, send func(tea.Msg)) {
 	var text bytes.Buffer
 	clean := term.Harmless(&text)
 	buf := make([]byte, 64<<10)
@@ -115,34 +116,34 @@ func (c *command) pass(number int, from io.Reader, send func(tea.Msg)) {
 		if len(lines) > 0 || last != "" {
 			send(screen.Printed{Pane: number, Lines: lines, Last: last})
 		}
-		if err != nil { // of a terminal whose program has ended, EIO
+		if err != nil { // EIO, once the terminal's program has ended
 			return
 		}
-		time.Sleep(breath)
+		time.Sleep(outputInterval)
 	}
 }
 
-// split takes the complete lines out of what was printed, and returns what is on the screen of
-// the next one. What a carriage return goes back over is not seen.
+// split removes the complete lines from the output and returns them. It also returns what a
+// terminal would show of the incomplete line; text that a carriage return overwrites is left out.
 func split(text *bytes.Buffer) (lines []string, last string) {
 	for {
 		at := bytes.IndexByte(text.Bytes(), '\n')
 		if at < 0 {
 			break
 		}
-		lines = append(lines, seen(string(text.Next(at+1))))
+		lines = append(lines, visible(string(text.Next(at+1))))
 	}
 	if text.Len() > maxLine {
-		lines = append(lines, seen(string(text.Next(text.Len()))))
+		lines = append(lines, visible(string(text.Next(text.Len()))))
 	}
-	return lines, seen(text.String())
+	return lines, visible(text.String())
 }
 
-// maxLine bounds a line, in bytes.
+// maxLine is the longest line in bytes; a longer one is split.
 const maxLine = 64 << 10
 
-// seen is what is left of a line on a screen.
-func seen(line string) string {
+// visible returns what a terminal would show of a line.
+func visible(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	if at := strings.LastIndexByte(line, '\r'); at >= 0 {
 		line = line[at+1:]

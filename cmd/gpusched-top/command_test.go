@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-top/screen"
 )
 
-// Lines are passed on when they are complete, and of a bar that goes back over itself what is
-// seen last.
+// Complete lines are passed on. Of a progress bar, the last state is.
 func TestSplit(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("one\r\ntwo\nbar 1\rbar 2\rbar 3\nab\bc\n10 %\r20")
@@ -31,8 +30,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A command has a terminal of its own, of the size of the pane, and what it prints arrives
-// without what would act on ours. The last that is said is that it has ended.
+// A command has a terminal of the pane's size, and its output arrives without control sequences.
+// The last message says that the command has ended.
 func TestCommand(t *testing.T) {
 	script := t.TempDir() + "/gpusched"
 	body := "#!/bin/sh\ntest -t 1 && stty size && echo $COLUMNS $NO_COLOR \"$@\" && printf '\\033[31mred\\033]0;title\\007\\n'\n"
@@ -56,7 +55,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A command that goes on is ended when its pane is closed.
+// Closing the pane ends its command.
 func TestClose(t *testing.T) {
 	script := t.TempDir() + "/gpusched"
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho up; exec sleep 1000\n"), 0o755); err != nil {
@@ -74,7 +73,7 @@ func TestClose(t *testing.T) {
 	c.close()
 }
 
-// What a terminal has is told by its name and the locale.
+// TERM and the locale decide about colours and ASCII.
 func TestTerminals(t *testing.T) {
 	for _, c := range []struct {
 		environ       string

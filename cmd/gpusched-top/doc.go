@@ -1,7 +1,7 @@
-// Command gpusched-top shows the GPUs and the jobs on the whole screen of a terminal, and what
-// they do. 'gpusched top' becomes it; it is a program of its own so that no other command has to
-// load what a full screen needs.
+// Command gpusched-top shows the GPUs and the jobs on the whole screen of a terminal, and acts on
+// them. 'gpusched top' executes it. It is a separate program because the other commands would start
+// more slowly with a full-screen library in them.
 //
-// It asks the scheduler as any client does. What a job's page, its reasons and its output say is
-// what gpusched prints in a terminal that it is given.
+// It asks the scheduler as any client does. For a job's details, reasons and output it runs
+// gpusched in a terminal.
 package main

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// told is between two times that the screen hears of changes, however many there are.
-	told = 500 * time.Millisecond
-	// listenAgain is between two tries to hear of changes.
-	listenAgain = 10 * time.Second
+	// notifyInterval is the minimum delay between two notices of changes to the screen.
+	notifyInterval = 500 * time.Millisecond
+	// reopenInterval is the delay before the event stream is opened again.
+	reopenInterval = 10 * time.Second
 )
 
-// listen tells the screen of changes, for as long as the scheduler tells them. While it does not,
-// or where it is too old for that, the screen asks by the clock.
+// listen notifies the screen of changes while the scheduler streams events. Otherwise, or if the
+// scheduler is too old for that, the screen polls.
 func (p *program) listen(ctx context.Context) {
 	changed := make(chan struct{}, 1)
 	go func() {
-		for api.Pause(ctx, told) == nil {
+		for api.Pause(ctx, notifyInterval) == nil {
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -31,28 +31,28 @@ func (p *program) listen(ctx context.Context) {
 		}
 	}()
 	for {
-		err := p.hear(ctx, changed)
-		p.send(screen.Told{})
+		err := p.readEvents(ctx, changed)
+		p.send(screen.Announced{})
 		var refused *api.Error
-		if errors.As(err, &refused) && refused.Code == api.CodeUsage { // it does not know the request
+		if errors.As(err, &refused) && refused.Code == api.CodeUsage { // the scheduler does not know the request
 			return
 		}
-		if api.Pause(ctx, listenAgain) != nil {
+		if api.Pause(ctx, reopenInterval) != nil {
 			return
 		}
 	}
 }
 
-// hear listens until it hears no more, and says why.
-func (p *program) hear(ctx context.Context, changed chan<- struct{}) error {
+// readEvents reads events until the stream ends, and returns the reason.
+func (p *program) readEvents(ctx context.Context, changed chan<- struct{}) error {
 	for e, err := range api.Events(ctx, p.client, -1) {
 		if err != nil {
 			return err
 		}
 		if e.Kind == job.EventPosition {
-			p.send(screen.Told{On: true})
+			p.send(screen.Announced{On: true})
 		}
-		select { // also after a position: what has changed before is not told
+		select { // also after the position event: earlier changes are not in the stream
 		case changed <- struct{}{}:
 		default:
 		}

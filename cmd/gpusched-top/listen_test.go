@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// scheduler answers for the events, until the test is over.
+// scheduler is an HTTP server on a socket, with the given handler, until the test ends.
 func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -29,7 +29,7 @@ func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	return &api.Client{Socket: socket}
 }
 
-// The screen is told that changes are told, and of each bunch of them once.
+// The screen learns that the stream is open, and is notified of a burst of changes once.
 func TestListen(t *testing.T) {
 	client := scheduler(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, `{"schema":"gpusched.v1","number":7,"event":"position"}`)
@@ -47,7 +47,7 @@ func TestListen(t *testing.T) {
 		defer close(done)
 		p.listen(ctx)
 	}()
-	if m := <-messages; m != (screen.Told{On: true}) {
+	if m := <-messages; m != (screen.Announced{On: true}) {
 		t.Errorf("first it is told %#v", m)
 	}
 	if m := <-messages; m != (screen.Changed{}) {
@@ -55,13 +55,13 @@ func TestListen(t *testing.T) {
 	}
 	stop()
 	<-done
-	if n, most := len(messages), 2+int(time.Since(begun)/told); n > most {
+	if n, most := len(messages), 2+int(time.Since(begun)/notifyInterval); n > most {
 		t.Errorf("of 1000 changes at once it is told %d times, not %d at most", n, most)
 	}
 }
 
 // A scheduler that does not know the request is not asked again.
-func TestListenToAnOldOne(t *testing.T) {
+func TestOldSchedulersAreNotAskedAgain(t *testing.T) {
 	client := scheduler(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintln(w, `{"schema":"gpusched.v1","error":{"code":"usage","message":"this daemon does not know the request"}}`)
@@ -69,7 +69,7 @@ func TestListenToAnOldOne(t *testing.T) {
 	var messages []tea.Msg
 	p := &program{client: client, send: func(m tea.Msg) { messages = append(messages, m) }}
 	p.listen(t.Context())
-	if len(messages) != 1 || messages[0] != (screen.Told{}) {
+	if len(messages) != 1 || messages[0] != (screen.Announced{}) {
 		t.Errorf("it is told %#v", messages)
 	}
 }

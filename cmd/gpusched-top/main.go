@@ -18,25 +18,25 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Set when the program is linked, by -X main.version and -X main.commit.
+// Set by the linker, with -X main.version and -X main.commit.
 var (
 	version = "dev"
 	commit  = ""
 )
 
-// statusInterrupted is what a shell gives for SIGINT.
+// statusInterrupted is the exit status of a shell's command that SIGINT ended.
 const statusInterrupted = 130
 
-// framesPerSecond is how often the screen is drawn at most.
+// framesPerSecond is the maximum rate of redrawing.
 const framesPerSecond = 20
 
 func main() {
 	own := flag.Bool("own", false, "the scheduler is the user's own")
-	mine := flag.Bool("mine", false, "begin with the user's own jobs")
-	gpusched := flag.String("gpusched", "gpusched", "the program that shows jobs and output")
+	mine := flag.Bool("mine", false, "show only the user's own jobs at first")
+	gpusched := flag.String("gpusched", "gpusched", "the `path` of gpusched, which shows jobs and output")
 	about := flag.Bool("version", false, "show the version")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: gpusched top [--mine] (gpusched-top is what it becomes; not for people)")
+		fmt.Fprintln(os.Stderr, "usage: gpusched top [--mine] (it runs gpusched-top, which is not meant to be run by hand)")
 	}
 	flag.Parse()
 	if *about {
@@ -62,13 +62,14 @@ func main() {
 	}
 }
 
-// run shows the screen until it is left.
+// run shows the screen until the user leaves it.
 func (p *program) run() error {
 	profile := colorprofile.ASCII
 	if p.colour {
 		profile = colorprofile.ANSI
 	}
-	// That of the terminal is not asked for: only the sixteen colours that all have are used.
+	// The profile is set, not detected: the screen uses only the sixteen colours that every
+	// terminal has.
 	t := tea.NewProgram(p, tea.WithFPS(framesPerSecond), tea.WithColorProfile(profile))
 	p.send = t.Send
 	defer p.command.close()
@@ -79,15 +80,14 @@ func (p *program) run() error {
 	return err
 }
 
-// colourful reports whether the terminal is to have colours.
+// colourful reports whether the terminal has colours and the user wants them.
 func colourful(getenv func(string) string) bool {
 	name := getenv("TERM")
 	return getenv("NO_COLOR") == "" && name != "" && name != "dumb" && !strings.HasPrefix(name, "vt1") &&
 		!strings.HasPrefix(name, "vt2") && !strings.HasSuffix(name, "-m") && !strings.HasSuffix(name, "-mono")
 }
 
-// plainText reports whether the terminal may have nothing but ASCII: by its name, or as the
-// locale has no other characters.
+// plainText reports whether only ASCII may be printed, by the terminal's name or its locale.
 func plainText(getenv func(string) string) bool {
 	name := getenv("TERM")
 	if name == "dumb" || strings.HasPrefix(name, "vt1") || strings.HasPrefix(name, "vt2") || name == "linux" {

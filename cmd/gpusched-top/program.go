@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// program has bubbletea drive a screen, and does what the screen wants done.
+// A program connects a screen to bubbletea: it passes on messages and performs effects.
 type program struct {
 	model   *screen.Model
 	client  *api.Client
@@ -23,19 +23,19 @@ type program struct {
 	send    func(tea.Msg)
 }
 
-// Init begins the clock.
+// Init starts the clock.
 func (p *program) Init() tea.Cmd { return tea.Batch(now, tick()) }
 
 func now() tea.Msg { return screen.Tick{Now: time.Now()} }
 
-// tick is the clock: full seconds, so that what counts them does not stumble.
+// tick fires at full seconds, so that displayed seconds do not skip.
 func tick() tea.Cmd {
 	return tea.Every(time.Second, func(at time.Time) tea.Msg { return ticked{at} })
 }
 
 type ticked struct{ at time.Time }
 
-// Update gives the screen what it understands.
+// Update translates a message for the screen and performs the effects.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var also tea.Cmd
 	var given any = msg
@@ -59,14 +59,13 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, tea.Batch(slices.DeleteFunc(cmds, func(c tea.Cmd) bool { return c == nil })...)
 }
 
-// View draws it.
 func (p *program) View() tea.View {
 	v := tea.NewView(p.model.Frame().Styled(p.colour))
 	v.AltScreen = true
 	return v
 }
 
-// perform is what carries out an effect.
+// perform returns the command that carries out an effect.
 func (p *program) perform(effect any) tea.Cmd {
 	switch e := effect.(type) {
 	case screen.Fetch:
@@ -80,8 +79,10 @@ func (p *program) perform(effect any) tea.Cmd {
 	case screen.Close:
 		return func() tea.Msg { p.command.close(); return nil }
 	case screen.Suspend:
-		if !returns() {
-			return func() tea.Msg { return screen.Done{Text: "no shell has started this: nothing would bring it back"} }
+		if !canResume() {
+			return func() tea.Msg {
+				return screen.Done{Text: "cannot suspend: no shell started this, so nothing could resume it"}
+			}
 		}
 		return tea.Suspend
 	case screen.Quit:
@@ -90,12 +91,12 @@ func (p *program) perform(effect any) tea.Cmd {
 	return nil
 }
 
-// answerTime is for how long an answer is waited for.
-const answerTime = 30 * time.Second
+// requestTimeout is the timeout of a request to the scheduler.
+const requestTimeout = 30 * time.Second
 
-// fetch asks for a picture.
+// fetch asks the scheduler for a picture.
 func (p *program) fetch(f screen.Fetch) tea.Msg {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	begun := time.Now()
 	picture, err := p.picture(ctx, f)
@@ -139,9 +140,9 @@ func (p *program) picture(ctx context.Context, f screen.Fetch) (out screen.Pictu
 	return out, err
 }
 
-// cancel ends jobs and says how that went.
+// cancel cancels jobs and reports the outcome.
 func (p *program) cancel(ids []string) tea.Msg {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	what, is, was := "job "+ids[0], " is", " was"
 	if len(ids) > 1 {
@@ -167,14 +168,14 @@ func (p *program) cancel(ids []string) tea.Msg {
 	case len(refused) > 0:
 		return screen.Done{Text: what + was + " not cancelled:", Err: &refused[0].Error}
 	case ending > 0:
-		return screen.Done{Text: what + is + " being ended"}
+		return screen.Done{Text: what + is + " ending"}
 	}
 	return screen.Done{Text: what + is + " cancelled"}
 }
 
-// control pauses a GPU, or lets jobs back on it.
+// control pauses or resumes a GPU.
 func (p *program) control(c screen.Control) tea.Msg {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	if !c.Pause {
 		if _, err := api.ActOnGPU(ctx, p.client, api.RouteResumeGPU, c.GPU, nil); err != nil {
@@ -185,5 +186,5 @@ func (p *program) control(c screen.Control) tea.Msg {
 	if _, err := api.ActOnGPU(ctx, p.client, api.RoutePauseGPU, c.GPU, api.PauseRequest{}); err != nil {
 		return screen.Done{Text: fmt.Sprintf("GPU %d was not paused:", c.GPU), Err: err}
 	}
-	return screen.Done{Text: fmt.Sprintf("GPU %d is paused: jobs on it go on, and no new one gets it", c.GPU)}
+	return screen.Done{Text: fmt.Sprintf("GPU %d is paused: its jobs continue, and no new job gets it", c.GPU)}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// failing is a scheduler that fails after so many commands.
+// failing is a scheduler that fails after a number of commands.
 type failing struct {
 	*servertest.Backend
 	after int
@@ -30,7 +30,7 @@ func (f failing) DoMany(ctx context.Context, who job.Actor, list []job.Command, 
 	return f.after, errors.New("out of order")
 }
 
-// Of tasks that are cancelled together those that are done count where the rest fails.
+// When cancelling several tasks fails midway, the message counts the tasks that were cancelled.
 func TestCancelThatFailsMidway(t *testing.T) {
 	for done, want := range []string{"3 tasks were not cancelled:", "1 of 3 tasks were cancelled:", "2 of 3 tasks were cancelled:"} {
 		b := &servertest.Backend{}

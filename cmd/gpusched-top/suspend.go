@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// returns reports whether there is a shell that would bring the program back after it was
-// stopped: of a process group without one, as where ssh runs the program itself, the kernel
-// ignores the signal, and the screen would stay away for ever.
-func returns() bool {
+// canResume reports whether a shell could resume the program after SIGTSTP. The kernel ignores that
+// signal for a process group without such a parent, for instance if sshd runs the program itself;
+// the screen would then be lost for good.
+func canResume() bool {
 	group, pid := syscall.Getpgrp(), os.Getpid()
 	session, err := unix.Getsid(pid)
 	for err == nil {
@@ -30,13 +30,13 @@ func returns() bool {
 	return false
 }
 
-// parentOf is the parent of a process, 0 where it is not known.
+// parentOf returns the parent of a process, or 0 if it is unknown.
 func parentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	// The name, in brackets, can have any character.
+	// The process name, in parentheses, may contain any character.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 2 {
 		return 0

@@ -24,11 +24,11 @@ import (
 
 var screens = flag.String("screens", "", "keep the browser's screenshots in this folder")
 
-// browserLimit is how long a browser may take to show the page, on a busy machine.
+// browserLimit is the time in which a browser must show the page, on a busy machine.
 const browserLimit = 2 * time.Minute
 
-// browse has a real browser load a page, in a zone that is not UTC, and run the script in it. It returns
-// the page as it is then, and what the browser had to say about it.
+// browse loads a page in a real browser, whose time zone is not UTC, and runs its script. It
+// returns the resulting page and the browser's messages.
 func browse(t testing.TB, args ...string) (dom, said string) {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the browser", browserLimit)
@@ -36,7 +36,7 @@ func browse(t testing.TB, args ...string) (dom, said string) {
 	words := append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		// Nothing but this machine has an address.
+		// no other host resolves
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0",
 		"--user-data-dir=" + t.TempDir(),
 	}, args...)
@@ -51,8 +51,8 @@ func browse(t testing.TB, args ...string) (dom, said string) {
 	return string(out), talk.String()
 }
 
-// A real browser shows the page in the reader's zone, runs no script of a user's, asks nobody else, and has no
-// complaint.
+// A real browser shows times in the reader's zone, runs no user's script, connects to no other
+// host, and reports no error.
 func TestBrowser(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, 100*time.Millisecond)
@@ -77,12 +77,12 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// picture is a page to be looked at.
+// A picture is a page to take a screenshot of.
 type picture struct {
 	name, path, size string
 	dark             bool
-	of               *servertest.Backend // nil: there is no scheduler
-	extra            bool                // made where pictures are kept, only
+	of               *servertest.Backend // nil for no scheduler
+	extra            bool                // only with -screens
 }
 
 func pictures() []picture {
@@ -107,7 +107,7 @@ func pictures() []picture {
 	}
 }
 
-// crowd is a large machine with a long queue, and names as long as they may be.
+// crowd is a large machine with a long queue and names of the maximum length.
 func crowd() *servertest.Backend {
 	b := lab()
 	b.View.GPUs, b.View.Jobs, b.Ahead.GPUs = nil, nil, nil
@@ -133,7 +133,7 @@ func crowd() *servertest.Backend {
 	return b
 }
 
-// The page has the same at every size, and reaches beyond the window in tables alone.
+// The page has the same contents at every size, and only tables are wider than the window.
 func TestBrowserScreens(t *testing.T) {
 	dir := *screens
 	if dir == "" {
@@ -161,7 +161,7 @@ func TestBrowserScreens(t *testing.T) {
 	}
 }
 
-// darkPixels is how much of a picture is darker than grey.
+// darkPixels returns the share of pixels that are darker than grey.
 func darkPixels(t *testing.T, file string) float64 {
 	t.Helper()
 	f, err := os.Open(file)
@@ -185,27 +185,27 @@ func darkPixels(t *testing.T, file string) float64 {
 	return float64(dark) / float64(all)
 }
 
-// measure reports when the browser first painted something, in milliseconds after the request.
+// measure reports the time of the first paint in milliseconds after the request.
 const measure = `new PerformanceObserver((l) => {
   for (const e of l.getEntries()) if (e.name === 'first-contentful-paint') fetch('/painted?ms=' + e.startTime);
 }).observe({ type: 'paint', buffered: true });`
 
-// BenchmarkFirstPaint is the time from the request to the first paint of the page, in a browser that runs already.
+// BenchmarkFirstPaint measures the time from the request to the first paint, in a running browser.
 func BenchmarkFirstPaint(b *testing.B) {
 	socket, _ := scheduler(b, lab())
 	client := &api.Client{Socket: socket}
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	w := newWatcher((&source{client: client}).everything, usual)
+	w := newWatcher((&source{client: client}).everything, askInterval)
 	go w.run(ctx)
 	site := newSite(w, client, "lab")
 	painted := make(chan float64, 1)
-	var late chan struct{} // closed when the page has been painted
+	var late chan struct{} // closed once the page has been painted
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/measure.js":
 			fmt.Fprint(w, measure)
-		case "/late": // a picture that the page waits for, so that the browser does not end before it paints
+		case "/late": // an image that delays the load event, so that the browser does not exit before it paints
 			select {
 			case <-late:
 			case <-r.Context().Done():

@@ -1,31 +1,32 @@
-// Command gpusched-web serves one read-only page about the scheduler on a
-// loopback address: GPUs, queue, why jobs wait, what is planned, what was.
+// Command gpusched-web serves a read-only page about the scheduler on a loopback address: GPUs,
+// queue, why jobs wait, the plan and the history.
 //
-// It is an account's without rights (a user that systemd makes for it), started
-// by the first connection to gpusched-web.socket, and ends by itself when nobody has looked for a
-// while. All it knows it asks of the scheduler's socket, as any user may; so the page shows what
-// 'gpusched list' shows to everybody, and never a command, an environment, a directory or output.
+// It runs as a user without rights, which systemd creates for it. The first connection to
+// gpusched-web.socket starts it, and it exits when nobody has viewed the page for a while. It asks
+// the scheduler's socket as any user may. The page therefore shows what 'gpusched list' shows to
+// everybody, and never a command, an environment, a directory or output.
 //
 // # Data flow
 //
 //	browser ── GET / ──────▶ guard ─▶ page ───┐
 //	        ── GET /live ──▶ guard ─▶ stream ─┴▶ sections ─▶ watcher ── GET /v1/… ─▶ gpuschedd
 //
-// The stream sends by server-sent events the sections that have changed.
+// The stream sends changed sections as server-sent events.
 //
 // Invariants, cited by tests:
 //
-//  1. Nothing can be changed through it: GET and HEAD alone, and none of its requests to the
-//     scheduler is another.
-//  2. A page asks for nothing from elsewhere, and its Content-Security-Policy lets it run no script
-//     and take no style but its own files. Text of users is escaped.
-//  3. A request that names another host than a loopback one is refused, whoever sent it: a
-//     page elsewhere whose name resolves to this machine (DNS rebinding) learns nothing.
-//  4. However many look, the scheduler is asked once for all of them, every two seconds. While
-//     nobody looks it is not asked.
-//  5. Connections, streams, headers and times are bounded. Of connections that wait for their
-//     client, to ask or to read, the oldest makes room, so that nobody who holds many keeps others out.
-//     Who reads slowly gets the newest state and misses those before it; who does not read is cut off.
-//  6. While the scheduler does not answer the last state stays, with its age and the reason.
-//  7. The past is asked for once a minute at most for all who look, and one question at a time.
+//  1. The page is read-only: it accepts GET and HEAD alone, and sends no other request to the
+//     scheduler.
+//  2. A page loads nothing from other hosts. Its Content-Security-Policy allows only its own script
+//     and style files, and text of users is escaped.
+//  3. A request with a Host other than a loopback name is refused. A foreign page whose name
+//     resolves to this machine (DNS rebinding) learns nothing.
+//  4. The scheduler is asked once every two seconds, for all viewers together, and not at all
+//     without viewers.
+//  5. Connections, streams, headers and times are bounded. When too many connections wait for their
+//     client to send or to read, the oldest is closed, so that one client with many connections
+//     cannot lock others out. A slow reader gets the newest state and skips older ones; a client
+//     that does not read is disconnected.
+//  6. If the scheduler does not answer, the last state stays, with its age and the reason.
+//  7. The history is requested at most once a minute for all viewers, with one request at a time.
 package main

@@ -6,12 +6,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/loopback"
 )
 
-// policy lets a page use its own files and nothing else (invariant 2). Drawings are SVG in the page.
+// policy restricts a page to its own files (invariant 2). Drawings are inline SVG.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard refuses what is no look at the page (invariants 1 and 3), and says of every answer who
-// may do what with it.
+// guard refuses requests that are not for viewing the page (invariants 1 and 3), and sets the
+// security headers.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -23,10 +23,10 @@ func guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !loopback.Is(r.Host):
-			http.Error(w, "This page is for this machine alone: open it as http://localhost:PORT/, from elsewhere through ssh -L.", http.StatusMisdirectedRequest)
+			http.Error(w, "This page opens only on this machine, as http://localhost:PORT/. From elsewhere, use ssh -L.", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "Nothing can be changed here: use the command gpusched.", http.StatusMethodNotAllowed)
+			http.Error(w, "This page is read-only. To change something, use the command gpusched.", http.StatusMethodNotAllowed)
 		default:
 			next.ServeHTTP(w, r)
 		}

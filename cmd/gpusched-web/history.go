@@ -14,35 +14,35 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// windows are the days that the history can be looked at for.
+// windows are the numbers of days that the history can cover.
 var windows = []int{7, 30, 90}
 
 const (
-	historyKept = time.Minute      // an answer is shown for so long
-	brokenKept  = 5 * time.Second  // and that there is none
-	historyTime = 30 * time.Second // that a report of many jobs may take
+	historyKept = time.Minute      // time that an answer is reused
+	brokenKept  = 5 * time.Second  // time that a failure is reused
+	historyTime = 30 * time.Second // timeout, long enough for a report of many jobs
 )
 
-// past is what jobs took of the machine in some days.
+// past is the history of some days.
 type past struct {
 	asked  time.Time
-	days   api.ReportReply // by day
-	users  api.ReportReply // by user and day; no rows: there are too many
-	gpus   int             // of the machine, now
+	days   api.ReportReply // one row per day
+	users  api.ReportReply // one row per user and day; without rows, there were too many
+	gpus   int             // number of GPUs in the machine now
 	err    error           // why there is nothing newer than at
-	at     time.Time       // zero: there is nothing
-	length int             // days
+	at     time.Time       // zero if there is no answer yet
+	length int             // in days
 }
 
-// archive asks for the past for all who look: one question at a time, and the same one once a
-// minute at most (invariant 7).
+// An archive requests the history for all viewers, one request at a time, and each at most once a
+// minute (invariant 7).
 type archive struct {
 	client *api.Client
 	turn   chan struct{}
-	kept   map[int]past // whoever has the turn reads and writes it
+	kept   map[int]past // guarded by turn
 }
 
-// of returns the last days up to now, or up to a minute ago.
+// of returns the history of the last days, at most a minute old.
 func (a *archive) of(ctx context.Context, days int) (past, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -57,7 +57,7 @@ func (a *archive) of(ctx context.Context, days int) (past, error) {
 	if !p.asked.IsZero() && time.Since(p.asked) < keep {
 		return p, nil
 	}
-	// Who goes meanwhile does not end the question: the next one has the answer.
+	// A viewer who leaves does not cancel the request: the next viewer uses the answer.
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyTime)
 	defer cancel()
 	fresh, err := a.ask(limited, days)
@@ -73,7 +73,7 @@ func (a *archive) of(ctx context.Context, days int) (past, error) {
 	return p, nil
 }
 
-// ask asks the scheduler. Days are by the clock of this machine, as in 'gpusched report'.
+// ask requests the history. Days follow the clock of this machine, as in 'gpusched report'.
 func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	now := time.Now()
 	y, m, d := now.Date()
@@ -85,7 +85,7 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	q.By = "user,day"
 	var refused *api.Error
 	if p.users, err = api.Report(ctx, a.client, q); errors.As(err, &refused) && refused.Code == api.CodeUsage {
-		p.users, err = api.ReportReply{}, nil // more rows than a report has
+		p.users, err = api.ReportReply{}, nil // the report would have too many rows
 	}
 	if err != nil {
 		return p, err
@@ -95,7 +95,7 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	return p, err
 }
 
-// history is the page about the last days: it needs no script.
+// history serves the page about the last days, which needs no script.
 func (s *site) history(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	days := 30
@@ -103,7 +103,7 @@ func (s *site) history(w http.ResponseWriter, r *http.Request) {
 		var err error
 		if days, err = strconv.Atoi(text); err != nil || !slices.Contains(windows, days) {
 			w.WriteHeader(http.StatusNotFound)
-			s.write(w, "refused", &api.Error{Message: fmt.Sprintf("there are pages about the last %d, %d and %d days", windows[0], windows[1], windows[2])})
+			s.write(w, "refused", &api.Error{Message: fmt.Sprintf("the history covers the last %d, %d or %d days", windows[0], windows[1], windows[2])})
 			return
 		}
 	}
@@ -111,7 +111,7 @@ func (s *site) history(w http.ResponseWriter, r *http.Request) {
 	p, err := s.archive.of(r.Context(), days)
 	done()
 	if err != nil {
-		return // the browser has gone
+		return // the browser has disconnected
 	}
 	if p.at.IsZero() {
 		w.WriteHeader(http.StatusServiceUnavailable)

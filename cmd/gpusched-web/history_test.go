@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// aWeek is a past of seven days, on two of which nothing ran.
+// aWeek returns a history of seven days, on two of which nothing ran.
 func aWeek() past {
 	day := func(n int) string { return noon.AddDate(0, 0, n-6).Format(time.DateOnly) }
 	row := func(hours float64, keys ...string) api.ReportRow { return api.ReportRow{Keys: keys, GPUHours: hours} }
@@ -51,7 +51,8 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
-// The parts of each column are all of it: many users, those of whom nothing is known by user, none.
+// The parts of each column add up to the whole: with many users, without figures by user, and
+// without users.
 func TestHoursByUser(t *testing.T) {
 	p := aWeek()
 	all := func(v *chartView) (last string) { return v.Rows[6][len(v.Rows[6])-1] }
@@ -66,7 +67,7 @@ func TestHoursByUser(t *testing.T) {
 	for n := range 40 {
 		many.Rows = append(many.Rows, api.ReportRow{Keys: []string{fmt.Sprint("user", n), d.slots[0]}, GPUHours: 2})
 	}
-	if v := d.hours(&many); all(v) != "80.0 h" || len(v.Key) != mostUsers+1 || v.Key[mostUsers].Name != "others" || v.Key[mostUsers].Figure != "150.0 h" {
+	if v := d.hours(&many); all(v) != "80.0 h" || len(v.Key) != maxUserSeries+1 || v.Key[maxUserSeries].Name != "others" || v.Key[maxUserSeries].Figure != "150.0 h" {
 		t.Errorf("%+v", v.Key)
 	}
 	none := past{days: api.ReportReply{Since: noon, Until: noon}}
@@ -78,7 +79,7 @@ func TestHoursByUser(t *testing.T) {
 	}
 }
 
-// Where clocks change a day has 23 hours, and today has those up to now.
+// A day on which the clocks change has 23 hours, and today has the hours up to now.
 func TestHoursOfDays(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -91,7 +92,7 @@ func TestHoursOfDays(t *testing.T) {
 	}
 }
 
-// counting is a scheduler that counts how often it reads what has ended.
+// counting is a scheduler that counts how often the history is read.
 type counting struct {
 	*servertest.Backend
 	runs atomic.Int64
@@ -110,7 +111,7 @@ func used(now time.Time) *servertest.Backend {
 	users := []string{"alice", "bob", "carol", "dmitri", "erika-mustermann-von-und-zu", "femi", "grace", "heidi", "ivan"}
 	ends := []job.State{job.Completed, job.Completed, job.Failed, job.Completed, job.Cancelled, job.Completed, job.TimedOut, job.GPUOutOfMemory}
 	for n := range 420 {
-		k := n * n % 97 // neither in order nor by chance
+		k := n * n % 97 // unordered but not random
 		end := now.Add(-time.Duration(60+n*5*60+k*7) * time.Minute)
 		start := end.Add(-time.Duration(20+k*9) * time.Minute)
 		queued := start.Add(-time.Duration(k*k/40) * time.Minute)
@@ -127,12 +128,12 @@ func used(now time.Time) *servertest.Backend {
 }
 
 // Invariant 7.
-func TestThePastIsAskedForOnce(t *testing.T) {
+func TestHistoryIsRequestedOnce(t *testing.T) {
 	b := &counting{Backend: used(time.Now())}
 	socket, stop := scheduler(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := newSite(newWatcher((&source{client: &api.Client{Socket: socket}}).everything, usual), &api.Client{Socket: socket}, "lab")
+	s := newSite(newWatcher((&source{client: &api.Client{Socket: socket}}).everything, askInterval), &api.Client{Socket: socket}, "lab")
 	go s.watcher.run(ctx)
 	web := serveSite(t, s)
 	var all sync.WaitGroup

@@ -20,9 +20,9 @@ type historyView struct {
 	Windows []windowView
 	Days    int
 	Zone    string
-	At      time.Time // zero: nothing is known
+	At      time.Time // zero if nothing is known
 	Trouble string
-	None    bool // no job held anything
+	None    bool // no job used anything
 	Facts   [][2]string
 	Charts  []chartView
 }
@@ -32,22 +32,22 @@ type windowView struct {
 	Here bool
 }
 
-// chartView is a drawing, what its colours are, and the same as a table.
+// A chartView is a chart with its legend, and the same figures as a table.
 type chartView struct {
 	ID, Title, Note string
 	Drawing         template.HTML
 	Key             []keyView
 	Head            []string
-	Rows            [][]string // the newest first
+	Rows            [][]string // newest first
 }
 
 type keyView struct{ Class, Name, Figure string }
 
-// drawn is how wide a drawing is, in SVG units: two of them have room beside each other.
-const drawn = 640
+// chartWidth is the width of a chart in SVG units. Two charts fit beside each other.
+const chartWidth = 640
 
-// mostUsers is how many users have a colour.
-const mostUsers = 7
+// maxUserSeries is the number of users that have their own colour.
+const maxUserSeries = 7
 
 func historyViewOf(host string, p past, zone *time.Location) historyView {
 	v := historyView{Host: host, Days: p.length, At: p.at}
@@ -74,7 +74,7 @@ func historyViewOf(host string, p past, zone *time.Location) historyView {
 	return v
 }
 
-// factsOf sum up the whole time, as 'gpusched report --html' does.
+// factsOf returns totals of the whole time, the same as 'gpusched report --html'.
 func factsOf(total *api.ReportRow) [][2]string {
 	list := [][2]string{
 		{"GPU-hours", term.Hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(total.Failures())},
@@ -94,11 +94,11 @@ func factsOf(total *api.ReportRow) [][2]string {
 func percent(p float64) string { return fmt.Sprintf("%.0f %%", p) }
 func seconds(s float64) string { return term.Age(time.Duration(s * float64(time.Second))) }
 
-// dayRows are the days of a window, each with its row, those without a job among them.
+// dayRows are the days of a window. A day without jobs has an empty row.
 type dayRows struct {
 	slots []string
 	rows  []api.ReportRow
-	long  []float64 // hours of each that are in the window
+	long  []float64 // hours of each day within the window
 }
 
 func daysOf(p past, zone *time.Location) dayRows {
@@ -120,9 +120,9 @@ func daysOf(p past, zone *time.Location) dayRows {
 	return d
 }
 
-// chart draws columns of the days.
+// chart draws columns, one for each day.
 func (d *dayRows) chart(id, title string, c chart.Columns) *chartView {
-	c.Label, c.Width = title+"; the table below has the figures", drawn
+	c.Label, c.Width = title+"; the table below has the figures", chartWidth
 	for _, slot := range d.slots {
 		c.Slots = append(c.Slots, slot[len("2006-"):])
 	}
@@ -133,7 +133,7 @@ func (d *dayRows) chart(id, title string, c chart.Columns) *chartView {
 	return &chartView{ID: id, Title: title, Drawing: template.HTML(drawing)} //nolint:gosec // package chart escapes
 }
 
-// tabulate makes the table of a chart, the last day first.
+// tabulate makes the table of a chart, newest day first.
 func (v *chartView) tabulate(d *dayRows, head []string, cells func(day int) []string) {
 	v.Head = append([]string{"Day"}, head...)
 	for i := range slices.Backward(d.slots) {
@@ -141,7 +141,7 @@ func (v *chartView) tabulate(d *dayRows, head []string, cells func(day int) []st
 	}
 }
 
-// hours are the GPU-hours of each day by user: of those who had most, and of all others together.
+// hours charts the GPU-hours of each day by user: those with the most, and all others together.
 func (d *dayRows) hours(users *api.ReportReply) *chartView {
 	byUser, slot := map[string][]float64{}, map[string]int{}
 	for i, s := range d.slots {
@@ -168,7 +168,7 @@ func (d *dayRows) hours(users *api.ReportReply) *chartView {
 	slices.SortFunc(list, func(a, b chart.Series) int {
 		return cmp.Or(cmp.Compare(sum(b.Values), sum(a.Values)), strings.Compare(a.Name, b.Name))
 	})
-	list = list[:min(len(list), mostUsers)]
+	list = list[:min(len(list), maxUserSeries)]
 	for n := range list {
 		list[n].Class = fmt.Sprintf("s%d", n)
 		for i := range rest {
@@ -176,7 +176,7 @@ func (d *dayRows) hours(users *api.ReportReply) *chartView {
 		}
 	}
 	for i := range rest {
-		if rest[i] < 1e-6 { // of sums that are the same but for their rounding
+		if rest[i] < 1e-6 { // a rounding error
 			rest[i] = 0
 		}
 	}
@@ -197,7 +197,7 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// stacked is a chart of series on each other, with a key that has their sums.
+// stacked charts series on top of each other, with their sums in the legend.
 func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
 	v := d.chart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
 	if v == nil {
@@ -219,13 +219,13 @@ func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, f
 	return v
 }
 
-// endClasses are the colours of how jobs end.
+// endClasses are the colours of the states in which jobs end.
 var endClasses = map[job.State]string{
 	job.Completed: "s2", job.Failed: "s1", job.Cancelled: "rest", job.TimedOut: "s4", job.OutOfMemory: "s3",
 	job.GPUOutOfMemory: "s5", job.Lost: "s6",
 }
 
-// ends are the jobs that ended each day, by how.
+// ends charts the jobs that ended on each day, by state.
 func (d *dayRows) ends() *chartView {
 	var list []chart.Series
 	for _, state := range job.States() {
@@ -249,12 +249,13 @@ func (d *dayRows) ends() *chartView {
 		most = max(most, all)
 	}
 	if most += float64(int(most) % 2); most > 10 {
-		most = 0 // as package chart rounds it; of a few jobs the half is to be a number of jobs, too
+		most = 0 // package chart rounds it up; for a few jobs, half of it must be a whole number
 	}
 	return d.stacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
-// use is how much of the machine's GPU time jobs held each day, and in how much of it GPUs computed.
+// use charts the share of the machine's GPU time that jobs held on each day, and the share in which
+// GPUs computed.
 func (d *dayRows) use(gpus int) *chartView {
 	if gpus == 0 {
 		return nil
@@ -270,15 +271,15 @@ func (d *dayRows) use(gpus int) *chartView {
 		}
 	}
 	v := d.chart("use", "Use of the GPUs by day", chart.Columns{
-		Series: []chart.Series{{Name: "held by jobs", Class: "pale", Values: held}, {Name: "computing for them", Class: "s0", Values: computed}},
+		Series: []chart.Series{{Name: "allocated to jobs", Class: "pale", Values: held}, {Name: "computing", Class: "s0", Values: computed}},
 		Over:   true, Most: 100, Figure: percent,
 	})
 	if v == nil {
 		return nil
 	}
-	v.Key = []keyView{{"pale", "held by jobs", ""}, {"s0", "computing for them", ""}}
-	v.Note = fmt.Sprintf("Of the time of %s, which the machine has now.", counted(gpus, "GPU"))
-	v.tabulate(d, []string{"held by jobs", "computing for them"}, func(day int) []string {
+	v.Key = []keyView{{"pale", "allocated to jobs", ""}, {"s0", "computing", ""}}
+	v.Note = fmt.Sprintf("In percent of the time of %s, the number that the machine has now.", counted(gpus, "GPU"))
+	v.tabulate(d, []string{"allocated to jobs", "computing"}, func(day int) []string {
 		if d.rows[day].Efficiency.GPU == nil {
 			return []string{percent(held[day]), ""}
 		}
@@ -294,7 +295,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// waits are how long jobs that started each day had waited.
+// waits charts the waiting times of the jobs that started on each day.
 func (d *dayRows) waits() *chartView {
 	median, late := make([]float64, len(d.slots)), make([]float64, len(d.slots))
 	for i := range d.rows {
@@ -302,15 +303,15 @@ func (d *dayRows) waits() *chartView {
 			median[i], late[i] = w.Median, w.P95
 		}
 	}
-	v := d.chart("waits", "How long jobs waited, by the day they started", chart.Columns{
-		Series: []chart.Series{{Name: "95 of 100 waited no longer", Class: "pale", Values: late}, {Name: "median", Class: "s0", Values: median}},
+	v := d.chart("waits", "Waiting times of jobs, by the day they started", chart.Columns{
+		Series: []chart.Series{{Name: "95 % waited no longer", Class: "pale", Values: late}, {Name: "median", Class: "s0", Values: median}},
 		Over:   true, Most: longest(late), Figure: seconds,
 	})
 	if v == nil {
 		return nil
 	}
-	v.Key = []keyView{{"s0", "median", ""}, {"pale", "95 of 100 waited no longer", ""}}
-	v.tabulate(d, []string{"started", "median", "95 of 100"}, func(day int) []string {
+	v.Key = []keyView{{"s0", "median", ""}, {"pale", "95 % waited no longer", ""}}
+	v.tabulate(d, []string{"started", "median", "95 %"}, func(day int) []string {
 		w := d.rows[day].Wait
 		if w == nil {
 			return []string{"0", "", ""}
@@ -320,7 +321,7 @@ func (d *dayRows) waits() *chartView {
 	return v
 }
 
-// longest is a time that an axis reaches: the next that reads well, and so does its half.
+// longest rounds the longest time up to an end of the axis. The end and its half are easy to read.
 func longest(list []float64) float64 {
 	most := slices.Max(list)
 	const minute, hour, day = 60, 3600, 24 * 3600

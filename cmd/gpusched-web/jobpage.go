@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// jobPage is the page about one job, as everybody may see it.
+// jobPage is the page about one job, with what everybody may see.
 type jobPage struct {
 	Host, Called, Name string
 	Facts              []fact
@@ -81,7 +81,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	return p
 }
 
-// startOf is when a waiting job is expected to start.
+// startOf says when a waiting job is expected to start.
 func startOf(v jobView) template.HTML {
 	if v.Unknown {
 		return "unknown"

@@ -21,7 +21,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
-// The bounds of invariant 5.
+// Limits of invariant 5.
 const (
 	maxConns   = 128
 	maxStreams = 64
@@ -32,19 +32,19 @@ const (
 	stopTime   = 2 * time.Second
 )
 
-// run serves until it is stopped or nobody has looked for a while. Exit codes: 1 went wrong,
-// 2 usage.
+// run serves until it is stopped or has been idle for long enough. It returns 1 for an error and 2
+// for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-web", flag.ContinueOnError)
 	flags.SetOutput(talk)
-	listen := flags.String("listen", "", "loopback `address` to listen at, such as 127.0.0.1:9837; systemd's socket without it")
+	listen := flags.String("listen", "", "loopback `address` to listen on, such as 127.0.0.1:9837; default: systemd's socket")
 	socket := flags.String("socket", "", "`path` of the scheduler's socket")
-	idle := flags.Duration("idle", 0, "end when nobody has looked for so long; 0: never")
+	idle := flags.Duration("idle", 0, "exit after this time without viewers; 0: never")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintf(talk, "gpusched-web: %q is one word too many: it takes options only, see --help\n", flags.Arg(0))
+		fmt.Fprintf(talk, "gpusched-web: unexpected argument %q: only options are accepted, see --help\n", flags.Arg(0))
 		return 2
 	}
 	l, err := listener(*listen, getenv)
@@ -62,12 +62,12 @@ func run(args []string, getenv func(string) string, talk io.Writer) int {
 	return 0
 }
 
-// listener is the activated socket, or one that it opens itself, on a loopback address.
+// listener returns systemd's socket, or opens one on a loopback address.
 func listener(address string, getenv func(string) string) (net.Listener, error) {
 	if address == "" {
 		l, err := loopback.Activated(getenv)
 		if errors.Is(err, loopback.ErrNotActivated) {
-			return nil, errors.New("it is started by gpusched-web.socket: 'systemctl enable --now gpusched-web.socket'; or say --listen 127.0.0.1:9837")
+			return nil, errors.New("systemd passed no socket: start it with 'systemctl enable --now gpusched-web.socket', or use --listen 127.0.0.1:9837")
 		}
 		if err != nil {
 			return nil, err
@@ -76,10 +76,10 @@ func listener(address string, getenv func(string) string) (net.Listener, error) 
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %q is no address with a port, such as 127.0.0.1:9837", address)
+		return nil, fmt.Errorf("--listen %q must be an address with a port, such as 127.0.0.1:9837", address)
 	}
 	if !loopback.Is(host) {
-		return nil, fmt.Errorf("--listen %s is not a loopback address: what it shows has no password; use ssh -L from elsewhere", address)
+		return nil, fmt.Errorf("--listen %s is not a loopback address: the page has no password; to reach it from elsewhere, use ssh -L", address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -88,21 +88,21 @@ func listener(address string, getenv func(string) string) (net.Listener, error) 
 	return onLoopback(l)
 }
 
-// onLoopback refuses a listener that other machines reach.
+// onLoopback closes and refuses a listener that other machines can reach.
 func onLoopback(l net.Listener) (net.Listener, error) {
 	if !loopback.Is(l.Addr().String()) {
-		return nil, errors.Join(fmt.Errorf("%v is not a loopback address: what it shows has no password; put a proxy that asks for one before it", l.Addr()), l.Close())
+		return nil, errors.Join(fmt.Errorf("%v is not a loopback address: the page has no password; put a proxy that asks for one in front of it", l.Addr()), l.Close())
 	}
 	return l, nil
 }
 
-// newServer is a server of the page, and what asks the scheduler for it.
+// newServer returns the HTTP server, and the watcher that asks the scheduler for it.
 func newServer(client *api.Client) (*http.Server, *watcher) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
-	w := newWatcher((&source{client: client}).everything, usual)
+	w := newWatcher((&source{client: client}).everything, askInterval)
 	hs := &http.Server{
 		Handler: newSite(w, client, host), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: writeTime,
 		IdleTimeout: idleConn, MaxHeaderBytes: 16 << 10,
@@ -111,7 +111,7 @@ func newServer(client *api.Client) (*http.Server, *watcher) {
 	return hs, w
 }
 
-// serve answers until ctx is done, or nobody has looked for so long.
+// serve handles requests until ctx is done, or nobody has viewed a page for the time idle.
 func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idle time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +119,7 @@ func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idl
 	go w.run(ctx)
 	go func() {
 		w.untilIdle(ctx, idle)
-		cancel() // ends the streams, which Shutdown waits for
+		cancel() // ends the streams, for which Shutdown waits
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()
 		if hs.Shutdown(limited) != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRefusesWhatOthersReach(t *testing.T) {
+func TestRefusesPublicAddresses(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -13,9 +13,9 @@ func TestRefusesWhatOthersReach(t *testing.T) {
 		{[]string{"--listen", "0.0.0.0:9837"}, "is not a loopback address"},
 		{[]string{"--listen", ":9837"}, "is not a loopback address"},
 		{[]string{"--listen", "192.0.2.7:9837"}, "is not a loopback address"},
-		{[]string{"--listen", "9837"}, "no address with a port"},
+		{[]string{"--listen", "9837"}, "must be an address with a port"},
 		{nil, "systemctl enable --now gpusched-web.socket"},
-		{[]string{"serve"}, "one word too many"},
+		{[]string{"serve"}, "unexpected argument"},
 		{[]string{"--bogus"}, "bogus"},
 	} {
 		var talk strings.Builder

@@ -15,10 +15,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// headings are what the page calls its parts and columns.
+// headings matches the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
-// ordinary is the lab without what only a test needs: names that no reader's font has, or that mean no good.
+// ordinary is the lab with names that every font has, and without the attacks.
 func ordinary(t *testing.T) (url string) {
 	b := lab()
 	jobs := b.View.Jobs
@@ -32,7 +32,7 @@ func ordinary(t *testing.T) (url string) {
 	return page(t, socket, time.Second).URL + "/"
 }
 
-// still is the page for a browser whose clock stands at noon, to which no change comes.
+// still returns the address of a page whose clock stands at noon, and which gets no updates.
 func still(t *testing.T, url string) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -48,13 +48,12 @@ func still(t *testing.T, url string) string {
 	return srv.URL
 }
 
-// standing is a clock that does not go on, and a scheduler that has nothing to say.
+// standing stops the clock and the event stream of a page.
 const standing = `const at = %d, Going = Date;
 Date = class extends Going { constructor(...a) { a.length ? super(...a) : super(at); } static now() { return at; } };
 EventSource = class { addEventListener() {} close() {} };`
 
-// TestPicture: the headings of the picture that the README has of the page are on the page. With -screens
-// both are made anew.
+// The page has all headings of its picture in the README. With -screens, the test makes both anew.
 func TestPicture(t *testing.T) {
 	url := ordinary(t)
 	_, _, text := get(t, url)

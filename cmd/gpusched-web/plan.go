@@ -12,28 +12,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The drawing of what becomes of the GPUs, in SVG units: a row for each, time to the right.
+// The plan is drawn in SVG units: a row for each GPU, time to the right.
 const (
 	planWidth = 1000.0
-	planLeft  = 60.0 // for the names of the rows
+	planLeft  = 60.0 // for the row names
 	planTop   = 24.0 // for the times
 	rowHeight = 26.0
 	rowGap    = 4.0
-	laneSize  = 16.0 // below the jobs, for what is no job's
-	letter    = 9.0  // how wide one is at the most
+	laneSize  = 16.0 // below the jobs, for spans without a job
+	charWidth = 9.0  // the widest character
 )
 
-// planHours is how far the drawing goes.
+// planHours is the length of the drawn plan.
 const planHours = 12
 
-// planView is the drawing, ready to be written.
+// planView is the plan, ready for the template.
 type planView struct {
 	Width, Height float64
 	Ticks         []tickView
 	Rows          []rowView
 	Closed        bool
 	Sitters       []string
-	More          int // jobs that wait and start later, or nobody can say when
+	More          int // waiting jobs that start later or at an unknown time
 }
 
 type tickView struct {
@@ -47,16 +47,16 @@ type rowView struct {
 	Spans     []spanView
 }
 
-// spanView is a rectangle. Late is how much further it may reach, by the four cases of five.
+// A spanView is a rectangle. Late is how much longer it may be, in one case of five.
 type spanView struct {
 	X, Y, Width, Height float64
 	Late                float64
 	Class, Label, Title string
 	From, Until         time.Time
-	Open                bool // nobody can say when it ends
+	Open                bool // the end is unknown
 }
 
-// planOf draws a plan; nil: there is none to draw.
+// planOf draws a plan. It returns nil if there is nothing to draw.
 func planOf(p *api.PlanReply) *planView {
 	if p == nil || len(p.GPUs) == 0 || !p.Until.After(p.At) {
 		return nil
@@ -74,7 +74,7 @@ func planOf(p *api.PlanReply) *planView {
 	for _, g := range p.GPUs {
 		row := rowView{Index: g.Index, Y: y, Height: rowHeight}
 		if slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
-			row.Height *= 2 // so that a quarter of it has room for a name
+			row.Height *= 2 // so that a quarter of a GPU has room for a name
 		}
 		jobs, others := apart(g.Stays)
 		beside, under := lanesOf(jobs), stacked(others)
@@ -115,10 +115,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// tenth rounds to what a drawing needs.
+// tenth rounds to the precision of a drawing.
 func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 
-// tickStep is a step of the axis that gives four to twelve.
+// tickStep returns the time between two ticks, so that the axis has up to twelve.
 func tickStep(all time.Duration) time.Duration {
 	for _, step := range []time.Duration{
 		5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
@@ -130,8 +130,8 @@ func tickStep(all time.Duration) time.Duration {
 	return 24 * time.Hour
 }
 
-// lanesOf is where in its GPU each span has its place, from 0 to 1, so that none lies over another of
-// the same time as long as they are no more than the GPU.
+// lanesOf returns the vertical position of each span within its GPU, from 0 to 1. Spans of the same
+// time do not overlap unless they need more than the GPU.
 func lanesOf(spans []job.Stay) []float64 {
 	lanes := make([]float64, len(spans))
 	for i, s := range spans {
@@ -159,12 +159,12 @@ func lanesOf(spans []job.Stay) []float64 {
 
 func part(s job.Stay) float64 { return float64(s.Milli) / job.WholeGPU }
 
-// overlap reports whether two spans have a time in common; one without an end goes on.
+// overlap reports whether two spans share a time. A span without an end never ends.
 func overlap(a, b job.Stay) bool {
 	return (a.Until.IsZero() || b.From.Before(a.Until)) && (b.Until.IsZero() || a.From.Before(b.Until))
 }
 
-// apart divides spans into those of jobs and the others.
+// apart separates the spans of jobs from the others.
 func apart(spans []job.Stay) (jobs, others []job.Stay) {
 	for _, s := range spans {
 		if s.Called != "" {
@@ -176,7 +176,7 @@ func apart(spans []job.Stay) (jobs, others []job.Stay) {
 	return jobs, others
 }
 
-// stacked is in which lane each span is, so that none lies over another.
+// stacked returns the lane of each span, so that no two overlap.
 func stacked(spans []job.Stay) []int {
 	lanes := make([]int, len(spans))
 	for i, s := range spans {
@@ -190,35 +190,35 @@ func stacked(spans []job.Stay) []int {
 	return lanes
 }
 
-// legible takes the labels away that would be written over another one.
+// legible removes labels that would overlap another label.
 func legible(spans []spanView) {
 	for i := range spans {
 		for k := range i {
 			a, b := &spans[k], &spans[i]
 			if a.Label != "" && b.Label != "" && math.Abs(a.Baseline()-b.Baseline()) < labelHeight &&
-				a.X < b.X+letter*float64(len([]rune(b.Label))) && b.X < a.X+letter*float64(len([]rune(a.Label))) {
+				a.X < b.X+charWidth*float64(len([]rune(b.Label))) && b.X < a.X+charWidth*float64(len([]rune(a.Label))) {
 				b.Label = ""
 			}
 		}
 	}
 }
 
-// labelHeight is that of a line of text.
+// labelHeight is the height of a line of text.
 const labelHeight = 13.0
 
-// Baseline is where the label stands.
+// Baseline returns the y coordinate of the label.
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
-// sitters says which jobs may still run on a GPU when others get it by a reservation.
+// sitters names the jobs that may still run on a GPU when a reservation gives it to others.
 func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
 		if r.For == nil || len(r.For.Groups) > 0 {
-			continue // who is in a group only the scheduler knows
+			continue // only the scheduler knows the members of a group
 		}
 		for _, s := range jobs {
 			open := s.Until.IsZero() || later(s.Until, s.Late).After(r.From)
 			if s.Kind == job.StayRunning && open && !slices.Contains(r.For.Users, s.User) {
-				list = append(list, term.Clean(fmt.Sprintf("Job %s of %s may still run on GPU %d when it is %s; it is not stopped.",
+				list = append(list, term.Clean(fmt.Sprintf("Job %s of %s may still be running on GPU %d when the GPU is %s. The job will not be stopped.",
 					s.Called, s.User, gpu, r.Sentence)))
 			}
 		}
@@ -226,22 +226,22 @@ func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	return list
 }
 
-// labelOf is what has room within a rectangle.
+// labelOf returns the text that fits into a rectangle.
 func labelOf(s job.Stay, width, height float64) string {
 	if height < 12 {
 		return ""
 	}
 	text := cmp.Or(s.Called, string(s.Kind))
-	if s.User != "" && width > letter*float64(len([]rune(text))+len([]rune(s.User))+2) {
+	if s.User != "" && width > charWidth*float64(len([]rune(text))+len([]rune(s.User))+2) {
 		text += " " + s.User
 	}
-	if width < letter*float64(len([]rune(text))) {
+	if width < charWidth*float64(len([]rune(text))) {
 		return ""
 	}
 	return term.Clean(text)
 }
 
-// titleOf says what a rectangle is, but for its times.
+// titleOf describes a rectangle, without its times.
 func titleOf(s job.Stay) string {
 	text := string(s.Kind)
 	if s.Called != "" {

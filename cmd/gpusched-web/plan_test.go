@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Parts of a GPU lie beside each other, and no two over each other.
+// Parts of a GPU lie beside each other without overlapping.
 func TestLanes(t *testing.T) {
 	span := func(milli, from, until int) job.Stay {
 		s := job.Stay{Milli: milli, From: noon.Add(time.Duration(from) * time.Minute)}
@@ -59,8 +59,8 @@ func TestPlanOf(t *testing.T) {
 	}
 }
 
-// No label of a drawing lies over another one, and what is no job's has a place of its own, in which it hides none.
-func TestNoTextOverText(t *testing.T) {
+// Labels do not overlap. Spans without a job have their own lane and cover no other span.
+func TestLabelsDoNotOverlap(t *testing.T) {
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	run := func(called, user string, milli, from, until int) job.Stay {
 		s := job.Stay{Kind: "running", Called: called, User: user, Milli: milli, From: at(from), Late: at(12)}
@@ -97,7 +97,7 @@ func TestNoTextOverText(t *testing.T) {
 	v := planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12), GPUs: []job.GPUCourse{{Stays: []job.Stay{
 		run("57", "bob", 500, -1, 0), run("58", "alice", 500, -1, 0), kept,
 	}}}}})
-	if len(v.Sitters) != 1 || v.Sitters[0] != "Job 57 of bob may still run on GPU 0 when it is reserved for alice; it is not stopped." {
+	if len(v.Sitters) != 1 || v.Sitters[0] != "Job 57 of bob may still be running on GPU 0 when the GPU is reserved for alice. The job will not be stopped." {
 		t.Errorf("%q", v.Sitters)
 	}
 }

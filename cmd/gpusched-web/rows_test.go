@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A thousand tasks of an array that run have one row, as have those that failed, and the heading counts each. The array
-// itself is not one that runs.
+// A thousand running tasks of an array share one row, and so do the failed ones. The heading counts
+// each task, and does not count the array itself.
 func TestTasksShareARow(t *testing.T) {
 	b := lab()
 	running := b.View.Jobs[1]

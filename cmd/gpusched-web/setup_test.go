@@ -20,7 +20,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 const hostile = `<script>alert(1)</script>"'&`
 
-// lab is a machine with four GPUs and jobs of three users, one of whom means no good.
+// lab is a machine with four GPUs and jobs of three users, one of whom is an attacker.
 func lab() *servertest.Backend { return labAt(noon) }
 
 func labAt(noon time.Time) *servertest.Backend {
@@ -92,8 +92,8 @@ func labAt(noon time.Time) *servertest.Backend {
 	return b
 }
 
-// scheduler serves a backend at a socket, whose path it returns, until stop is called. The test asks
-// as whoever runs it; where that is root the answers have what is private.
+// scheduler serves a backend on a socket until stop is called, and returns the socket's path. The
+// test asks as its own user; root's answers have private data.
 func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
@@ -112,7 +112,7 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// page serves the site about a scheduler that is asked so often.
+// page serves the site for a scheduler that is asked at the given interval.
 func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -129,7 +129,7 @@ func serveSite(t testing.TB, s *site) *httptest.Server {
 	return srv
 }
 
-// get asks for a path, and returns the answer's status, headers and text.
+// get requests a path, and returns the status, the headers and the body.
 func get(t testing.TB, url string, change ...func(*http.Request)) (int, http.Header, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

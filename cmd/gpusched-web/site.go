@@ -20,25 +20,25 @@ import (
 //go:embed static
 var files embed.FS
 
-// sections are the parts of the page that are renewed, each by itself, in their order.
+// sections are the parts of the page, in order, each of which is updated by itself.
 var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended"}
 
-// pages makes text of views. It escapes what is put in (invariant 2).
+// pages are the templates, which escape all values (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"moment": moment, "check": check, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
 	"add": func(a, b float64) float64 { return tenth(a + b) },
 }).ParseFS(files, "static/*.html"))
 
-// barView is a bar with its figure beside it.
+// barView is a bar with a figure beside it.
 type barView struct {
-	Percent int // -1: unknown
+	Percent int // -1 if unknown
 	Text    string
 }
 
 func newBar(percent int, text string) barView { return barView{min(percent, 100), text} }
 
-// site answers the requests of browsers.
+// A site handles the requests of browsers.
 type site struct {
 	http.Handler
 	watcher *watcher
@@ -48,8 +48,8 @@ type site struct {
 	host    string
 	begun   time.Time
 
-	mu   sync.Mutex // guards what is below
-	of   state      // that made is of
+	mu   sync.Mutex // guards of and made
+	of   state      // the state that made shows
 	made map[string]template.HTML
 }
 
@@ -72,32 +72,32 @@ func newSite(w *watcher, c *api.Client, host string) *site {
 	return s
 }
 
-// front is the page as a whole: it is complete without a script.
+// front serves the main page, which is complete without a script.
 func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	done := loopback.Hold(r)
 	state, err := s.watcher.fresh(r.Context())
 	done()
 	if err != nil {
-		return // the browser has gone
+		return // the browser has disconnected
 	}
 	s.write(w, "front", frontView{Host: s.host, State: s.stateName(state), Sections: s.sections(state), Order: sections})
 }
 
-// stateName names a state: those of another run of this program are called otherwise.
+// stateName names a state, differently for each run of this program.
 func (s *site) stateName(now state) string {
 	return fmt.Sprintf("%x-%d", s.begun.UnixNano(), now.number)
 }
 
-// frontView is the whole page.
+// frontView is the main page.
 type frontView struct {
 	Host     string
-	State    string // that it is made of, for its stream
+	State    string // the state shown, which the stream starts from
 	Order    []string
 	Sections map[string]template.HTML
 }
 
-// sections makes the sections of a state once for all who look.
+// sections renders the sections of a state once for all viewers.
 func (s *site) sections(now state) map[string]template.HTML {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,21 +107,21 @@ func (s *site) sections(now state) map[string]template.HTML {
 	return s.made
 }
 
-// render makes the sections of a state.
+// render renders the sections of a state.
 func render(s state) map[string]template.HTML {
 	v := viewOf(s)
 	out := make(map[string]template.HTML, len(sections))
 	for _, name := range sections {
 		var b strings.Builder
 		if err := pages.ExecuteTemplate(&b, name, v); err != nil {
-			panic(err) // a template of ours does not fit our values: a test finds it
+			panic(err) // a template does not fit its values; a test finds that
 		}
 		out[name] = template.HTML(b.String()) //nolint:gosec // made by the template, which escapes
 	}
 	return out
 }
 
-// job is the page about one job.
+// job serves the page about one job.
 func (s *site) job(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	ctx, cancel := context.WithTimeout(r.Context(), askTime)
@@ -141,7 +141,7 @@ func (s *site) job(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write sends a whole page, or nothing of it.
+// write sends a page as a whole, or not at all.
 func (s *site) write(w http.ResponseWriter, name string, view any) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, view); err != nil {
@@ -149,5 +149,5 @@ func (s *site) write(w http.ResponseWriter, name string, view any) {
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // who has gone needs none
+	_, _ = w.Write(b.Bytes()) // fails only if the browser has disconnected
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// stateName is what differs from run to run.
+// stateName matches the part of a page that differs from run to run.
 var stateName = regexp.MustCompile(`have=[0-9a-f]+-[0-9]+`)
 
 func TestPages(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Invariant 2: every element that is opened is closed, so nothing of a user's text ends one.
+// Invariant 2: every element is closed, so no text of a user closes one.
 func wellFormed(page string) error {
 	page = strings.ReplaceAll(strings.ReplaceAll(page, " defer>", ` defer="">`), " hidden>", ` hidden="">`)
 	page = strings.TrimPrefix(page, "<!doctype html>\n")
@@ -50,8 +50,9 @@ func wellFormed(page string) error {
 	}
 }
 
-// Invariant 2, and what is private stays so, even where the answers have it (the tests of CI run as root).
-func TestPagesHaveNothingOfOthers(t *testing.T) {
+// Invariant 2. Private data does not appear even if the answers have it (CI runs the tests as
+// root).
+func TestPagesAreSelfContainedAndPrivate(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, time.Second)
 	for _, path := range []string{"/", "/job/1", "/job/4", "/job/5", "/job/6", "/job/99", "/job/%3Cscript%3E", "/job/..%2f..%2fetc"} {
@@ -73,7 +74,7 @@ func TestUnknownJob(t *testing.T) {
 }
 
 // Invariants 1 and 3.
-func TestOnlyLooksFromThisMachine(t *testing.T) {
+func TestOnlyReadsFromThisMachine(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, time.Second)
 	for host, want := range map[string]int{
@@ -83,7 +84,7 @@ func TestOnlyLooksFromThisMachine(t *testing.T) {
 		for _, path := range []string{"/", "/style.css", "/job/1"} {
 			status, header, text := get(t, web.URL+path, func(r *http.Request) { r.Host = host })
 			if host == "" {
-				continue // the client puts the address there
+				continue // the client sets it itself
 			}
 			if status != want {
 				t.Errorf("%s of %q: %d, want %d", path, host, status, want)
@@ -109,16 +110,16 @@ func TestOnlyLooksFromThisMachine(t *testing.T) {
 	}
 }
 
-// section is one piece of news of a stream.
+// A section is one event of a stream.
 type section struct{ ID, HTML string }
 
-// follow opens the stream, and returns a function that waits for the next section of a name.
+// follow opens the stream, and returns a function that waits for the next section with an id.
 func follow(t *testing.T, url string) (next func(id string) string) {
 	t.Helper()
 	return followAt(t, url+"/live", new([]string))
 }
 
-// followAt opens a stream, and notes the names of what it sends.
+// followAt opens a stream, and records the ids of its sections.
 func followAt(t *testing.T, url string, names *[]string) (next func(id string) string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -160,7 +161,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	b.End(1, job.Result{Outcome: job.Completed})
-	// Ended comes after running, and neither comes again without news.
+	// Sections come in order, and come again only when they change.
 	if text := next("running"); strings.Contains(text, "train-vit") || !strings.Contains(text, "notebook") {
 		t.Errorf("got %s", text)
 	}
@@ -169,8 +170,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A page has the sections that it was made of: its stream does not send them again.
-func TestStreamSendsWhatIsNew(t *testing.T) {
+// A stream does not repeat the sections that the page already has.
+func TestStreamSendsOnlyChanges(t *testing.T) {
 	b := lab()
 	socket, _ := scheduler(t, b)
 	web := page(t, socket, time.Second)
@@ -189,7 +190,7 @@ func TestStreamSendsWhatIsNew(t *testing.T) {
 }
 
 // Invariant 6.
-func TestSchedulerGoes(t *testing.T) {
+func TestLastStateStays(t *testing.T) {
 	socket, stop := scheduler(t, lab())
 	web := page(t, socket, 10*time.Millisecond)
 	next := follow(t, web.URL)
@@ -198,7 +199,7 @@ func TestSchedulerGoes(t *testing.T) {
 	}
 	stop()
 	text := next("overview")
-	for !strings.Contains(text, "cannot be reached") { // a request may have been cut, or answered before
+	for !strings.Contains(text, "cannot be reached") { // a request may have been interrupted, or answered before
 		text = next("overview")
 	}
 	if !strings.Contains(text, "Last updated at") || !strings.Contains(text, "DEGRADED") {
@@ -210,7 +211,7 @@ func TestSchedulerGoes(t *testing.T) {
 	}
 }
 
-// Invariant 6, where there was no answer yet.
+// Invariant 6, before the first answer.
 func TestNoScheduler(t *testing.T) {
 	web := page(t, t.TempDir()+"/none", 10*time.Millisecond)
 	status, _, text := get(t, web.URL+"/")
@@ -219,7 +220,7 @@ func TestNoScheduler(t *testing.T) {
 	}
 }
 
-// Invariant 5: one who comes when all places are taken has the place of the oldest.
+// Invariant 5: when all places are taken, a new stream replaces the oldest.
 func TestStreamsAreBounded(t *testing.T) {
 	s := streams{most: 2}
 	var ended [4]bool
@@ -230,7 +231,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if ended != [4]bool{true} {
 		t.Errorf("ended: %v", ended)
 	}
-	leave[0]() // of one that was ended: nobody else goes
+	leave[0]() // of a stream that has ended: no other stream ends
 	leave[1]()
 	if len(s.list) != 1 {
 		t.Errorf("%d are left", len(s.list))

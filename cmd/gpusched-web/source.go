@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	askTime   = 10 * time.Second
-	checkedIn = 30 * time.Second // health is looked into no more often
-	plannedIn = 10 * time.Second // nor is the plan
+	askTime       = 10 * time.Second
+	checkInterval = 30 * time.Second // minimum time between two health checks
+	planInterval  = 10 * time.Second // minimum time between two plans
 )
 
-// source asks the scheduler for what a page shows.
+// A source asks the scheduler for the contents of the page.
 type source struct {
 	client  *api.Client
 	checks  []job.Check
@@ -25,7 +25,6 @@ type source struct {
 	planned time.Time
 }
 
-// everything asks for all that a page shows.
 func (s *source) everything(ctx context.Context) (answer, error) {
 	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -43,17 +42,17 @@ func (s *source) ask(ctx context.Context) (out answer, err error) {
 	if out.gpus, err = api.GPUs(ctx, s.client); err != nil {
 		return out, err
 	}
-	query := api.ListQuery{Reasons: api.WithReasons, Waiting: shownWaiting, Ended: askedEnded}
+	query := api.ListQuery{Reasons: api.WithReasons, Waiting: shownWaiting, Ended: requestedEnded}
 	if out.list, err = api.List(ctx, s.client, query); err != nil {
 		return out, err
 	}
-	out.checks, out.plan = s.unwell(ctx, out.status.Health), s.course(ctx)
+	out.checks, out.plan = s.failedChecks(ctx, out.status.Health), s.plannedCourse(ctx)
 	return out, nil
 }
 
-// course is what is planned; nil: the scheduler can't say now.
-func (s *source) course(ctx context.Context) *api.PlanReply {
-	if time.Since(s.planned) >= plannedIn {
+// plannedCourse returns the plan, or nil if the scheduler cannot make one now.
+func (s *source) plannedCourse(ctx context.Context) *api.PlanReply {
+	if time.Since(s.planned) >= planInterval {
 		s.plan, s.planned = nil, time.Now()
 		if reply, err := api.Plan(ctx, s.client, planHours*time.Hour); err == nil {
 			s.plan = &reply
@@ -62,18 +61,18 @@ func (s *source) course(ctx context.Context) *api.PlanReply {
 	return s.plan
 }
 
-// unwell are the checks of a scheduler that is not healthy.
-func (s *source) unwell(ctx context.Context, h job.Health) []job.Check {
+// failedChecks returns the failed checks of a scheduler that is not healthy.
+func (s *source) failedChecks(ctx context.Context, h job.Health) []job.Check {
 	if h == job.Healthy {
 		s.checked = time.Time{}
 		return nil
 	}
-	if time.Since(s.checked) < checkedIn {
+	if time.Since(s.checked) < checkInterval {
 		return s.checks
 	}
 	reply, err := api.Health(ctx, s.client)
 	if err != nil {
-		return nil // that is an extra; the status stands without it
+		return nil // the status is shown without the checks
 	}
 	s.checks, s.checked = nil, time.Now()
 	for _, c := range reply.Checks {

@@ -14,20 +14,20 @@ import (
 	"github.com/gpusched/gpusched/cmd/loopback"
 )
 
-// keepAlive is how often a stream says something at least: a proxy or a tunnel ends what is
-// silent.
+// keepAlive is the maximum time between two messages of a stream. Proxies and tunnels close silent
+// connections.
 const keepAlive = 15 * time.Second
 
-// streams are the pages that are renewed. Where there are as many as may be the oldest makes
-// room, also one that is not read; its browser comes back by itself.
+// streams are the open streams. When there are too many, the oldest is closed, even if its client
+// does not read; its browser reconnects by itself.
 type streams struct {
 	most int
 
 	mu   sync.Mutex
-	list []*func() // each ends a stream. The oldest is first
+	list []*func() // functions that end a stream, oldest first
 }
 
-// join adds a stream that end ends, until leave is called.
+// join adds a stream that end closes. It counts until leave is called.
 func (s *streams) join(end func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *streams) join(end func()) (leave func()) {
 	}
 }
 
-// live sends the sections of each new state that differ from those sent before.
+// live streams the sections of each new state that differ from the last ones sent.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -75,16 +75,17 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is one page that is renewed.
+// A stream is the connection to one open page.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	sent    map[string]template.HTML
 }
 
-// known are the sections that a page has which was made of a state, as far as that is still known.
+// known returns the sections of the page that a browser already has, if it was made from the
+// current state.
 func (s *site) known(have string) map[string]template.HTML {
-	s.mu.Lock() // so that the sections are of that state
+	s.mu.Lock() // so that the sections belong to that state
 	defer s.mu.Unlock()
 	if s.made == nil || have != s.stateName(s.of) {
 		return map[string]template.HTML{}
@@ -92,7 +93,7 @@ func (s *site) known(have string) map[string]template.HTML {
 	return maps.Clone(s.made)
 }
 
-// renew sends what has changed.
+// renew sends the sections that have changed.
 func (s *stream) renew(made map[string]template.HTML) error {
 	for _, name := range sections {
 		if s.sent[name] == made[name] {
@@ -113,7 +114,7 @@ func (s *stream) renew(made map[string]template.HTML) error {
 	return nil
 }
 
-// say writes at once; who does not read for writeTime is cut off (invariant 5).
+// say writes at once. A client that does not read for writeTime is disconnected (invariant 5).
 func (s *stream) say(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A table has no class that colours a bar of the plan: it would be painted in that colour.
+// No table has a class that colours a bar of the plan: the table would get that colour.
 func TestTablesAreNotPainted(t *testing.T) {
 	style, err := os.ReadFile("static/style.css")
 	if err != nil {

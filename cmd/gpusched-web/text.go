@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// moment is a time that the page's script puts in the zone of who reads it. Without a script
-// it is in UTC.
+// moment returns an element with a time, in UTC. The page's script converts it to the reader's time
+// zone.
 func moment(at time.Time, form string) template.HTML {
 	if at.IsZero() {
 		return ""
@@ -24,10 +24,10 @@ func moment(at time.Time, form string) template.HTML {
 		at.Format(time.RFC3339), html.EscapeString(form), at.Format("2006-01-02 15:04 UTC")))
 }
 
-// utc is the clock of a moment, for a drawing, where a script puts it in the reader's zone.
+// utc returns the clock time for a drawing. A script converts it to the reader's time zone.
 func utc(at time.Time) string { return at.UTC().Format("15:04") }
 
-// stamp is a moment for a script; nothing is none.
+// stamp returns a time for a script, or "".
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -35,17 +35,17 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// plain is text with no more meaning than that.
+// plain escapes text.
 func plain(text string) template.HTML {
 	return template.HTML(html.EscapeString(term.Clean(text))) //nolint:gosec // escaped
 }
 
-// check is how a part of the scheduler's health is.
+// check describes one part of the scheduler's health.
 func check(c job.Check) template.HTML {
 	return sentence(func(r words.Reader) string { return r.Check(c) })
 }
 
-// sentence is what is said to who reads the page, with its times as moments.
+// sentence renders a sentence, with its times as moments.
 func sentence(say func(words.Reader) string) template.HTML {
 	var times []time.Time
 	const mark = "\x00"

@@ -12,12 +12,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pageView is what the sections show of a state: text that is ready but for escaping, and moments,
-// which the page puts in the zone of who reads it.
+// pageView holds the contents of all sections: text that the templates escape, and moments.
 type pageView struct {
-	Asked   bool // the scheduler has answered once
+	Asked   bool // the scheduler has answered at least once
 	At      time.Time
-	Trouble string // why it is not newer
+	Trouble string // why there is no newer state
 
 	Version  string
 	Health   string
@@ -26,14 +25,14 @@ type pageView struct {
 	Counts   []countView
 	Promised []string
 	Drain    template.HTML
-	Problem  string // with the GPUs
+	Problem  string // of the GPUs
 
 	GPUs     []gpuView
 	Running  []jobView
 	Waiting  []jobView
 	Ended    []jobView
-	MoreWait int // waiting jobs beyond those
-	AllWait  int // all of them, each task in a row as one
+	MoreWait int // waiting jobs that are not listed
+	AllWait  int // number of waiting jobs, each task counted
 	AllRun   int
 	Plan     *planView
 }
@@ -43,23 +42,23 @@ type countView struct {
 	What string
 }
 
-// gpuView is a row of the table of GPUs. Percentages are -1 where they are unknown.
+// A gpuView is a row of the GPU table. Unknown percentages are -1.
 type gpuView struct {
 	Index              int
 	Name, State, Class string
 	Detail             template.HTML
 	Util               int
-	Mem                int // percent of its memory in use
+	Mem                int // percent in use
 	MemText            string
 	Temp, Power        string
 	Jobs               []shareView
 	Foreign            string
 }
 
-// shareView is a job on a GPU.
+// A shareView is a job on a GPU.
 type shareView struct{ Called, Part string }
 
-// jobView is a row of a table of jobs.
+// A jobView is a row of a job table.
 type jobView struct {
 	Called, WithTasks  string
 	User, Name         string
@@ -67,8 +66,8 @@ type jobView struct {
 	GPUs, Asks         string
 	Priority           string
 	Limit              string
-	Since              time.Time // from when it waits or runs, or when it ended
-	From, By, Expected time.Time // when it is expected to start, or to end
+	Since              time.Time // beginning of the wait or of the run, or the end of the job
+	From, By, Expected time.Time // expected start or end
 	Unknown            bool
 	Ran                string
 	Why                template.HTML
@@ -90,7 +89,7 @@ func viewOf(s state) pageView {
 	for _, g := range s.gpus.GPUs {
 		v.GPUs = append(v.GPUs, gpuViewOf(g))
 	}
-	rows := api.ByState(s.list.Jobs, askedEnded)
+	rows := api.ByState(s.list.Jobs, requestedEnded)
 	for i := range rows {
 		j := &rows[i]
 		switch {
@@ -102,7 +101,7 @@ func viewOf(s state) pageView {
 			v.AllWait += max(1, j.Alike)
 		default:
 			v.Running = append(v.Running, jobViewOf(j))
-			if j.State != job.Spawned { // an array: its tasks count
+			if j.State != job.Spawned { // an array: only its tasks count
 				v.AllRun += max(1, j.Alike)
 			}
 		}
@@ -120,7 +119,7 @@ func countsOf(counts map[job.State]int) (list []countView) {
 	return list
 }
 
-// promisedOf says what jobs have of what is counted besides GPUs.
+// promisedOf lists the memory and CPUs allocated to jobs.
 func promisedOf(h *job.HostView) (list []string) {
 	if h.MemBytes > 0 {
 		list = append(list, "memory "+job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes))
@@ -165,7 +164,7 @@ func gpuViewOf(g api.GPU) gpuView {
 	return v
 }
 
-// gpuClass is how the state of a GPU stands out.
+// gpuClass returns the style of a GPU's state.
 func gpuClass(g api.GPU) string {
 	switch {
 	case g.State == job.GPULost || g.State == job.GPUSuspect || g.State == job.GPUSick:
@@ -194,24 +193,16 @@ func jobViewOf(j *api.Job) jobView {
 			v.Ran = term.Age(j.Elapsed(j.EndedAt))
 		}
 	case j.State == job.Queued:
-		v.Since = firstKnown(j.QueuedAt, j.SubmittedAt)
+		v.Since = cmp.Or(j.QueuedAt, j.SubmittedAt)
 		v.Expected, v.From, v.By = j.ExpectedStart, j.ExpectedStartFrom, j.ExpectedStartBy
 		v.Unknown = j.StartUnknown
 	default:
-		v.Since, v.Expected = firstKnown(j.StartedAt, j.PlacedAt), j.ExpectedEnd
+		v.Since, v.Expected = cmp.Or(j.StartedAt, j.PlacedAt), j.ExpectedEnd
 	}
 	return v
 }
 
-// firstKnown is the first moment if it is known, else the other.
-func firstKnown(at, other time.Time) time.Time {
-	if at.IsZero() {
-		return other
-	}
-	return at
-}
-
-// jobClass is how a job stands out.
+// jobClass returns the style of a job's state.
 func jobClass(j *api.Job) string {
 	switch {
 	case j.State == job.Running:
@@ -226,7 +217,7 @@ func jobClass(j *api.Job) string {
 	return "wait"
 }
 
-// gpusOf is which GPUs a job has.
+// gpusOf lists the GPUs of a job.
 func gpusOf(j *api.Job) string {
 	var list []string
 	for _, g := range j.GPUs {
@@ -239,7 +230,7 @@ func gpusOf(j *api.Job) string {
 	return strings.Join(list, ", ")
 }
 
-// asksOf says what a job asks of the GPUs, and of what an array it is.
+// asksOf describes the GPUs that a job requests, and the progress of an array.
 func asksOf(j *api.Job) string {
 	text := "no GPU"
 	if j.GPUMilli > 0 {

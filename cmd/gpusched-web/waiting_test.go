@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// serving serves a page without a scheduler until the test ends, to clients who may take their time.
+// serving serves a page without a scheduler until the test ends, with no time limits for clients.
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func serving(t *testing.T) (address string) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	hs, w := newServer(&api.Client{Socket: filepath.Join(t.TempDir(), "none")})
-	hs.ReadHeaderTimeout, hs.ReadTimeout = 0, 0 // no connection ends by time
+	hs.ReadHeaderTimeout, hs.ReadTimeout = 0, 0 // no connection times out
 	hs.WriteTimeout, hs.IdleTimeout = 0, 0
 	go func() { done <- serve(ctx, l, hs, w, 0) }()
 	t.Cleanup(func() {
@@ -40,7 +40,7 @@ func serving(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// narrow dials so that little is on its way to who does not read.
+// narrow dials with small buffers, so that little is in flight to a client that does not read.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
@@ -50,8 +50,8 @@ var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error
 	return err
 }}
 
-// Invariant 5: whoever opens many connections and keeps them, whatever was said on them and
-// whether or not the answers are read, keeps nobody else from the page.
+// Invariant 5: a client that opens many connections and keeps them does not lock others out,
+// whatever it sends on them and whether or not it reads the answers.
 func TestHeldConnectionsMakeRoom(t *testing.T) {
 	const icon = "GET /icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	many := func(request string) string {
@@ -95,8 +95,8 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-// Invariant 5: one connection has one place, however much is asked on it that the server
-// answers by itself, and those between two requests go before those that are new.
+// Invariant 5: a connection takes one place, however many requests without a handler it sends.
+// Connections between two requests are closed before new ones.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := serving(t)
 	var conns [2]net.Conn
@@ -126,7 +126,7 @@ func TestOneConnectionHasOnePlace(t *testing.T) {
 	ask(conns[0], bufio.NewReader(conns[0]), "GET /icon.svg")
 }
 
-// pipes is a listener whose connections have no buffer: what is written waits until it is read.
+// pipes is a listener whose connections have no buffer: a write blocks until it is read.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -155,10 +155,10 @@ func (p pipes) ask(what string) *bufio.Reader {
 	return bufio.NewReader(near)
 }
 
-// Invariant 5: a stream that is not read makes room for another one at once.
+// Invariant 5: a stream that is not read is replaced at once.
 func TestStreamThatIsNotReadMakesRoom(t *testing.T) {
 	client := &api.Client{Socket: filepath.Join(t.TempDir(), "none")}
-	s := newSite(newWatcher((&source{client: client}).everything, usual), client, "lab")
+	s := newSite(newWatcher((&source{client: client}).everything, askInterval), client, "lab")
 	s.streams.most = 1
 	l := pipes{make(chan net.Conn), make(chan struct{})}
 	srv := &http.Server{Handler: s}

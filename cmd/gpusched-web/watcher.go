@@ -9,47 +9,47 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// usual is the time between two questions while somebody looks.
-const usual = 2 * time.Second
+// askInterval is the time between two requests while there are viewers.
+const askInterval = 2 * time.Second
 
-// How much of the queue and of what has ended a page shows, and how many ended jobs it asks for, as tasks share a row.
+// Numbers of listed jobs. More ended jobs are requested than listed, because tasks share a row.
 const (
-	shownWaiting = 200
-	shownEnded   = 25
-	askedEnded   = 200
+	shownWaiting   = 200
+	shownEnded     = 25
+	requestedEnded = 200
 )
 
-// state is what the scheduler said at one moment.
+// A state is what the scheduler last answered.
 type state struct {
 	number int       // counts the states
-	at     time.Time // when it said so; zero: it has said nothing yet
+	at     time.Time // time of the answer, zero before the first
 	err    error     // why there is nothing newer than at (invariant 6)
 	answer
 }
 
-// answer is what the scheduler says.
+// answer holds the scheduler's answers.
 type answer struct {
 	status api.StatusReply
 	gpus   api.GPUsReply
 	list   api.ListReply
-	checks []job.Check // where the status is not healthy: what is checked
+	checks []job.Check // failed checks of an unhealthy scheduler
 	plan   *api.PlanReply
 }
 
-// watcher asks for all who look (invariant 4).
+// A watcher asks the scheduler for all viewers (invariant 4).
 type watcher struct {
 	source func(context.Context) (answer, error)
 	every  time.Duration
 
 	mu        sync.Mutex
 	now       state
-	tried     time.Time     // when it was asked last
+	tried     time.Time     // time of the last request
 	changed   chan struct{} // closed at the next state
 	lookers   int
-	followers int           // of these, who want to see what changes
-	left      time.Time     // when the last one left
-	wanted    bool          // somebody waits for a state as of now
-	wake      chan struct{} // something of this has changed
+	followers int           // viewers with a stream
+	left      time.Time     // when the last viewer left
+	wanted    bool          // a viewer waits for a fresh state
+	wake      chan struct{} // one of these fields has changed
 }
 
 func newWatcher(source func(context.Context) (answer, error), every time.Duration) *watcher {
@@ -58,10 +58,10 @@ func newWatcher(source func(context.Context) (answer, error), every time.Duratio
 	}
 }
 
-// look counts somebody who looks until leave is called.
+// look counts a viewer until leave is called.
 func (w *watcher) look() (leave func()) { return w.count(&w.lookers) }
 
-// follow counts somebody who wants to see what changes until leave is called.
+// follow counts a viewer with a stream until leave is called.
 func (w *watcher) follow() (leave func()) {
 	gone, silent := w.count(&w.lookers), w.count(&w.followers)
 	return func() { silent(); gone() }
@@ -88,14 +88,14 @@ func (w *watcher) rouse() {
 	}
 }
 
-// latest is the last state, and a channel that is closed at the next.
+// latest returns the last state, and a channel that is closed at the next.
 func (w *watcher) latest() (state, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now, w.changed
 }
 
-// fresh waits for a state that is as of a moment ago at the earliest. The caller looks.
+// fresh waits for a state that is at most every old. The caller is counted as a viewer.
 func (w *watcher) fresh(ctx context.Context) (state, error) {
 	for {
 		w.mu.Lock()
@@ -115,7 +115,7 @@ func (w *watcher) fresh(ctx context.Context) (state, error) {
 	}
 }
 
-// run asks while somebody looks, until ctx is done.
+// run asks the scheduler while there are viewers, until ctx is done.
 func (w *watcher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -140,7 +140,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// ask asks, and takes the answer for the state.
+// ask asks the scheduler and stores the answer as the next state.
 func (w *watcher) ask(ctx context.Context) {
 	a, err := w.source(ctx)
 	w.mu.Lock()
@@ -154,7 +154,7 @@ func (w *watcher) ask(ctx context.Context) {
 	w.changed = make(chan struct{})
 }
 
-// untilIdle returns when ctx is done, or nobody has looked for so long.
+// untilIdle returns when ctx is done, or when there have been no viewers for the time idle.
 func (w *watcher) untilIdle(ctx context.Context, idle time.Duration) {
 	if idle <= 0 {
 		<-ctx.Done()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fake is a scheduler that counts what it is asked.
+// A fake is a scheduler that counts requests.
 type fake struct {
 	mu    sync.Mutex
 	whole int
@@ -29,7 +29,7 @@ func (f *fake) fail(err error) {
 	f.err = err
 }
 
-// asked is how often it was asked since the last time.
+// asked returns the number of requests since the last call.
 func (f *fake) asked() int {
 	synctest.Wait()
 	f.mu.Lock()
@@ -39,10 +39,10 @@ func (f *fake) asked() int {
 	return whole
 }
 
-// watch runs a watcher of a scheduler in a bubble.
+// watch runs a watcher of a fake in a synctest bubble.
 func watch(t *testing.T, f *fake, do func(*testing.T, *watcher)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatcher(f.everything, usual)
+		w := newWatcher(f.everything, askInterval)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go w.run(ctx)
@@ -51,7 +51,7 @@ func watch(t *testing.T, f *fake, do func(*testing.T, *watcher)) {
 }
 
 // Invariant 4.
-func TestAskedOnceForAll(t *testing.T) {
+func TestOneRequestForAllViewers(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {
 		time.Sleep(time.Minute)
@@ -71,13 +71,13 @@ func TestAskedOnceForAll(t *testing.T) {
 		}
 		for _, f := range leave {
 			f()
-			f() // leaving twice is leaving once
+			f() // a second call changes nothing
 		}
 		time.Sleep(time.Minute)
 		if n := f.asked(); n > 1 {
 			t.Errorf("asked %d times though all have left", n)
 		}
-		for range 30 { // who comes and goes is no reason to ask more often
+		for range 30 { // viewers that come and go cause no more requests
 			leave := w.look()
 			_, _ = w.fresh(t.Context())
 			leave()
@@ -89,7 +89,8 @@ func TestAskedOnceForAll(t *testing.T) {
 	})
 }
 
-// A scheduler that goes is asked by the clock until it is back; its last state stays.
+// A scheduler that is gone is asked at the usual interval until it is back, and its last state
+// stays.
 func TestSchedulerComesBack(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {
@@ -128,9 +129,9 @@ func TestOldStateIsNotFresh(t *testing.T) {
 	})
 }
 
-func TestEndsWhenNobodyLooks(t *testing.T) {
+func TestExitsWithoutViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatcher(nil, usual)
+		w := newWatcher(nil, askInterval)
 		start := time.Now()
 		leave := w.look()
 		go func() {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// activated is the descriptor of the first socket that systemd hands over.
+// activated is the descriptor of the first socket that systemd passes.
 const activated = 3
 
-// ErrNotActivated says that systemd has handed over no socket.
-var ErrNotActivated = errors.New("there is no socket of systemd's")
+// ErrNotActivated is returned if systemd passed no socket.
+var ErrNotActivated = errors.New("systemd passed no socket")
 
-// Activated is the one socket that systemd has handed over.
+// Activated returns the socket that systemd passed.
 func Activated(getenv func(string) string) (net.Listener, error) {
 	if getenv("LISTEN_FDS") != "1" || getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
 		return nil, ErrNotActivated
@@ -25,13 +25,13 @@ func Activated(getenv func(string) string) (net.Listener, error) {
 	defer file.Close() // the listener has a copy
 	l, err := net.FileListener(file)
 	if err != nil {
-		return nil, fmt.Errorf("take the socket from systemd: %w", err)
+		return nil, fmt.Errorf("use the socket from systemd: %w", err)
 	}
 	return l, nil
 }
 
-// Is reports whether a host, as in an address or a Host header, with or without a port, is this
-// machine (invariant 1).
+// Is reports whether a host is this machine (invariant 1). The host may be an address or a Host
+// header, with or without a port.
 func Is(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

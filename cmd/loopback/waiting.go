@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// waiting are the connections that wait for their client: new ones, those whose request has not
-// come whole, those between two requests, and those whose client has not read its answer. They
-// cost a place each, and anybody can open many, so of more than most one is closed: the oldest of
-// those between two requests, as a browser opens another when it needs one, or else the oldest of all.
+// waiting holds the connections that wait for their client: new ones, those with an incomplete
+// request, those between two requests, and those whose client has not read its answer. Anybody can
+// open many, so when there are more than most, one is closed: the oldest between two requests,
+// because a browser reopens it when needed, or else the oldest of all.
 type waiting struct {
 	most int
 
 	mu   sync.Mutex
-	list []waiter // the oldest is first; no connection twice
+	list []waiter // oldest first, no connection twice
 }
 
 type waiter struct {
@@ -24,8 +24,8 @@ type waiter struct {
 	idle bool // between two requests
 }
 
-// MakeRoom lets the oldest connections of a server that wait for their client make room, where
-// there are more than most (invariant 2). It sets ConnState and ConnContext.
+// MakeRoom closes the oldest connection that waits for its client whenever there are more than most
+// (invariant 2). It sets ConnState and ConnContext of the server.
 func MakeRoom(s *http.Server, most int) {
 	w := &waiting{most: most}
 	s.ConnState = w.state
@@ -34,7 +34,7 @@ func MakeRoom(s *http.Server, most int) {
 	}
 }
 
-// state is told what becomes of a connection.
+// state tracks the state of a connection.
 func (w *waiting) state(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew, http.StateIdle:
@@ -46,7 +46,7 @@ func (w *waiting) state(c net.Conn, now http.ConnState) {
 	}
 }
 
-// add closes the connection that makes room, if one has to.
+// add adds a connection, and closes another if there are too many.
 func (w *waiting) add(c waiter) {
 	w.remove(c.conn)
 	w.mu.Lock()
@@ -60,7 +60,7 @@ func (w *waiting) add(c waiter) {
 	w.list = slices.Delete(w.list, at, at+1)
 }
 
-// ask is told that a connection is between two requests no more.
+// ask marks a connection as having begun a request.
 func (w *waiting) ask(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,14 +79,14 @@ func (w *waiting) remove(c net.Conn) {
 
 type connKey struct{}
 
-// connection is what requests know of theirs.
+// A connection is the value in the context of its requests.
 type connection struct {
 	net.Conn
 	waiting *waiting
 }
 
-// Hold keeps the connection of a request from making room while its client waits for us, until
-// done is called: before the answer is written, as it waits for the client then.
+// Hold protects the connection of a request from being closed while its client waits for us. Call
+// done before writing the answer, because then the connection waits for the client.
 func Hold(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connKey{}).(connection)
 	if !ok {
@@ -96,7 +96,8 @@ func Hold(r *http.Request) (done func()) {
 	return func() { c.waiting.add(waiter{conn: c.Conn}) }
 }
 
-// Close closes the connection of a request, also while an answer is written that nobody reads.
+// Close closes the connection of a request, even while an answer is being written that nobody
+// reads.
 func Close(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(connection); ok {
 		c.Conn.Close()

@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Book turns records into events, by what it knows of what was on record before.
+// A Book turns records into events, by comparing them with earlier records.
 type Book struct {
-	jobs    map[job.ID]*mark // never changed
-	waits   *mark            // that of most jobs of a long queue
-	faults  map[string]bool  // by GPU: it is out of service, by what is on record
-	indexes map[string]int   // of GPUs, as far as they were seen
+	jobs    map[job.ID]*mark // the marks are never modified
+	waits   *mark            // shared by most jobs of a long queue
+	faults  map[string]bool  // by GPU: it is out of service
+	indexes map[string]int   // of the GPUs seen so far
 	drained bool
 }
 
-// mark is what was announced of a job last.
+// A mark is the state of a job that was last announced.
 type mark struct {
 	state     job.State
 	attempt   int
@@ -32,7 +32,7 @@ func markOf(j *job.Job) mark {
 	return m
 }
 
-// NewBook makes a book of what is on record.
+// NewBook returns a book of the records at the start.
 func NewBook(r *job.Restored) *Book {
 	b := &Book{
 		jobs: map[job.ID]*mark{}, waits: &mark{state: job.Queued},
@@ -47,14 +47,14 @@ func NewBook(r *job.Restored) *Book {
 	return b
 }
 
-// put keeps the mark of a job.
+// put stores the mark of a job.
 func (b *Book) put(id job.ID, m mark) {
 	if b.jobs[id] = b.waits; m != *b.waits {
 		b.jobs[id] = &m
 	}
 }
 
-// Record returns what a record changes, without numbers.
+// Record returns the events of a record, without numbers.
 func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
 	switch {
 	case r.Job != nil:
@@ -73,7 +73,7 @@ func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
 	return list
 }
 
-// News returns an event that no record has, as it is announced.
+// News completes an event that belongs to no record.
 func (b *Book) News(e job.Event, at time.Time) job.Event {
 	if e.GPU != nil {
 		b.indexes[e.GPU.UUID] = e.GPU.Index
@@ -82,37 +82,37 @@ func (b *Book) News(e job.Event, at time.Time) job.Event {
 	return e
 }
 
-// job says what is new with a job. One step may have taken it through several states:
-// those between that matter are announced as well.
+// job returns the events of a job's record. One step may have taken the job through several states;
+// those in between that matter are announced too.
 func (b *Book) job(r *job.Record) (list []job.Event) {
 	j := r.Job
 	now, was := markOf(j), mark{}
 	if last := b.jobs[j.ID]; last != nil {
 		was = *last
 	}
-	tell := func(kind job.EventKind, state job.State) { list = append(list, eventOf(j, kind, state)) }
+	announce := func(kind job.EventKind, state job.State) { list = append(list, eventOf(j, kind, state)) }
 	if was.state == "" {
-		tell(job.EventQueued, job.Queued)
+		announce(job.EventQueued, job.Queued)
 		was = mark{state: job.Queued, held: now.held && now.state == job.Queued}
 	}
 	if now.state == job.Queued && was.state == job.Queued && now.attempt > was.attempt {
-		tell(job.EventPlaced, job.Starting) // and it is back already
+		announce(job.EventPlaced, job.Starting) // and back in the queue already
 		was.state, was.attempt = job.Starting, now.attempt
 	}
 	if now.state != was.state || now.attempt != was.attempt && now.state != job.Queued {
 		if was.state.Live() && now.attempt > was.attempt {
-			tell(job.EventRequeued, job.Queued)
+			announce(job.EventRequeued, job.Queued)
 		}
-		tell(kinds[now.state], now.state)
+		announce(kinds[now.state], now.state)
 	}
 	switch {
 	case now.state.Terminal():
 	case r.Updated != nil:
-		tell(job.EventUpdated, now.state)
+		announce(job.EventUpdated, now.state)
 	}
 	if !now.state.Terminal() {
-		tellTurn(now.held, was.held, job.EventHeld, job.EventReleased, now.state, tell)
-		tellTurn(now.suspended, was.suspended, job.EventSuspended, job.EventResumed, now.state, tell)
+		announceIf(now.held, was.held, job.EventHeld, job.EventReleased, now.state, announce)
+		announceIf(now.suspended, was.suspended, job.EventSuspended, job.EventResumed, now.state, announce)
 		b.put(j.ID, now)
 		return list
 	}
@@ -120,17 +120,17 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	return list
 }
 
-// tellTurn announces what has begun or is over.
-func tellTurn(now, was bool, begun, over job.EventKind, state job.State, tell func(job.EventKind, job.State)) {
+// announceIf announces a condition that has begun or ended.
+func announceIf(now, was bool, begun, over job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
 	switch {
 	case now && !was:
-		tell(begun, state)
+		announce(begun, state)
 	case was && !now:
-		tell(over, state)
+		announce(over, state)
 	}
 }
 
-// kinds say which event brings a job into a state.
+// kinds has the event with which a job enters a state.
 var kinds = map[job.State]job.EventKind{
 	job.Queued: job.EventRequeued, job.Spawned: job.EventSpawned, job.Starting: job.EventPlaced,
 	job.Running: job.EventStarted, job.Ending: job.EventEnding,
@@ -166,8 +166,7 @@ func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 	return e
 }
 
-// control says what is new with what is decided of a GPU, or found on it. Whether it is
-// paused shows in its state.
+// control returns the events of a GPU's record. That a GPU is paused shows in its state.
 func (b *Book) control(g *job.GPUControl) []job.Event {
 	if g.UUID == job.EveryGPU {
 		if g.Paused == b.drained {

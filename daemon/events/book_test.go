@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// told is what a book makes of a record, in short.
+// told returns a short form of the events of a record.
 func told(b *Book, r job.Record) string {
 	var list []string
 	for _, e := range b.Record(&r, noon) {
@@ -33,7 +33,7 @@ func told(b *Book, r job.Record) string {
 	return strings.Join(list, ", ")
 }
 
-// jobIn is job 7 in a state, in an attempt.
+// jobIn returns job 7 in a state, in an attempt.
 func jobIn(state job.State, attempt int, change ...func(*job.Job)) job.Record {
 	j := &job.Job{ID: 7, Owner: job.Owner{UID: 1001, User: "alice"}, State: state}
 	if attempt > 0 {
@@ -45,8 +45,8 @@ func jobIn(state job.State, attempt int, change ...func(*job.Job)) job.Record {
 	return job.Record{Job: j}
 }
 
-// Every turn of a job's life is told, also those between two records.
-func TestTheLifeOfAJob(t *testing.T) {
+// Every step of a job's life is announced, even steps between two records.
+func TestLifeOfAJob(t *testing.T) {
 	held := func(j *job.Job) { j.Held = "root" }
 	suspended := func(j *job.Job) { j.SuspendedAt, j.SuspendedBy = noon, "bob" }
 	changed := jobIn(job.Queued, 0)
@@ -92,8 +92,8 @@ func TestAJobThatStartsAtOnce(t *testing.T) {
 	}
 }
 
-// What was on record when the daemon began is no news.
-func TestABookKnowsWhatIsOnRecord(t *testing.T) {
+// Records that existed when the daemon started cause no events.
+func TestRestoredRecordsCauseNoEvents(t *testing.T) {
 	running := jobIn(job.Running, 1)
 	drained := job.GPUControl{UUID: job.EveryGPU, Paused: true, By: "root"}
 	b := NewBook(&job.Restored{Jobs: []job.Job{*running.Job}, GPUs: []job.GPUControl{drained}})

@@ -1,12 +1,12 @@
-// Package events makes announcements of what goes on record, and keeps the last ones
-// for those who follow. It owns what was announced of each job last; it decides
-// nothing, and waits for nobody.
+// Package events turns records into events, and keeps the last ones for subscribers. It remembers
+// what was last announced of each job. It makes no decisions and never blocks.
 //
 // Invariants:
 //
-//  1. Whoever knows the jobs at a number and takes in every event after it knows their
-//     states: each change of state, hold and suspension is announced, in its order.
-//  2. Numbers go up by one.
-//  3. What is kept is bounded, however many read it and however slowly.
-//  4. No event has a command, an environment, a directory or parameters.
+//  1. A subscriber that knows all jobs at one event number, and applies every later event, knows
+//     their states: each change of state, hold and suspension is announced in order.
+//  2. Numbers increase by one.
+//  3. The memory for events is bounded, however many subscribers there are and however slow they
+//     are.
+//  4. No event contains a command, an environment, a directory or parameters.
 package events

@@ -2,33 +2,33 @@ package events
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// Ring keeps the last events. It is not safe for concurrent use.
+// A Ring keeps the last events. It is not safe for concurrent use.
 type Ring struct {
 	most int
-	last int64       // the number given last
-	list []job.Event // the last one has the number last; of more than most, the first ones are not read
+	last int64       // number of the last event
+	list []job.Event // the last element has the number last; when there are more than most, the first ones are not read
 }
 
-// NewRing makes a ring for most events that goes on after a number.
+// NewRing returns a ring for the given number of events, which continues after a number.
 func NewRing(most int, after int64) *Ring { return &Ring{most: most, last: after} }
 
-// Last returns the number that was given last.
+// Last returns the number of the last event.
 func (r *Ring) Last() int64 { return r.last }
 
-// Add keeps events that have the next numbers.
+// Add appends events, which have the next numbers.
 func (r *Ring) Add(list []job.Event) {
 	if len(list) == 0 {
 		return
 	}
 	r.last = list[len(list)-1].Number
 	r.list = append(r.list, list...)
-	if len(r.list) > 2*r.most { // whoever reads has a part of the old list, and keeps it as it is
+	if len(r.list) > 2*r.most { // a copy, because readers hold parts of the old list
 		r.list = append(make([]job.Event, 0, 2*r.most), r.list[len(r.list)-r.most:]...)
 	}
 }
 
-// After returns at most so many events after a number. After one that is not kept, or
-// that was never given, it is a gap, and nothing.
+// After returns up to most events after a number. If those are no longer kept, or the number was
+// never used, it returns a gap without events.
 func (r *Ring) After(number int64, most int) job.Events {
 	out := job.Events{Last: r.last, Gap: true, Oldest: r.last - int64(min(len(r.list), r.most)), Newest: r.last}
 	if number < out.Oldest || number > r.last {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// The upper bounds of the buckets, in seconds: of what people wait for, and of what the
-// daemon does.
+// Upper bounds of the buckets in seconds: longTimes for what people wait for, shortTimes for the
+// daemon's own work.
 var (
 	longTimes  = []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
 	shortTimes = []float64{0.0001, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
 )
 
-// Distribution counts durations in buckets.
+// A Distribution counts durations in buckets.
 type Distribution struct {
 	bounds []float64 // upper, ascending
-	counts []uint64  // one more: what is above all
+	counts []uint64  // one more than bounds, for larger values
 	sum    float64
 }
 
@@ -25,7 +25,7 @@ func newDistribution(bounds []float64) *Distribution {
 }
 
 func (d *Distribution) observe(took time.Duration) {
-	seconds := max(0, took.Seconds()) // a clock that was set
+	seconds := max(0, took.Seconds()) // negative if the clock was set back
 	d.counts[sort.SearchFloat64s(d.bounds, seconds)]++
 	d.sum += seconds
 }

@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// Format is a text format.
+// A Format is a text format.
 type Format string
 
-// The formats.
 const (
 	OpenMetrics Format = "openmetrics"
-	Prometheus  Format = "prometheus" // the text format 0.0.4
+	Prometheus  Format = "prometheus" // version 0.0.4
 )
 
-// Formats lists them.
+// Formats returns all formats.
 func Formats() []Format { return []Format{OpenMetrics, Prometheus} }
 
-// ContentType is the media type of a page.
+// ContentType returns the media type of a page.
 func (f Format) ContentType() string {
 	if f == Prometheus {
 		return "text/plain; version=0.0.4; charset=utf-8"
@@ -30,7 +29,7 @@ func (f Format) ContentType() string {
 	return "application/openmetrics-text; version=1.0.0; charset=utf-8"
 }
 
-// Page is one answer, to which whoever knows something adds samples.
+// A Page is one answer, to which callers add samples.
 type Page struct {
 	table   []Family
 	samples map[string][]sample
@@ -39,20 +38,19 @@ type Page struct {
 type sample struct {
 	labels []string // values, in the order of the family
 	value  float64
-	spread *Distribution // of a histogram
+	spread *Distribution // for a histogram
 }
 
 // NewPage returns a page without samples.
 func NewPage() *Page { return &Page{table: Families(), samples: map[string][]sample{}} }
 
-// Down is the page of a scheduler that can't be asked.
+// Down returns the page for a scheduler that cannot be reached.
 func Down(format Format) []byte {
 	p := NewPage()
 	p.AddBool("gpusched_up", false)
 	return p.Text(format)
 }
 
-// Add adds a sample.
 func (p *Page) Add(name string, value float64, labels ...string) {
 	p.put(name, sample{labels: labels, value: value})
 }
@@ -62,14 +60,14 @@ func (p *Page) AddBool(name string, yes bool, labels ...string) {
 	p.Add(name, map[bool]float64{true: 1}[yes], labels...)
 }
 
-// AddTime adds a sample that is a moment; none where it is zero.
+// AddTime adds a sample that is a time, unless it is zero.
 func (p *Page) AddTime(name string, at time.Time) {
 	if !at.IsZero() {
 		p.Add(name, float64(at.UnixMilli())/1000)
 	}
 }
 
-// AddSpread adds a histogram's sample.
+// AddSpread adds a histogram.
 func (p *Page) AddSpread(name string, d *Distribution) { p.put(name, sample{spread: d}) }
 
 func (p *Page) put(name string, s sample) {
@@ -80,7 +78,7 @@ func (p *Page) put(name string, s sample) {
 	p.samples[name] = append(p.samples[name], s)
 }
 
-// Text returns the page.
+// Text returns the page in a format.
 func (p *Page) Text(format Format) []byte {
 	var b bytes.Buffer
 	for i := range p.table {
@@ -97,8 +95,8 @@ func (p *Page) Text(format Format) []byte {
 	return b.Bytes()
 }
 
-// head writes what the family is. The formats differ in its name: OpenMetrics has that
-// without the ending of counters and infos, the older one knows no info and no unit.
+// head writes the description of the family. The formats differ in its name: OpenMetrics omits the
+// ending of counters and infos, and the older format has neither infos nor units.
 func (f *Family) head(b *bytes.Buffer, format Format) {
 	name, kind, unit := f.FullName(), f.Type, f.Unit
 	if format == Prometheus {
@@ -131,7 +129,7 @@ func (f *Family) write(b *bytes.Buffer, s *sample) {
 	line(b, name+"_count", f.Labels, s.labels, "", float64(below))
 }
 
-// line writes one sample; le is the upper bound of a histogram's bucket.
+// line writes one sample. le is the upper bound of a histogram's bucket.
 func line(b *bytes.Buffer, name string, labels, values []string, le string, value float64) {
 	b.WriteString(name)
 	sep := byte('{')
@@ -154,7 +152,7 @@ func line(b *bytes.Buffer, name string, labels, values []string, le string, valu
 	b.WriteByte('\n')
 }
 
-// number writes whole numbers in full, also big ones.
+// number formats whole numbers without an exponent, even large ones.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.FormatInt(int64(v), 10)
@@ -162,7 +160,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// bound is the canonical form of a bucket's bound in OpenMetrics, in both formats: two
+// bound formats a bucket's bound in OpenMetrics' canonical form, in both formats, because two
 // spellings would be two series.
 func bound(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)

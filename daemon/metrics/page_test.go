@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// full is a page with a sample of every family.
+// full returns a page with a sample of every family.
 func full() *Page {
 	p, tally := NewPage(), NewTally()
 	v := job.View{
@@ -54,8 +54,8 @@ func full() *Page {
 	return p
 }
 
-// A page with everything is the golden one, in both formats.
-func TestThePagesAreTheGolden(t *testing.T) {
+// A full page matches the golden files in both formats.
+func TestGoldenPages(t *testing.T) {
 	for _, format := range Formats() {
 		golden.Check(t, "page."+string(format), string(full().Text(format)))
 	}
@@ -67,8 +67,8 @@ var (
 	point   = regexp.MustCompile(`^([a-z][a-z0-9_]*)((?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})?) ([0-9.e+-]+)$`)
 )
 
-// Every line of a page is one of OpenMetrics, families come whole and once, have a help,
-// a type and their unit in the name, and samples the ending of their type.
+// Every line is valid OpenMetrics. A family is in one piece and occurs once, with a help, a type
+// and its unit in the name, and its samples have the ending of its type.
 func TestAPageIsOpenMetrics(t *testing.T) {
 	text := string(full().Text(OpenMetrics))
 	body, whole := strings.CutSuffix(text, "\n# EOF\n")
@@ -117,7 +117,7 @@ func TestAPageIsOpenMetrics(t *testing.T) {
 	}
 }
 
-// Buckets add up, the last has all.
+// Buckets are cumulative, and the last one has everything.
 func TestDistributions(t *testing.T) {
 	d := newDistribution([]float64{1, 10})
 	for _, took := range []time.Duration{-time.Hour, time.Second, 1001 * time.Millisecond, 10 * time.Second, time.Minute} {
@@ -136,8 +136,8 @@ gpusched_job_run_seconds_count 5
 	}
 }
 
-// Invariant 1: what is not in the table can't be told.
-func TestOnlyTheTableIsTold(t *testing.T) {
+// Invariant 1: a metric that is not in the table panics.
+func TestUnknownMetricsPanic(t *testing.T) {
 	for name, labels := range map[string][]string{"gpusched_command": {"rm"}, "gpusched_up": {"alice"}, "gpusched_jobs": {"queued"}} {
 		func() {
 			defer func() {
@@ -150,7 +150,7 @@ func TestOnlyTheTableIsTold(t *testing.T) {
 	}
 }
 
-// Invariant 2: the labels that there are.
+// Invariant 2: these are all labels.
 func TestLabelsNameNoJob(t *testing.T) {
 	known := map[string]bool{
 		"version": true, "commit": true, "goversion": true, "part": true, "state": true, "action": true, "code": true, "class": true,

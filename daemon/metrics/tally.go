@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Tally counts what happens, for as long as the process lives.
+// A Tally counts events while the process lives.
 type Tally struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the following fields
 	submitted uint64
 	ended     map[job.State]uint64
 	requeued  map[string]uint64
@@ -25,7 +25,7 @@ type Tally struct {
 	wait, run, pass, lag, commit, sample *Distribution
 }
 
-// attempt is what has been counted of a job's current attempt.
+// attempt records what was counted of a job's current attempt.
 type attempt struct {
 	number         int
 	began, counted bool
@@ -36,11 +36,11 @@ type gpuError struct {
 	xid int
 }
 
-// maxGPUErrors bounds the kinds of errors that are counted apart: the driver knows fewer
-// than two hundred.
+// maxGPUErrors is the maximum number of GPU and error pairs. The driver knows fewer than two
+// hundred errors.
 const maxGPUErrors = 4096
 
-// NewTally begins to count. Of jobs that ran before, what has happened is not counted.
+// NewTally returns a tally that has counted nothing.
 func NewTally() *Tally {
 	return &Tally{
 		ended: map[job.State]uint64{}, requeued: map[string]uint64{}, attempts: map[job.ID]attempt{},
@@ -50,8 +50,7 @@ func NewTally() *Tally {
 	}
 }
 
-// Restore takes in jobs that are on record when the scheduler starts, of which what has
-// happened so far is not counted again.
+// Restore adds the jobs on record when the scheduler starts. Their past is not counted again.
 func (t *Tally) Restore(jobs []job.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +68,8 @@ func (t *Tally) Submitted() {
 	t.submitted++
 }
 
-// Job counts what has changed of a job, by its record. The same record may come again
-// until the job has ended, and one may show several changes.
+// Job counts the changes in a job's record. The same record may come again until the job has ended,
+// and one record may show several changes.
 func (t *Tally) Job(j *job.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,13 +90,12 @@ func (t *Tally) Job(j *job.Job) {
 	}
 	if j.State.Terminal() {
 		delete(t.attempts, j.ID)
-		if j.Tasks == nil { // an array is its tasks
+		if j.Tasks == nil { // of an array, only the tasks count
 			t.ended[j.State]++
 		}
 	}
 }
 
-// countEnd counts the end of an attempt.
 func (t *Tally) countEnd(j *job.Job, a *job.Attempt) {
 	if !a.StartedAt.IsZero() {
 		t.run.observe(a.EndedAt.Sub(a.StartedAt))
@@ -107,7 +105,7 @@ func (t *Tally) countEnd(j *job.Job, a *job.Attempt) {
 	}
 }
 
-// waitedSince is when the job that has begun came into the queue.
+// waitedSince returns the time at which the job entered the queue.
 func waitedSince(j *job.Job) time.Time {
 	if j.QueuedAt.IsZero() {
 		return j.SubmittedAt
@@ -118,7 +116,7 @@ func waitedSince(j *job.Job) time.Time {
 // Pass counts a step in which the scheduler planned.
 func (t *Tally) Pass(took time.Duration) { t.observe(t.pass, took) }
 
-// Lag counts for how long something waited for the loop.
+// Lag counts the time that an event or query waited for the loop.
 func (t *Tally) Lag(took time.Duration) { t.observe(t.lag, took) }
 
 // Commit counts a transaction.
@@ -147,7 +145,7 @@ func (t *Tally) countFailure(n *uint64, failed bool) {
 	}
 }
 
-// GPUError counts an error that the driver reported of the GPU with this address.
+// GPUError counts an error that the driver reported for the GPU with this PCI address.
 func (t *Tally) GPUError(pci string, xid int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +155,7 @@ func (t *Tally) GPUError(pci string, xid int) {
 	}
 }
 
-// AddTo adds what was counted to a page; the view names the GPUs.
+// AddTo adds the counts to a page. The view names the GPUs.
 func (t *Tally) AddTo(p *Page, v *job.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

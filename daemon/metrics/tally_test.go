@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// lines are a page's samples that begin so.
+// lines returns a page's samples with a prefix.
 func lines(tally *Tally, prefix string) string {
 	p := NewPage()
 	tally.AddTo(p, &job.View{})
@@ -21,8 +21,8 @@ func lines(tally *Tally, prefix string) string {
 	return strings.Join(list, "; ")
 }
 
-// A job's life is counted once, however often its records are told, also where a
-// record shows several changes at once.
+// A job's life is counted once, however often its records come, and even if a record shows several
+// changes.
 func TestALifeIsCountedOnce(t *testing.T) {
 	tally := NewTally()
 	j := job.Job{ID: 7, SubmittedAt: noon, State: job.Queued, Life: job.Life{QueuedAt: noon.Add(time.Hour)}}
@@ -39,7 +39,7 @@ func TestALifeIsCountedOnce(t *testing.T) {
 	tell(job.Running)
 	j.Attempt.EndedAt, j.Attempt.Result = at(60*time.Second), &job.Result{Outcome: job.Cancelled, Cause: job.StopPreempt}
 	tell(job.Queued)
-	// The second attempt is told when it has ended.
+	// The second attempt is seen only after its end.
 	j.Attempt = &job.Attempt{Number: 2, StartedAt: at(90 * time.Second), EndedAt: at(2 * time.Minute), Result: &job.Result{Outcome: job.Completed}}
 	j.QueuedAt = at(60 * time.Second)
 	j.State = job.Completed
@@ -66,7 +66,7 @@ func TestALifeIsCountedOnce(t *testing.T) {
 	}
 }
 
-// What happened before the start is not counted again, what happens after is.
+// Events before the start are not counted again, and events after it are counted.
 func TestRestoredJobsCountFromNowOn(t *testing.T) {
 	tally := NewTally()
 	j := job.Job{ID: 7, State: job.Running, SubmittedAt: noon, Attempt: &job.Attempt{Number: 1, StartedAt: noon}}
@@ -85,7 +85,7 @@ func TestRestoredJobsCountFromNowOn(t *testing.T) {
 	}
 }
 
-// An array is its tasks.
+// Of an array, only the tasks count.
 func TestAnArrayIsItsTasks(t *testing.T) {
 	tally := NewTally()
 	tally.Job(&job.Job{ID: 1, State: job.Completed, Life: job.Life{Tasks: &job.Tasks{}}})
@@ -95,7 +95,7 @@ func TestAnArrayIsItsTasks(t *testing.T) {
 	}
 }
 
-// Errors that nobody expected take no memory without end.
+// Unexpected errors do not take unlimited memory.
 func TestGPUErrorsAreBounded(t *testing.T) {
 	tally := NewTally()
 	for n := range maxGPUErrors + 10 {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// AddView adds what the scheduler knows of the machine and its GPUs.
+// AddView adds what the scheduler knows about the machine and its GPUs.
 func (p *Page) AddView(v *job.View) {
 	h := &v.Host
 	p.AddTime("gpusched_last_sample_timestamp", v.SampledAt)
@@ -30,7 +30,7 @@ func (p *Page) AddView(v *job.View) {
 	}
 }
 
-// addGPU adds one GPU. What the driver does not tell has no sample.
+// addGPU adds one GPU. Values that the driver does not report have no sample.
 func (p *Page) addGPU(g *job.GPUView) {
 	index := strconv.Itoa(g.Index)
 	add := func(name string, known bool, value float64) {
@@ -88,7 +88,7 @@ func (p *Page) AddCensus(c *job.Census) {
 	}
 }
 
-// AddHealth adds how each part is. Of two with one name the worse counts.
+// AddHealth adds the health of each part. If two checks have the same name, the worse one counts.
 func (p *Page) AddHealth(checks []job.Check) {
 	var parts []string
 	worst := map[string]job.Health{}
@@ -106,7 +106,7 @@ func (p *Page) AddHealth(checks []job.Check) {
 	}
 }
 
-// Process is what the daemon's process uses.
+// Process is the resource use of the daemon's process.
 type Process struct {
 	CPU               time.Duration
 	Resident, Virtual int64
@@ -115,7 +115,7 @@ type Process struct {
 	Goroutines        int
 }
 
-// AddProcess adds it.
+// AddProcess adds the resource use of the daemon's process.
 func (p *Page) AddProcess(use Process) {
 	p.Add("gpusched_process_cpu", use.CPU.Seconds())
 	p.Add("gpusched_process_resident_memory", float64(use.Resident))

@@ -12,27 +12,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxRows bounds the rows of a report (invariant 5).
+// maxRows is the maximum number of rows of a report (invariant 5).
 const maxRows = 5000
 
-// maxValues bounds the run times and waits that all rows keep for their medians: 8 bytes each.
+// maxValues is the maximum number of run times and waits kept for medians, 8 bytes each.
 const maxValues = 10_000_000
 
-// ErrTooMany says that there would be more.
+// ErrTooMany means that the report would be too large.
 var ErrTooMany = fmt.Errorf("the report would have more than %d rows", maxRows)
 
-// Dim is what a report has a row for each value of.
+// A Dim is a grouping: a report has a row for each of its values.
 type Dim struct {
 	Kind string // one of Kinds
-	Key  string // of a tag; "": every tag, by key and value
+	Key  string // of a tag; "" for every tag, by key and value
 }
 
-// Kinds are what there can be a row for each of.
+// Kinds returns the possible groupings.
 func Kinds() []string {
 	return []string{"user", "group", "gpu", "tag", "day", "week", "month", "class", "name"}
 }
 
-// ParseDims reads two of Kinds at most, such as "user,week" or "tag=project".
+// ParseDims parses up to two groupings, such as "user,week" or "tag=project".
 func ParseDims(text string) (dims []Dim, err error) {
 	if text == "" {
 		return nil, nil
@@ -41,7 +41,7 @@ func ParseDims(text string) (dims []Dim, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		kind, key, keyed := strings.Cut(word, "=")
 		if keyed && (kind != "tag" || key == "") || !slices.Contains(Kinds(), kind) {
-			return nil, fmt.Errorf("%q is not what a report can be by: use %s or tag=KEY", word, strings.Join(Kinds(), ", "))
+			return nil, fmt.Errorf("%q is not a grouping for reports: use %s or tag=KEY", word, strings.Join(Kinds(), ", "))
 		}
 		if kind == "day" || kind == "week" || kind == "month" {
 			periods++
@@ -49,12 +49,12 @@ func ParseDims(text string) (dims []Dim, err error) {
 		dims = append(dims, Dim{kind, key})
 	}
 	if len(dims) > 2 || periods > 1 || len(dims) == 2 && dims[0] == dims[1] {
-		return nil, errors.New("a report is by two different things at most, one of them a time")
+		return nil, errors.New("a report can have two different groupings at most, and only one of them a period")
 	}
 	return dims, nil
 }
 
-// String is what ParseDims reads.
+// String returns the text that ParseDims reads.
 func (d Dim) String() string {
 	if d.Key != "" {
 		return d.Kind + "=" + d.Key
@@ -62,7 +62,7 @@ func (d Dim) String() string {
 	return d.Kind
 }
 
-// Query says what to count: the window, what is now, and the rows.
+// A Query defines a report: the window, the current time, and the rows.
 type Query struct {
 	From, To time.Time
 	Now      time.Time
@@ -70,16 +70,16 @@ type Query struct {
 	By       []Dim
 }
 
-// Book counts runs.
+// A Book sums up runs.
 type Book struct {
 	q      Query
-	spans  []span // periods, or the whole window
+	spans  []span // the periods, or the whole window
 	rows   map[string]*Row
-	values int // of the rows
+	values int // number of times kept by the rows
 	Total  *Row
 }
 
-// NewBook makes an empty one. A window that ends later than now ends now.
+// NewBook returns an empty book. A window that ends in the future ends now.
 func NewBook(q Query) *Book {
 	if q.To.IsZero() || q.To.After(q.Now) {
 		q.To = q.Now
@@ -93,10 +93,10 @@ func NewBook(q Query) *Book {
 	return b
 }
 
-// Window is the time that is counted.
+// Window returns the time that is counted.
 func (b *Book) Window() (from, to time.Time) { return b.q.From, b.q.To }
 
-// Add counts a run, in any order.
+// Add adds a run. Runs may come in any order.
 func (b *Book) Add(r *job.Run) error {
 	whole := span{from: b.q.From, to: b.q.To}
 	if !whole.touches(r, b.q.Now) {
@@ -121,7 +121,7 @@ func (b *Book) Add(r *job.Run) error {
 	return nil
 }
 
-// addSpan counts what of a run is in a span, in each row that it belongs to.
+// addSpan adds the part of a run that lies in a span, to each row that it belongs to.
 func (b *Book) addSpan(r *job.Run, s span) error {
 	gpus := []int{-1} // all of them
 	if slices.ContainsFunc(b.q.By, func(d Dim) bool { return d.Kind == "gpu" }) && len(r.Attempt.GPUs) > 0 {
@@ -165,12 +165,12 @@ func (b *Book) addTo(r *job.Run, s span, only *job.Allocation, keys ...string) e
 	had := row.values()
 	row.add(r, s, only, b.q.Now)
 	if b.values += row.values() - had; b.values > maxValues {
-		return fmt.Errorf("%w, or keep more than %d times of single runs", ErrTooMany, maxValues)
+		return fmt.Errorf("%w, or more than %d times of single runs", ErrTooMany, maxValues)
 	}
 	return nil
 }
 
-// values are those of a run, the reasons for which it is in rows.
+// values returns the values of a run for a grouping, each of which names a row.
 func values(d Dim, r *job.Run, s span, only *job.Allocation) []string {
 	switch d.Kind {
 	case "user":
@@ -211,7 +211,8 @@ func tagValues(key string, tags map[string]string) (list []string) {
 	return list
 }
 
-// Rows are the rows: times and GPUs in their order, else the most GPU time first.
+// Rows returns the rows. Periods and GPUs are in their natural order; all others are ordered by GPU
+// time, largest first.
 func (b *Book) Rows() []*Row {
 	list, weights := make([]*Row, 0, len(b.rows)), map[string]float64{}
 	for _, r := range b.rows {

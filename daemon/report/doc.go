@@ -1,14 +1,14 @@
-// Package report counts what jobs took of the machine and what they made of it: GPU-hours,
-// memory, energy, waiting, ends, and what was used of what was asked. It is given runs, one
-// after the other, and keeps sums.
+// Package report sums up what jobs used and achieved: GPU-hours, memory, energy, waits, outcomes,
+// and the used part of what was requested. It receives runs one after the other and keeps only
+// sums.
 //
 // Invariants, cited by tests:
 //
-//  1. Of a run that crosses the edge of a window, or of a day, the part inside counts, and
-//     the parts of one run add up to it.
-//  2. What is not known is left out of a mean and of a ratio, never counted as 0; a figure
-//     of which nothing is known is nil.
-//  3. A run that ended before it began, by a clock that was set, took no time.
-//  4. Where a job counts in several rows (tags, groups), the total counts it once.
+//  1. Of a run that crosses the edge of a window or a day, the part inside counts. The parts of a
+//     run add up to the run.
+//  2. Unknown values are left out of means and ratios, and never count as 0. A result without known
+//     values is nil.
+//  3. A run that ended before it began, because the clock was set, took no time.
+//  4. A job that counts in several rows (tags, groups) counts once in the total.
 //  5. The number of rows is bounded.
 package report

@@ -6,11 +6,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ratio is what was used of something and what was asked of it. Both are sums over those
-// runs of which both are known.
+// A Ratio compares what was used with what was requested. Both are sums over the runs for which
+// both are known.
 type Ratio struct{ Used, Asked float64 }
 
-// Percent is the part that was used; nil: nothing is known.
+// Percent returns the used part, or nil if nothing is known.
 func (r Ratio) Percent() *float64 {
 	if r.Asked <= 0 {
 		return nil
@@ -26,16 +26,16 @@ func (r *Ratio) add(used, asked, weight float64) {
 	}
 }
 
-// Efficiency is what was used of what was asked.
+// Efficiency is the used part of what was requested.
 type Efficiency struct {
-	GPU    Ratio // time that the GPU computed, of the time that it was watched
-	GPUMem Ratio // the most GPU memory of its processes, of what was asked
-	Mem    Ratio // the most host memory, of what was asked
-	CPU    Ratio // CPU time, of the CPUs that it had for its time
-	Time   Ratio // run time, of the time limit; of those that ended
+	GPU    Ratio // time in which the GPU computed, of the observed time
+	GPUMem Ratio // peak GPU memory of its processes, of the request
+	Mem    Ratio // peak host memory, of the request
+	CPU    Ratio // CPU time, of the CPUs that it had during its run time
+	Time   Ratio // run time, of the time limit; only runs that ended
 }
 
-// EfficiencyOf is that of one run.
+// EfficiencyOf returns the efficiency of one run.
 func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	for i := range r.Attempt.GPUs {
 		e.addGPU(&r.Attempt.GPUs[i], r, 1, 1)
@@ -44,7 +44,7 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU of a run: the part of its time, which took so many seconds.
+// addGPU adds one GPU for a part of a run, which took the given seconds.
 func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64) {
 	if g.Use.Seen > 0 {
 		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), part)
@@ -54,8 +54,8 @@ func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64
 	}
 }
 
-// addHost adds what is not of a GPU. What is 0 is unknown: nothing runs without memory or
-// CPU time.
+// addHost adds memory and CPUs. A value of 0 is unknown, because nothing runs without memory or CPU
+// time.
 func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float64) {
 	a := &r.Attempt
 	if a.PeakMemBytes > 0 {
@@ -69,7 +69,7 @@ func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float6
 	}
 }
 
-// cpusOf is for how many CPUs the run counted.
+// cpusOf returns the number of CPUs that the run had.
 func cpusOf(r *job.Run) int {
 	n := 0
 	for i := range r.Attempt.GPUs {

@@ -7,31 +7,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Row is what runs came to. Sums are of the parts inside the row's time; what happens at a
-// moment (a start, an end) counts where that is inside.
+// A Row sums up runs. Amounts are for the parts of runs inside the row's time. A start or an end
+// counts if it is inside.
 type Row struct {
 	Keys []string
 
-	Jobs  int // that held something in the time, or ended in it
+	Jobs  int // that held something in that time, or ended in it
 	Ended map[job.State]int
 
-	GPUSeconds    float64 // times their parts
-	GPUMemSeconds float64 // bytes that their processes had, times seconds
-	GPUMemKnown   float64 // GPU-seconds of which that is known
-	MemSeconds    float64 // bytes of the host that they asked, times seconds
+	GPUSeconds    float64 // weighted by the part of the GPU
+	GPUMemSeconds float64 // bytes used by processes, times seconds
+	GPUMemKnown   float64 // GPU-seconds for which GPUMemSeconds is known
+	MemSeconds    float64 // requested bytes of host memory, times seconds
 	Joules        float64
-	JoulesKnown   float64 // GPU-seconds of which that is known
-	PeakBusy      int     // percent; with BusyKnown
+	JoulesKnown   float64 // GPU-seconds for which Joules is known
+	PeakBusy      int     // percent, valid with BusyKnown
 	BusyKnown     bool
-	PeakBytes     int64 // the most of one job on one GPU; 0: unknown
+	PeakBytes     int64 // maximum of one job on one GPU, 0 if unknown
 
-	Waits, Runs []float64 // seconds: of those that started, and that ended, in the time
+	Waits, Runs []float64 // seconds, of runs that started or ended in that time
 	Efficiency
 
-	several map[job.ID]bool // of the jobs, those that may have other runs
+	several map[job.ID]bool // jobs that may have other runs
 }
 
-// begin is from when a run held what it has; of a job that never ran, its end.
+// begin returns the time at which a run got its resources, or the end of a job that never ran.
 func begin(r *job.Run) time.Time {
 	if r.Attempt.PlacedAt.IsZero() {
 		return r.Attempt.EndedAt
@@ -39,7 +39,8 @@ func begin(r *job.Run) time.Time {
 	return r.Attempt.PlacedAt
 }
 
-// held is from when until when, which is not before that (invariant 3).
+// held returns the time in which a run had its resources. It never ends before it begins (invariant
+// 3).
 func held(r *job.Run, now time.Time) (from, to time.Time) {
 	from, to = begin(r), r.Attempt.Until(now)
 	if to.Before(from) {
@@ -50,7 +51,7 @@ func held(r *job.Run, now time.Time) (from, to time.Time) {
 
 func (s span) has(at time.Time) bool { return !at.IsZero() && !at.Before(s.from) && at.Before(s.to) }
 
-// touches reports whether anything of a run is in the span.
+// touches reports whether any part of a run is in the span.
 func (s span) touches(r *job.Run, now time.Time) bool {
 	from, to := held(r, now)
 	if s.has(from) || s.has(to) || s.has(r.Attempt.EndedAt) {
@@ -59,7 +60,8 @@ func (s span) touches(r *job.Run, now time.Time) bool {
 	return from.Before(s.from) && to.After(s.from)
 }
 
-// overlap is how much of a run is in the span, and which part of it that is (invariant 1).
+// overlap returns how many seconds of a run are in the span, and the fraction of the run (invariant
+// 1).
 func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	from, to := held(r, now)
 	whole := to.Sub(from).Seconds()
@@ -79,8 +81,8 @@ func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	return seconds, seconds / whole
 }
 
-// add counts what of a run is in the span; only is the one GPU that the row is about, nil:
-// all.
+// add adds the part of a run that lies in the span. only is the GPU of the row, or nil for all
+// GPUs.
 func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	a := &r.Attempt
 	w.countJob(r)
@@ -113,7 +115,7 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	}
 }
 
-// countJob counts the job of a run once. A first attempt with which the job ended is its only
+// countJob counts the job of a run once. If a job ended with its first attempt, that was its only
 // run.
 func (w *Row) countJob(r *job.Run) {
 	if r.End == "" || r.Attempt.Number > 1 {
@@ -128,13 +130,13 @@ func (w *Row) countJob(r *job.Run) {
 	w.Jobs++
 }
 
-// values is how many single times and jobs the row keeps.
+// values returns the size of what the row keeps, in times.
 func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + mapEntry*len(w.several) }
 
-// mapEntry is what a job in a map takes, in single times.
+// mapEntry is the size of a map entry, in times.
 const mapEntry = 5
 
-// addUse counts one GPU of a run.
+// addUse adds one GPU of a run.
 func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) {
 	held := seconds * float64(g.Share()) / job.WholeGPU
 	w.GPUSeconds += held
@@ -144,7 +146,7 @@ func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) 
 	}
 	if joules := g.Use.Joules(); joules >= 0 {
 		w.Joules += joules * part
-		if ran > 0 { // it was metered for a part of the time only where figures were missing
+		if ran > 0 { // its energy was metered only for a part of the time
 			w.JoulesKnown += held * min(1, g.Use.Metered.Seconds()/ran)
 		}
 	}
@@ -155,7 +157,7 @@ func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) 
 	w.addGPU(g, r, part, seconds)
 }
 
-// TimesOf sums up a list, which it sorts; nil: there is none (invariant 2).
+// TimesOf sums up a list, which it sorts. It returns nil for an empty list (invariant 2).
 func TimesOf(list []float64) *job.Times {
 	n := len(list)
 	if n == 0 {

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// Zone is the clock of who asks: how far it is ahead of UTC from when on. The daemon knows no
-// other clock than UTC, and need not: what the client's shows over the window comes with the
-// question.
+// A Zone is the client's time zone during a window, as shifts from UTC. The daemon itself uses only
+// UTC, so the client sends its zone with the query.
 type Zone []Shift
 
-// Shift is how far a clock is ahead of UTC, in seconds, from a moment on.
+// A Shift is the offset from UTC in seconds, from a time on.
 type Shift struct {
-	From   int64 // Unix seconds; of the first it does not count
+	From   int64 // Unix seconds, ignored in the first Shift
 	Offset int64
 }
 
-// maxShifts is more than a zone has in the longest window.
+// maxShifts is more than any zone has in the longest window.
 const maxShifts = 200
 
-// ZoneOf is the zone of loc over a window.
+// ZoneOf returns the zone of loc during a window.
 func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
 	for at := from; len(z) < maxShifts; {
 		_, offset := at.In(loc).Zone()
@@ -35,7 +34,7 @@ func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
 	return z
 }
 
-// String is the zone in a request: "3600", or "3600;1774746000:7200".
+// String returns the zone as in a request: "3600", or "3600;1774746000:7200".
 func (z Zone) String() string {
 	var b strings.Builder
 	for i, s := range z {
@@ -47,7 +46,7 @@ func (z Zone) String() string {
 	return b.String()
 }
 
-// ParseZone reads what String writes; "" is UTC.
+// ParseZone parses the text of String. "" is UTC.
 func ParseZone(text string) (z Zone, err error) {
 	if text == "" {
 		return nil, nil
@@ -75,7 +74,7 @@ func ParseZone(text string) (z Zone, err error) {
 	return z, nil
 }
 
-// local is what the clock shows, as if it were UTC.
+// local returns the local time, as if it were UTC.
 func (z Zone) local(at time.Time) time.Time {
 	offset := int64(0)
 	for i, s := range z {
@@ -86,7 +85,7 @@ func (z Zone) local(at time.Time) time.Time {
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// instant is the first moment at which the clock shows a time or a later one.
+// instant returns the first moment at which the local clock shows this time or a later one.
 func (z Zone) instant(local time.Time) time.Time {
 	for i, s := range z {
 		at := local.Unix() - s.Offset
@@ -100,7 +99,7 @@ func (z Zone) instant(local time.Time) time.Time {
 	return local
 }
 
-// Period is a part of the calendar.
+// A Period is a unit of the calendar.
 type Period string
 
 // The periods. Weeks begin on Monday.
@@ -110,7 +109,7 @@ const (
 	Month Period = "month"
 )
 
-// begin is the first midnight of the period in which the clock shows a time.
+// begin returns the first midnight of the period that contains a local time.
 func (p Period) begin(local time.Time) time.Time {
 	y, m, d := local.Date()
 	switch p {
@@ -122,7 +121,7 @@ func (p Period) begin(local time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// next is the first midnight of the period after the one that begins then.
+// next returns the first midnight after the period that begins at begin.
 func (p Period) next(begin time.Time) time.Time {
 	switch p {
 	case Week:
@@ -133,10 +132,10 @@ func (p Period) next(begin time.Time) time.Time {
 	return begin.AddDate(0, 0, 1)
 }
 
-// span is a time from one moment up to another.
+// A span is a half-open interval of time.
 type span struct {
 	from, to time.Time
-	label    string // the day on which its period begins
+	label    string // the first day of its period
 }
 
 // cut divides a window at the beginnings of periods.
@@ -156,5 +155,5 @@ func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
 	return spans
 }
 
-// Begin is when the period began that a moment is in.
+// Begin returns the time at which the period that contains at began.
 func (z Zone) Begin(at time.Time, p Period) time.Time { return z.instant(p.begin(z.local(at))) }

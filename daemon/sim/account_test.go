@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// attempt is a job as the core would start it.
+// attempt returns a job as the core would start it.
 func attempt(id job.ID, number, milli int, gpus ...int) *job.Job {
 	j := &job.Job{ID: id, Request: job.Request{GPUMilli: milli}, Attempt: &job.Attempt{Number: number}}
 	for _, g := range gpus {
@@ -23,8 +23,7 @@ func attempt(id job.ID, number, milli int, gpus ...int) *job.Job {
 	return j
 }
 
-// TestInterruptions: a job keeps its progress over a stop and pays the cost at
-// every start after one (invariant 3).
+// A job keeps its progress over a stop, and every later start costs extra (invariant 3).
 func TestInterruptions(t *testing.T) {
 	tr := newTrace(time.Unix(0, 0), []Job{{Run: 100 * time.Second, GPUMilli: 1000}})
 	e := newEngine(tr, Options{GPUs: 1, GPUMemBytes: 1, SwitchCost: time.Minute})
@@ -40,7 +39,7 @@ func TestInterruptions(t *testing.T) {
 	halt := func(at, left, extra time.Duration) {
 		t.Helper()
 		e.now = at * time.Second
-		e.halt(core.Stop{Job: 1})
+		e.stopUnit(core.Stop{Job: 1})
 		if e.runs[0].left != left*time.Second || e.ledger.entries[0].extra != extra*time.Second {
 			t.Fatalf("at %ds %s is left, %s extra", at, e.runs[0].left, e.ledger.entries[0].extra)
 		}
@@ -49,11 +48,11 @@ func TestInterruptions(t *testing.T) {
 	halt(40, 60, 0)
 	e.now = 50 * time.Second
 	launch(2, 170)
-	halt(80, 60, 30) // still going on: no progress
+	halt(80, 60, 30) // still continuing, so no progress
 	launch(3, 200)
 	halt(150, 50, 90)
 	launch(4, 260)
-	if e.now = 260 * time.Second; e.halt(core.Stop{Job: 1, InspectFirst: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
+	if e.now = 260 * time.Second; e.stopUnit(core.Stop{Job: 1, InspectFirst: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
 		t.Error("a command that ends as it is stopped has not ended by itself")
 	}
 	if e.ledger.entries[0].preemptions != 3 || e.machine.milli != 0 {
@@ -61,7 +60,7 @@ func TestInterruptions(t *testing.T) {
 	}
 }
 
-// TestMachineRefuses holds invariant 1: the machine takes nobody's word.
+// Invariant 1: the machine checks every start.
 func TestMachineRefuses(t *testing.T) {
 	big := attempt(9, 1, 1000, 1)
 	big.Request.GPUMemBytes = 200
@@ -89,7 +88,7 @@ func TestMachineRefuses(t *testing.T) {
 	}
 }
 
-// TestAudit: books that do not agree are an error (invariants 2 to 4).
+// Books that do not agree are an error (invariants 2 to 4).
 func TestAudit(t *testing.T) {
 	sound := func() *ledger {
 		l := newLedger([]Job{{Run: 10 * time.Second, GPUMilli: 1000}}, 1)
@@ -115,8 +114,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestLowerBounds compares with bounds worked out on paper, and holds that an
-// outcome below them is refused (invariant 6).
+// Bounds match values calculated by hand, and an outcome below them is refused (invariant 6).
 func TestLowerBounds(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
@@ -139,7 +137,7 @@ func TestLowerBounds(t *testing.T) {
 	}
 }
 
-// TestFigureList: the mean takes in every figure of Metrics.
+// The mean covers every figure of Metrics.
 func TestFigureList(t *testing.T) {
 	var a, b Metrics
 	for _, f := range figures(&a) {
@@ -160,24 +158,23 @@ func TestFigureList(t *testing.T) {
 	}
 }
 
-// TestPredictions: what is foretold is what its name says, and the same for a
-// seed.
+// Each kind of prediction is as described, and the same for the same seed.
 func TestPredictions(t *testing.T) {
 	jobs := make([]Job, 1000)
 	for i := range jobs {
 		jobs[i].Run = time.Hour
 	}
-	if foretell(Learned, jobs, 1) != nil {
+	if drawPredictions(Learned, jobs, 1) != nil {
 		t.Error("the core is told what it should learn")
 	}
-	for _, told := range foretell(Oracle, jobs, 1) {
+	for _, told := range drawPredictions(Oracle, jobs, 1) {
 		if told != time.Hour {
 			t.Fatalf("the oracle says %s", told)
 		}
 	}
 	above := 0
-	for i, told := range foretell(Noisy, jobs, 1) {
-		if told != foretell(Noisy, jobs[:i+1], 1)[i] {
+	for i, told := range drawPredictions(Noisy, jobs, 1) {
+		if told != drawPredictions(Noisy, jobs[:i+1], 1)[i] {
 			t.Fatal("the same seed foretells something else")
 		}
 		if told > time.Hour {
@@ -190,12 +187,12 @@ func TestPredictions(t *testing.T) {
 	if above < 10 || above > 41 {
 		t.Errorf("%d of 51 noisy predictions are too long", above)
 	}
-	for _, told := range foretell(UserLimit, jobs, 1) {
+	for _, told := range drawPredictions(UserLimit, jobs, 1) {
 		if told <= time.Hour || told > limitMax+time.Second {
 			t.Fatalf("a person asks %s for an hour", told)
 		}
 	}
-	told := prophet([]time.Duration{5})
+	told := predictor([]time.Duration{5})
 	if told(1) != 5 || told(0) != 0 || told(2) != 0 {
 		t.Error("a job gets another's prediction")
 	}

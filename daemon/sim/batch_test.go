@@ -11,10 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// kinds are how run times of a batch can be spread.
+// kinds are distributions of the run times of a batch.
 var kinds = []string{"uniform", "lognormal", "bimodal"}
 
-// runOf draws a run time.
 func runOf(kind string, rng *rand.Rand) time.Duration {
 	seconds := 0.0
 	switch kind {
@@ -31,8 +30,7 @@ func runOf(kind string, rng *rand.Rand) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// batchOf draws n jobs of 1, 2, 4 and 8 GPUs that wait for a machine which is taken
-// for a minute.
+// batchOf draws n jobs of 1, 2, 4 and 8 GPUs that wait for a machine which is busy for a minute.
 func batchOf(kind string, n, gpus int, seed uint64) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, uint64(n*100+gpus)))
 	widths := []int{1, 1, 1, 2, 4, 8}
@@ -47,7 +45,7 @@ func batchOf(kind string, n, gpus int, seed uint64) sim.Trace {
 	return tr
 }
 
-// ratio is the time of the batch over its lower bound.
+// ratio returns the makespan of the batch over its lower bound.
 func ratio(t *testing.T, tr sim.Trace, o sim.Options, objective bool) float64 {
 	tr.Jobs = slices.Clone(tr.Jobs)
 	for i := range tr.Jobs[1:] {
@@ -74,9 +72,9 @@ var (
 	batchJobs    = flag.Int("batch-jobs", 10, "jobs for each GPU")
 )
 
-// TestMakespan holds that a batch of ten jobs for each GPU takes at most 1.03 times its
-// lower bound in the mean, where run times are known, and less with the objective than
-// without whatever is known. -v prints the table of contrib/sim.
+// A batch of ten jobs for each GPU takes on average at most 1.03 times its lower bound if run times
+// are known. In any case it takes less with the objective than without. -v prints the table of
+// contrib/sim.
 func TestMakespan(t *testing.T) {
 	mean, n := 0.0, 0.0
 	for _, kind := range kinds {
@@ -104,7 +102,7 @@ func TestMakespan(t *testing.T) {
 	}
 }
 
-// TestBatchBound compares lower bounds with paper.
+// Lower bounds match values calculated by hand.
 func TestBatchBound(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -2,28 +2,28 @@ package sim
 
 import "time"
 
-// lowerBounds computes what no scheduler can beat on a machine of so many GPUs,
-// whatever it knows, for jobs in the order of submission. The makespan is from the
-// first submission to the last end.
+// lowerBounds returns the makespan and the mean completion time that no scheduler can beat on a
+// machine with this many GPUs. The jobs are in order of submission. The makespan is the time from
+// the first submission to the last end.
 func lowerBounds(jobs []Job, gpus int) (makespan, meanCompletion time.Duration) {
 	return makespanBound(jobs, gpus), max(meanRun(jobs), fluidMean(jobs, gpus))
 }
 
-// makespanBound: no job ends before its submission and run time; what is
-// submitted from some instant on takes at least its work on all GPUs.
+// makespanBound uses two facts: no job ends before its submission plus its run time, and the jobs
+// submitted from any instant on take at least their work divided by all GPUs.
 func makespanBound(jobs []Job, gpus int) time.Duration {
 	bound, work := time.Duration(0), int64(0)
 	for i := len(jobs) - 1; i >= 0; i-- {
 		work += jobs[i].work()
-		bound = max(bound, jobs[i].Submit+jobs[i].Run, jobs[i].Submit+onAll(work, gpus))
+		bound = max(bound, jobs[i].Submit+jobs[i].Run, jobs[i].Submit+dividedByAll(work, gpus))
 	}
 	return bound - jobs[0].Submit
 }
 
-// BatchBound is what no scheduler can beat for jobs that can all start at once: the
-// longest; all work spread over all GPUs; and one after the other those of which two do
-// not fit side by side, each of more than half of the GPUs, with as many of exactly half
-// as that is worth, two at a time.
+// BatchBound returns the makespan that no scheduler can beat for jobs that can all start at once.
+// It is the maximum of three bounds: the longest job; all work divided by all GPUs; and the jobs
+// that cannot run side by side, which are those on more than half of the GPUs, one after the other,
+// and those on exactly half, two at a time.
 func BatchBound(jobs []Job, gpus int) time.Duration {
 	longest, work, wide, half := time.Duration(0), int64(0), time.Duration(0), time.Duration(0)
 	for i := range jobs {
@@ -36,11 +36,11 @@ func BatchBound(jobs []Job, gpus int) time.Duration {
 			half += j.Run
 		}
 	}
-	return max(longest, onAll(work, gpus), wide+half/2)
+	return max(longest, dividedByAll(work, gpus), wide+half/2)
 }
 
-// onAll is how long work takes that is spread evenly over all GPUs.
-func onAll(work int64, gpus int) time.Duration {
+// dividedByAll returns the time that work takes on all GPUs together.
+func dividedByAll(work int64, gpus int) time.Duration {
 	return time.Duration(work/(int64(gpus)*1000)) * time.Microsecond
 }
 
@@ -52,8 +52,8 @@ func meanRun(jobs []Job) time.Duration {
 	return sum / time.Duration(len(jobs))
 }
 
-// fluidMean is the mean completion time of the shortest remaining job first on
-// one machine as fast as all GPUs together, to which any job can be spread.
+// fluidMean returns the mean completion time if the shortest remaining job runs first on one
+// machine as fast as all GPUs together, over which any job can be spread.
 func fluidMean(jobs []Job, gpus int) time.Duration {
 	var open queue[drop]
 	now, sum := time.Duration(0), time.Duration(0)
@@ -72,13 +72,13 @@ func fluidMean(jobs []Job, gpus int) time.Duration {
 	}
 	for i := range jobs {
 		serve(jobs[i].Submit, false)
-		open.push(drop{left: onAll(jobs[i].work(), gpus), submit: jobs[i].Submit})
+		open.push(drop{left: dividedByAll(jobs[i].work(), gpus), submit: jobs[i].Submit})
 	}
 	serve(0, true)
 	return sum / time.Duration(len(jobs))
 }
 
-// drop is a job's work that is left.
+// A drop is the remaining work of a job.
 type drop struct{ left, submit time.Duration }
 
 func (d drop) before(o drop) bool { return d.left < o.left }

@@ -2,21 +2,19 @@ package sim
 
 import "fmt"
 
-// Column is one figure of a T as people read it.
+// A Column is one printed figure of a T.
 type Column[T any] struct {
 	Heading string
 	Text    func(*T) string
 }
 
-// GroupColumn is one figure of some jobs as people read it. All is the GPU time
-// of all of the run's jobs.
+// A GroupColumn is one printed figure of a Group. all is the GPU time of all jobs of the run.
 type GroupColumn struct {
 	Heading string
 	Text    func(g *Group, all float64) string
 }
 
-// GroupColumns are the figures of a table by user or size, in order. Times are in
-// hours.
+// GroupColumns returns the columns of a table by user or size. Times are in hours.
 func GroupColumns() []GroupColumn {
 	hours := func(of func(*Group) float64) func(*Group, float64) string {
 		return func(g *Group, _ float64) string { return fmt.Sprintf("%.2f", of(g)/3600) }
@@ -32,7 +30,7 @@ func GroupColumns() []GroupColumn {
 	}
 }
 
-// Columns are the figures of a table, in order. Times are in hours.
+// Columns returns the columns of the main table. Times are in hours.
 func Columns() []Column[Metrics] {
 	figure := func(format string, of func(*Metrics) float64) func(*Metrics) string {
 		return func(m *Metrics) string { return fmt.Sprintf(format, of(m)) }
@@ -60,7 +58,8 @@ func Columns() []Column[Metrics] {
 	}
 }
 
-// StartColumns are the figures of expected starts, in percent but for the first and the ratio.
+// StartColumns returns the columns about expected starts. All but the first and the ratio are
+// percentages.
 func StartColumns() []Column[StartFigures] {
 	percent := func(of func(*StartFigures) float64) func(*StartFigures) string {
 		return func(f *StartFigures) string { return fmt.Sprintf("%.0f", 100*of(f)) }

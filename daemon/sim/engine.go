@@ -12,24 +12,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Options are the machine and what may be varied beside the policy.
+// Options describe the machine and everything else that varies besides the policy.
 type Options struct {
 	GPUs        int
 	GPUMemBytes int64
 	Policy      Policy
-	Predict     Prediction    // "" is Learned
-	SwitchCost  time.Duration // extra run time of a job that goes on after it was stopped
-	Seed        uint64        // of what is drawn: who may be stopped, predictions
-	Spread      bool          // jobs ask for the emptiest GPU
-	Check       bool          // have the core check itself after every step
-	Starts      int           // ask for the expected start of every so many jobs; 0: of none
+	Predict     Prediction    // "" means Learned
+	SwitchCost  time.Duration // additional run time of a job that continues after it was stopped
+	Seed        uint64        // of random choices: preemptible jobs, predictions
+	Spread      bool          // jobs request the emptiest GPU
+	Check       bool          // the core checks itself after every step
+	Starts      int           // ask for the expected start of every n-th job, 0 for none
 }
 
-// engine is everything around the core.
+// An engine is the environment of the core.
 type engine struct {
 	opt     Options
 	jobs    []Job
-	runs    []run // by position in jobs; the job's id is one more
+	runs    []run // by index in jobs; a job's id is one more
 	core    *core.Core
 	machine *machine
 	ledger  *ledger
@@ -37,18 +37,18 @@ type engine struct {
 	now     time.Duration
 	ends    queue[end]
 	pending []core.Action
-	arrived int // jobs that have been submitted by their users
-	entered int // of those, handed to the core
+	arrived int // jobs that users have submitted
+	entered int // of those, jobs handed to the core
 	uids    map[string]int
 	told    []time.Duration
-	stop    []bool // by position: may be stopped for others
+	stop    []bool // by index: preemptible
 	shares  Shares
 	starts  starts
 }
 
-// run is how far a job is.
+// A run is the progress of a job.
 type run struct {
-	left    time.Duration // of its run time; 0: it has finished
+	left    time.Duration // of its run time, 0 when finished
 	owes    bool          // it was stopped, so its next start costs extra
 	running bool
 }
@@ -75,7 +75,7 @@ func newEngine(t Trace, o Options) *engine {
 	e := &engine{
 		opt: o, jobs: t.Jobs, runs: make([]run, len(t.Jobs)), start: t.Begin,
 		machine: newMachine(o.GPUs, o.GPUMemBytes), uids: map[string]int{},
-		told:   foretell(o.Predict, t.Jobs, o.Seed),
+		told:   drawPredictions(o.Predict, t.Jobs, o.Seed),
 		shares: t.Shares,
 		stop:   choose(len(t.Jobs), o.Policy.Preemptible, random(o.Seed, streamPreemptible)),
 	}
@@ -93,7 +93,7 @@ func newEngine(t Trace, o Options) *engine {
 	return e
 }
 
-// choose picks a share of n jobs.
+// choose picks a share of n jobs at random.
 func choose(n int, share float64, rng *rand.Rand) []bool {
 	chosen := make([]bool, n)
 	for i := range chosen {
@@ -104,14 +104,14 @@ func choose(n int, share float64, rng *rand.Rand) []bool {
 
 func (e *engine) date() time.Time { return e.start.Add(e.now) }
 
-// begin starts the daemon: no unit, all GPUs idle.
+// begin starts the core on a machine without units, with all GPUs idle.
 func (e *engine) begin() error {
 	p := site.Policy{
 		Sched: e.opt.Policy.Sched, DefaultGrace: 30 * time.Second, DefaultRequeue: true,
 		CleaningTimeout: 30 * time.Second, FreshFor: time.Second, Quotas: e.shares.quotas(),
 	}
 	if e.told != nil {
-		p.Predict = prophet(e.told)
+		p.Predict = predictor(e.told)
 	}
 	if len(e.jobs) > 0 {
 		e.now = e.jobs[0].Submit
@@ -124,7 +124,7 @@ func (e *engine) begin() error {
 	return e.feed(e.machine.sample(0))
 }
 
-// next is when something happens next.
+// next returns the time of the next event.
 func (e *engine) next() (time.Duration, bool) {
 	at, more := time.Duration(0), false
 	sooner := func(t time.Duration) {
@@ -152,12 +152,12 @@ func (e *engine) next() (time.Duration, bool) {
 // ceil rounds up to the resolution of the virtual clock.
 func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) }
 
-// patience is how many ticks at one instant, or in a row with nothing between
-// them, are taken for a scheduler that is stuck.
-const patience = 100_000
+// maxIdleTicks is the number of ticks at one instant, or with nothing between them, after which the
+// scheduler counts as stuck.
+const maxIdleTicks = 100_000
 
-// instant moves the clock and does all that happens then: ends, arrivals, and
-// a tick where the core asked for one.
+// instant advances the clock and performs the events of that instant: ends, arrivals, and a tick if
+// the core wants one.
 func (e *engine) instant(at time.Duration) error {
 	e.ledger.advance(at, e.machine.milli, e.arrived)
 	e.now = at
@@ -184,8 +184,8 @@ func (e *engine) instant(at time.Duration) error {
 	} else {
 		e.ledger.ticks = 0
 	}
-	if e.ledger.ticks > patience {
-		return fmt.Errorf("the core asked for %d ticks while nothing happened", patience)
+	if e.ledger.ticks > maxIdleTicks {
+		return fmt.Errorf("the core asked for %d ticks while nothing happened", maxIdleTicks)
 	}
 	if d := e.core.Deadline(); !d.IsZero() && ceil(d.Sub(e.start)) <= at {
 		return e.feed(core.Tick{})
@@ -203,7 +203,7 @@ func (e *engine) finish(f end) error {
 	return e.feed(core.Changed{Job: f.job})
 }
 
-// admit hands the core the jobs that have come, or with a gate the next one if
+// admit hands the submitted jobs to the core. With a gate, it hands over only the next job, once
 // all before it run.
 func (e *engine) admit() error {
 	for e.entered < e.arrived {
@@ -211,7 +211,7 @@ func (e *engine) admit() error {
 			return nil
 		}
 		e.entered++
-		e.ledger.queued++ // before the core may start it in the same step
+		e.ledger.queued++ // the core may start it in the same step
 		at := e.entered - 1
 		if err := e.feed(e.submission(at)); err != nil {
 			return err
@@ -221,7 +221,7 @@ func (e *engine) admit() error {
 	return nil
 }
 
-// submission is the job at that position as its user submits it.
+// submission returns the job as its user submits it.
 func (e *engine) submission(at int) core.Submit {
 	j := &e.jobs[at]
 	r := job.Request{
@@ -249,7 +249,7 @@ func (e *engine) submission(at int) core.Submit {
 	}}
 }
 
-// feed steps the core and carries out what follows, to the end.
+// feed steps the core and performs all resulting actions.
 func (e *engine) feed(ev core.Event) error {
 	if err := e.step(ev); err != nil {
 		return err
@@ -291,7 +291,7 @@ func (e *engine) step(ev core.Event) error {
 	return nil
 }
 
-// perform carries an action out and answers it.
+// perform carries out an action and reports the result.
 func (e *engine) perform(a core.Action) error {
 	switch a := a.(type) {
 	case core.Start:
@@ -304,7 +304,7 @@ func (e *engine) perform(a core.Action) error {
 		}
 		return e.admit()
 	case core.Stop:
-		return e.step(e.halt(a))
+		return e.step(e.stopUnit(a))
 	case core.Inspect:
 		return e.step(core.Inspected{Job: a.Job, Attempt: a.Attempt, Early: a.Early, Unit: e.machine.status(a.Job), OK: true})
 	case core.Sample:
@@ -314,10 +314,10 @@ func (e *engine) perform(a core.Action) error {
 	case core.Forget:
 		return nil
 	}
-	return fmt.Errorf("the core asks for %T, which this simulator does not know", a)
+	return fmt.Errorf("the core requests %T, which this simulator does not know", a)
 }
 
-// launch starts a unit and says when its command will end.
+// launch starts a unit and schedules the end of its command.
 func (e *engine) launch(j *job.Job) (*unit, error) {
 	u, err := e.machine.start(j, e.now)
 	if err != nil {
@@ -343,8 +343,8 @@ func (e *engine) cost(r *run) time.Duration {
 	return 0
 }
 
-// leave takes a unit's command off the GPUs and keeps what it got done: all but
-// the extra time at its start.
+// leave takes a unit's command off the GPUs. The job keeps its progress, which excludes the extra
+// time after a start.
 func (e *engine) leave(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
@@ -355,9 +355,9 @@ func (e *engine) leave(u *unit) {
 	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
 }
 
-// halt stops a unit and collects it. A command that ends at this very instant
-// has ended by itself.
-func (e *engine) halt(a core.Stop) core.Event {
+// stopUnit stops and collects a unit. A command that ends at the same instant counts as having ended by
+// itself.
+func (e *engine) stopUnit(a core.Stop) core.Event {
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true}
 	u := e.machine.units[a.Job]
 	if u == nil {
@@ -367,7 +367,7 @@ func (e *engine) halt(a core.Stop) core.Event {
 		e.leave(u)
 		if e.runs[int(a.Job)-1].left > 0 {
 			e.ledger.queued++
-			u.Phase = core.Active // up to the stop
+			u.Phase = core.Active // as it was before the stop
 		}
 	}
 	if a.InspectFirst {
@@ -377,7 +377,7 @@ func (e *engine) halt(a core.Stop) core.Event {
 	return ev
 }
 
-// end is when a command will have run to its end.
+// An end is the time at which a command will have run to its end.
 type end struct {
 	at      time.Duration
 	job     job.ID
@@ -386,11 +386,11 @@ type end struct {
 
 func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }
 
-// ordered is a type whose values know which comes first. It has a name since
-// staticcheck takes the methods of a nameless constraint for unused.
+// ordered is a type whose values are ordered. It has a name because staticcheck reports methods of
+// an anonymous constraint as unused.
 type ordered[T any] interface{ before(T) bool }
 
-// queue is a heap, what is before all others on top.
+// A queue is a heap with the first value on top.
 type queue[T ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }

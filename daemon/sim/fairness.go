@@ -6,25 +6,22 @@ import (
 	"time"
 )
 
-// Fairness is who got the GPUs, and who should have, window by window from the
-// trace's Begin on.
+// Fairness reports who got the GPUs and who should have, by window from the trace's Begin on.
 //
-// The even division gives each user with jobs as many of the GPUs in use as any
-// other, but nobody more than all of one's jobs ask; what is left goes to the
-// others (max-min fairness). It is made anew at each instant. Misplaced is the
-// share of the GPU time in use that went to others than these: 0 is even; while
-// two users wait and one of them is served alone, it is a half.
+// The even division gives every user with jobs the same number of the GPUs in use, but nobody more
+// than all of the user's jobs request; the others share the rest (max-min fairness). It is computed
+// for each instant. Misplaced is the share of the used GPU time that went to other users than that:
+// 0 is even, and 0.5 means that of two users who want GPUs only one is served.
 type Fairness struct {
 	Window    float64     `json:"window_s"`
 	Users     []string    `json:"users"`
-	GPUTime   [][]float64 `json:"gpu_s"`  // that a user's jobs held, by user and window
-	Even      [][]float64 `json:"even_s"` // that the even division gives, by user and window
-	Waited    [][]float64 `json:"wait_s"` // for how long the user had a job that did not run, by user and window
+	GPUTime   [][]float64 `json:"gpu_s"`  // held by a user's jobs, by user and window
+	Even      [][]float64 `json:"even_s"` // by the even division, by user and window
+	Waited    [][]float64 `json:"wait_s"` // time in which the user had a job that did not run, by user and window
 	Misplaced []float64   `json:"misplaced"`
 }
 
-// fairnessWindow is the shortest window that divides a run into no more than
-// maxWindows.
+// fairnessWindow returns the shortest window that divides a run into at most maxWindows.
 func fairnessWindow(run time.Duration) time.Duration {
 	const maxWindows = 400
 	for _, window := range []time.Duration{6 * time.Hour, day, 7 * day} {
@@ -35,13 +32,12 @@ func fairnessWindow(run time.Duration) time.Duration {
 	return 28 * day
 }
 
-// Fairness divides the run into windows of six hours, or longer ones where these
-// would be many.
+// Fairness uses windows of six hours, or longer ones if there would be too many.
 func (o *Outcome) Fairness() *Fairness {
 	return o.FairnessBy(fairnessWindow(o.end()))
 }
 
-// FairnessBy divides the run into windows of that length.
+// FairnessBy uses windows of the given length.
 func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
 	c := newCensus(o.Jobs)
 	n := int((o.end() + window - 1) / window)
@@ -70,7 +66,7 @@ func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
 	return f
 }
 
-// add takes in so many seconds in which nothing changes.
+// add adds a time in which nothing changes.
 func (f *Fairness) add(c *census, window int, seconds float64) {
 	for i, u := range c.active {
 		held, even := float64(c.held[u])/1000, c.even[i]/1000
@@ -83,17 +79,17 @@ func (f *Fairness) add(c *census, window int, seconds float64) {
 	}
 }
 
-// census follows what each user asks and holds, in milli-GPUs, over time.
+// A census tracks how many milli-GPUs each user requests and holds over time.
 type census struct {
 	users  []string
-	asked  []int // by all of the user's jobs that have not ended
+	asked  []int // by all unfinished jobs of the user
 	held   []int
-	active []int     // users who ask something, by position in users
-	even   []float64 // of what is in use, by position in active
+	active []int     // users with requests, as indexes of users
+	even   []float64 // by index of active
 	turns  []turn
 }
 
-// turn is an instant at which a user asks or holds more or less than before.
+// A turn is a change of what a user requests or holds.
 type turn struct {
 	at          time.Duration
 	user        int
@@ -122,8 +118,7 @@ func newCensus(jobs []JobOutcome) *census {
 	return c
 }
 
-// walk goes through all times in which nothing changes and somebody asks
-// something.
+// walk visits all intervals in which nothing changes and somebody requests something.
 func (c *census) walk(visit func(from, to time.Duration)) {
 	for i, t := range c.turns {
 		if i > 0 && t.at > c.turns[i-1].at && len(c.active) > 0 {

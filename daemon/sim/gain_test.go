@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Between two stops of a job for others somebody has gained: the one for which it was
-// stopped first has ended, or has had its GPUs for a slice, by the second. (Invariant 10
-// of package sched. That the stops pay as a whole is held by TestGoals.)
+// Between two stops of a job, some other job has gained: the one for which it was first stopped has
+// ended, or had its GPUs for a slice, before the second stop. (Invariant 10 of package sched.
+// TestGoals checks that stops pay overall.)
 func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	for name, c := range map[string]sim.Setting{
 		"sweep": {GPUs: 8}, "bimodal": {GPUs: 8, Days: 8}, "uniform": {GPUs: 8, Days: 8}, "mixed": {GPUs: 8, Days: 5},
@@ -35,8 +35,9 @@ func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	}
 }
 
-// stoppedAgain counts the stops before another one of the same job, and those of them by
-// which nobody had gained when that came; for jobs that asked more GPUs, or for the others.
+// stoppedAgain counts the stops that were followed by another stop of the same job, and those of
+// them from which no job had gained by then; either for jobs that requested more GPUs than the
+// stopped one or for the others.
 func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	for i := range jobs {
 		for k := range len(jobs[i].Room) - 1 {
@@ -53,8 +54,8 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	return twice, vain
 }
 
-// gained reports whether a job that was made room for at an instant had ended by a later one, or
-// had its GPUs for a slice.
+// gained reports whether a job for which another was stopped had ended, or had its GPUs for a
+// slice, within a time.
 func gained(j *sim.JobOutcome, from, to, slice time.Duration) bool {
 	if j.End <= to {
 		return true

@@ -11,9 +11,9 @@ import (
 
 const lureRun = 20 * time.Hour
 
-// lure is a user who submits a job of 20 hours every six hours, and before each so many runs of
-// seconds of the same command, to make it look short; beside four users whose jobs of 1 to 4
-// hours are nearly what the machine can do.
+// lure has a user who submits a job of 20 hours every six hours. Before each, the user submits a
+// number of runs of the same command that take seconds, to make it look short. Four other users'
+// jobs of 1 to 4 hours nearly fill the machine.
 func lure(decoys int) sim.Trace {
 	rng := rand.New(rand.NewPCG(1, 7))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
@@ -38,11 +38,11 @@ func lure(decoys int) sim.Trace {
 	return t
 }
 
-// Runs of seconds do not let long jobs of the same command pass everybody. Who submits none before a
-// long job has 16 % of the GPU time, and each waits for three days. (Before what is expected of such a user
-// was corrected ten of them were enough for 39 %, all that was asked, after half an hour.)
-//
-// Where all may be stopped for others they gain no more: 15 % without, 15 % with ten and 19 % with a hundred.
+// Runs of seconds do not let long jobs of the same command pass everybody. A user without such runs
+// gets 16 % of the GPU time, and each long job waits for three days. (Before the estimate for such
+// users was corrected, ten runs were enough for 39 %, all that was requested, after half an hour.)
+// If all jobs are preemptible the gain is no larger: 15 % without, 15 % with ten runs and 19 % with
+// a hundred.
 func TestShortRunsDoNotBuyLongOnes(t *testing.T) {
 	for _, policy := range []string{"fair", "fair-preempt"} {
 		t.Run(policy, func(t *testing.T) { luring(t, policy) })
@@ -72,9 +72,9 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled is a user whose jobs, one in so many, ask more than the one GPU that they need, beside four
-// users whose jobs ask one; all of 1 to 12 hours, about what eight GPUs can do where each asks one. All may be
-// stopped for others.
+// doubled has a user whose jobs need one GPU, but every one-th job requests milli of them. Four
+// other users' jobs request one GPU. All jobs take 1 to 12 hours, together about what eight GPUs
+// can do if each requests one. All jobs are preemptible.
 func doubled(seed uint64, one, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
@@ -91,10 +91,11 @@ func doubled(seed uint64, one, milli int) sim.Trace {
 	return t
 }
 
-// Who needs one GPU and asks two, or more than half of them, as a job is stopped sooner for a wider one,
-// ends later than with one: the wider one waits longer for GPUs, and is charged for all of them.
+// Requesting two GPUs, or more than half of them, for jobs that need one does not pay, although a
+// wider job may preempt others. The jobs end later than with one GPU: they wait longer for GPUs and
+// are charged for all of them.
 func TestAskingMoreDoesNotPay(t *testing.T) {
-	for _, one := range []int{5, 20} { // who has its part, and who uses little
+	for _, one := range []int{5, 20} { // a user with an average part, and one who uses little
 		honest := time.Duration(0)
 		for _, gpus := range []int{1, 2, 5} {
 			end := time.Duration(0)
@@ -109,7 +110,7 @@ func TestAskingMoreDoesNotPay(t *testing.T) {
 	}
 }
 
-// endsOf is the mean completion time of the jobs of double.
+// endsOf returns the mean completion time of the jobs of user double.
 func endsOf(t *testing.T, trace sim.Trace) time.Duration {
 	o := options(t, "fair-preempt", 8)
 	o.Check = false

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Generate makes a trace of n jobs of a small laboratory: a few people submit
-// most, by day more than by night and at weekends, the same things again and
-// again, and run times have a heavy tail.
+// Generate makes up a trace of n jobs of a small laboratory. A few people submit most of the jobs,
+// more by day than at night and on weekends. They repeat the same kinds of jobs, and run times have
+// a heavy tail.
 func Generate(n, days int, seed uint64) Trace {
 	rng := random(seed, streamGenerate)
 	people := newPeople(12, rng)
@@ -26,17 +26,17 @@ func Generate(n, days int, seed uint64) Trace {
 	return newTrace(generatedBegin(), jobs)
 }
 
-// generatedBegin is the first day of made-up traces, a Monday.
+// generatedBegin returns the first day of made-up traces, a Monday.
 func generatedBegin() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
 
-// person submits a few kinds of job.
+// A person submits a few kinds of jobs.
 type person struct {
 	name   string
 	habits []habit
-	margin float64 // what they ask as a limit, over what their jobs usually need; 0: no limit
+	margin float64 // requested limit over the usual run time, 0 for no limit
 }
 
-// habit is one kind of job: its size, and its run time as a lognormal.
+// A habit is one kind of job, with its size and a lognormal run time.
 type habit struct {
 	kind          string
 	milli         int
@@ -44,7 +44,7 @@ type habit struct {
 	median, sigma float64
 }
 
-// sizes are how many GPUs jobs ask, most often one.
+// sizes are the numbers of GPUs of jobs, usually one.
 var sizes = [...]int{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4, 8}
 
 func newPeople(n int, rng *rand.Rand) []person {
@@ -66,7 +66,7 @@ func newPeople(n int, rng *rand.Rand) []person {
 	return people
 }
 
-// pick draws a position below n, the first ones by far the most often (Zipf).
+// pick draws an index below n, small ones most often (Zipf).
 func pick(n int, exponent float64, rng *rand.Rand) int {
 	total := 0.0
 	for i := range n {
@@ -97,10 +97,10 @@ func (p *person) submit(rng *rand.Rand) Job {
 	return j
 }
 
-// busyness is how many jobs come in each hour of a working day, in proportion.
+// busyness is the relative number of jobs in each hour of a working day.
 var busyness = [24]float64{2, 1, 1, 1, 1, 1, 1, 2, 4, 8, 10, 10, 8, 8, 10, 10, 10, 9, 8, 6, 5, 4, 3, 3}
 
-// instantOf draws an instant of the given days, of which the first is a Monday.
+// instantOf draws an instant in the given days, the first of which is a Monday.
 func instantOf(days int, rng *rand.Rand) time.Duration {
 	for {
 		at := time.Duration(rng.Int64N(int64(days) * int64(day/time.Second)))
@@ -114,8 +114,8 @@ func instantOf(days int, rng *rand.Rand) time.Duration {
 	}
 }
 
-// Write writes the trace in gpusched's own format. Submit is in seconds from
-// the midnight before the first job.
+// Write writes the trace in gpusched's own format. Submit is in seconds from the midnight before
+// the first job.
 func (t Trace) Write(w io.Writer) error {
 	out := bufio.NewWriter(w) // keeps an error until it is flushed
 	fmt.Fprintln(out, "submit,duration,gpus,user,limit,gpu_mem,kind")

@@ -8,13 +8,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// goals are figures of scenarios by which the scheduler's rules are judged. The
-// test holds holds; where goal asks more, the rules are not there yet: whoever
-// brings them there tightens holds. A ratio compares mean completion times.
+// goals are figures of scenarios that judge the scheduler's rules. The test enforces holds. Where
+// goal is stricter, the rules do not reach it yet; whoever improves them tightens holds. A ratio
+// compares mean completion times.
 var goals = []struct {
 	name        string
 	holds, goal float64
-	least       bool // the figure is to be at least that, else at most
+	least       bool // the figure is a minimum instead of a maximum
 	figure      func(*trials) float64
 }{
 	{"flood: b's share of the GPU time in the 48 h after it came", 0.45, 0.45, true,
@@ -73,8 +73,8 @@ var goals = []struct {
 		func(r *trials) float64 { return r.over("diurnal", "fair", "fifo") }},
 }
 
-// TestGoals replays scenarios under several policies and compares. (Invariants 12 and 13 of
-// package sched.)
+// Scenarios are replayed under several policies and compared. (Invariants 12 and 13 of package
+// sched.)
 func TestGoals(t *testing.T) {
 	r := &trials{t: t, known: map[string][]*sim.Outcome{}}
 	for _, g := range goals {
@@ -86,13 +86,13 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// trials are the runs that were needed so far.
+// trials caches the runs.
 type trials struct {
 	t     *testing.T
 	known map[string][]*sim.Outcome
 }
 
-// trialSettings shorten what takes long; the others have the setting of the scenario.
+// trialSettings shorten long scenarios. All others have their own settings.
 var trialSettings = map[string]sim.Setting{
 	"steps":   {GPUs: 16, Days: 20},
 	"cluster": {GPUs: 32, Days: 7},
@@ -100,9 +100,9 @@ var trialSettings = map[string]sim.Setting{
 	"diurnal": {Days: 10},
 }
 
-// trialSeeds are the seeds of each trial but for those whose jobs are alike
-// whatever the seed, and manySeeds those of the scenarios where one seed's ratio lies far from
-// another's (nothing tells the lengths of jobs) or from the mean, beside what is left to the goal.
+// trialSeeds are the seeds of each trial, unless the jobs are the same for every seed. manySeeds
+// are for scenarios in which the ratios of single seeds vary much (job lengths are unpredictable),
+// compared with the distance to the goal.
 const (
 	trialSeeds = 3
 	manySeeds  = 10
@@ -146,7 +146,7 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 
 func (r *trials) mean(name, policy string) sim.Metrics { return sim.Mean(r.run(name, policy)) }
 
-// over is the mean completion time of one policy over another's.
+// over returns the ratio of two policies' mean completion times.
 func (r *trials) over(name, policy, other string) float64 {
 	return r.mean(name, policy).MeanCompletion / r.mean(name, other).MeanCompletion
 }
@@ -158,7 +158,7 @@ func (r *trials) preemptions(name string) float64 {
 
 func (r *trials) use(name, policy string) float64 { return r.mean(name, policy).Utilisation }
 
-// share is what a user got of the GPU time in the two days after the arrival.
+// share returns a user's share of the GPU time in the two days after an arrival.
 func (r *trials) share(name, user string, arrival time.Duration) float64 {
 	own, all := r.run(name, "fair")[0].GPUTime(user, sim.Span{From: arrival, To: arrival + 48*time.Hour})
 	return own / all

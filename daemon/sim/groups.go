@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Group is the figures of some of a run's jobs: one user's, or those that ask the
-// same number of GPUs. Times are in seconds. Their JSON names are stable within a
-// schema.
+// A Group has the figures of a part of a run's jobs: those of one user, or those with the same
+// number of GPUs. Times are in seconds. The JSON names are stable within a schema.
 type Group struct {
 	User string  `json:"user,omitempty"`
-	GPUs float64 `json:"gpus,omitempty"` // that each of the jobs asks
+	GPUs float64 `json:"gpus,omitempty"` // requested by each job
 
 	Jobs           int     `json:"jobs"`
-	GPUTime        float64 `json:"gpu_s"` // GPU-seconds that they held
+	GPUTime        float64 `json:"gpu_s"` // GPU-seconds held
 	MeanWait       float64 `json:"mean_wait_s"`
 	MeanCompletion float64 `json:"mean_completion_s"`
 	Slowdown       float64 `json:"bounded_slowdown"`
 	Preemptions    float64 `json:"preemptions"`
 }
 
-// add takes in a job; the means are sums until finish.
+// add adds a job. Until finish, the means are sums.
 func (g *Group) add(j *JobOutcome) {
 	g.Jobs++
 	g.GPUTime += j.gpuTime(Span{To: j.End})
@@ -31,7 +30,7 @@ func (g *Group) add(j *JobOutcome) {
 	g.Preemptions += float64(j.Preemptions)
 }
 
-// finish makes means of sums: over the jobs, and what is counted over the runs.
+// finish turns sums into means over the jobs, and counts into means over the runs.
 func (g *Group) finish(runs int) {
 	jobs := float64(g.Jobs)
 	g.MeanWait /= jobs
@@ -42,23 +41,21 @@ func (g *Group) finish(runs int) {
 	g.Jobs = (g.Jobs + runs - 1) / runs
 }
 
-// Users are the figures by user, in the order of their names; of several runs
-// their means.
+// Users returns the figures by user, ordered by name, as means over several runs.
 func Users(runs ...*Outcome) []Group {
 	list := group(runs, func(j *JobOutcome) Group { return Group{User: j.User} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.User, b.User) })
 	return list
 }
 
-// Sizes are the figures by GPUs asked, the smallest first; of several runs their
-// means.
+// Sizes returns the figures by number of GPUs, smallest first, as means over several runs.
 func Sizes(runs ...*Outcome) []Group {
 	list := group(runs, func(j *JobOutcome) Group { return Group{GPUs: float64(j.GPUMilli) / 1000} })
 	slices.SortFunc(list, func(a, b Group) int { return cmp.Compare(a.GPUs, b.GPUs) })
 	return list
 }
 
-// group adds jobs up by what they belong to.
+// group adds up jobs by the group that of returns.
 func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group
@@ -80,7 +77,7 @@ func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	return list
 }
 
-// gpuTime is how many GPU-seconds the job held within a span.
+// gpuTime returns the GPU-seconds that the job held within a span.
 func (j *JobOutcome) gpuTime(in Span) float64 {
 	sum := time.Duration(0)
 	for _, h := range j.Held {
@@ -89,13 +86,13 @@ func (j *JobOutcome) gpuTime(in Span) float64 {
 	return sum.Seconds() * float64(j.GPUMilli) / 1000
 }
 
-// slowdown is the bounded slowdown.
+// slowdown returns the bounded slowdown.
 func (j *JobOutcome) slowdown() float64 {
 	return max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
 }
 
-// GPUTime is how many GPU-seconds a user's jobs held within a span, and how many
-// all jobs did. Instants count from the trace's Begin.
+// GPUTime returns the GPU-seconds that a user's jobs and all jobs held within a span from the
+// trace's Begin.
 func (o *Outcome) GPUTime(user string, in Span) (own, all float64) {
 	for i := range o.Jobs {
 		held := o.Jobs[i].gpuTime(in)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// served runs ann's job of two hours on all of 2 GPUs, then what bob and ann
-// submit meanwhile: bob one GPU for an hour at once, ann one for two hours.
+// served runs a job of ann for two hours on both GPUs. Meanwhile bob submits one of an hour on one
+// GPU, and ann another of two hours on one.
 func served(t *testing.T) *sim.Outcome {
 	t.Helper()
 	tr, _, err := sim.Read(strings.NewReader(`submit,duration,gpus,user
@@ -28,7 +28,7 @@ func served(t *testing.T) *sim.Outcome {
 	return out
 }
 
-// TestGroups compares the rows by user and by size with paper.
+// The rows by user and by size match values calculated by hand.
 func TestGroups(t *testing.T) {
 	out := served(t)
 	users := []sim.Group{
@@ -51,8 +51,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestFairness: while bob waits and ann has both GPUs, one of them should be
-// bob's; then both have all that they ask. Windows are of an hour.
+// While bob waits and ann has both GPUs, one of them should be bob's. Later both have all that they
+// requested. Windows are an hour long.
 func TestFairness(t *testing.T) {
 	f := served(t).FairnessBy(time.Hour)
 	for _, c := range []struct {
@@ -76,8 +76,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// TestFairnessAddsUp: on a busy machine with stops the windows' GPU time is that
-// of the users' jobs.
+// On a busy machine with preemptions, the windows add up to the users' GPU time.
 func TestFairnessAddsUp(t *testing.T) {
 	out, err := sim.Run(scenario(t, "mixed", sim.Setting{Days: 3, Seed: 1}), options(t, "fair-preempt", 8))
 	if err != nil {

@@ -11,28 +11,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// ledger keeps two accounts of a run, what the core recorded and what the
-// machine saw, which must agree in the end.
+// A ledger keeps two accounts of a run, the core's records and what the machine saw. They must
+// agree at the end.
 type ledger struct {
 	jobs       []Job
 	capacity   int // milli-GPUs
 	first      time.Duration
 	last       time.Duration
-	until      time.Duration // up to when the integrals go
+	until      time.Duration // end of the integrals so far
 	queued     int           // handed to the core and not running
 	active     int
 	unfinished int
 	ticks      int // in a row
 
-	used      int64 // milli-GPU microseconds that the machine saw in use
+	used      int64 // milli-GPU microseconds in use on the machine
 	idle      int64 // unused while a job waited
 	entries   []entry
 	decisions hash.Hash
 }
 
-// entry is one job's account.
+// An entry is the account of one job.
 type entry struct {
-	entered     time.Duration // when the core got it
+	entered     time.Duration // when the core received it
 	end         time.Duration
 	waited      time.Duration // in the queue, by the core's records
 	ran         time.Duration // by the core's records
@@ -41,7 +41,7 @@ type entry struct {
 	queuedAt    time.Duration
 	startedAt   time.Duration
 	share       int
-	extra       time.Duration // run time spent on going on after a stop
+	extra       time.Duration // run time spent on continuing after stops
 	preemptions int
 	held        []Span // when it had its GPUs
 	room        []Room
@@ -52,7 +52,7 @@ func newLedger(jobs []Job, gpus int) *ledger {
 		decisions: sha256.New()}
 }
 
-// advance brings the integrals up to an instant.
+// advance extends the integrals to an instant.
 func (l *ledger) advance(to time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
@@ -71,7 +71,7 @@ func (l *ledger) start(at int, u *unit, now time.Duration) {
 	l.decide("start", at, now, u)
 }
 
-// leave notes that a command left its GPUs; stopped tells that it was not done.
+// leave records that a command left its GPUs. stopped means that it had not finished.
 func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now time.Duration) {
 	l.active--
 	e := &l.entries[at]
@@ -91,7 +91,7 @@ func (l *ledger) decide(what string, at int, now time.Duration, u *unit) {
 	fmt.Fprintln(l.decisions)
 }
 
-// record takes in a job as the core recorded it.
+// record processes a job's record of the core.
 func (l *ledger) record(j *job.Job, now time.Duration) error {
 	at := int(j.ID) - 1
 	if at < 0 || at >= len(l.entries) {
@@ -133,7 +133,7 @@ func (l *ledger) record(j *job.Job, now time.Duration) error {
 	return nil
 }
 
-// audit holds invariants 2 to 4.
+// audit checks invariants 2 to 4.
 func (l *ledger) audit() error {
 	sum := int64(0)
 	for i := range l.entries {

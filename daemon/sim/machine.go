@@ -12,7 +12,7 @@ import (
 
 const bootID = "sim"
 
-// unit is a job's unit in the machine's systemd.
+// A unit is a job's unit in the machine's systemd.
 type unit struct {
 	core.Unit
 	attempt int
@@ -21,7 +21,7 @@ type unit struct {
 	milli   int
 }
 
-// machine is systemd and the GPUs. It keeps its own account of what is in use.
+// A machine is systemd and the GPUs. It keeps its own account of what is in use.
 type machine struct {
 	gpus    []gpu.Device
 	share   []int // milli-GPUs in use, by index
@@ -41,8 +41,8 @@ func newMachine(gpus int, memBytes int64) *machine {
 	return m
 }
 
-// start starts a job's unit and puts its processes on its GPUs. It refuses
-// what breaks invariant 1.
+// start starts a job's unit and puts its processes on its GPUs. It refuses a start that breaks
+// invariant 1.
 func (m *machine) start(j *job.Job, now time.Duration) (*unit, error) {
 	if m.units[j.ID] != nil {
 		return nil, fmt.Errorf("job %d is started while its unit exists", j.ID)
@@ -86,7 +86,7 @@ func (m *machine) occupy(j *job.Job, r job.Allocation) error {
 	return nil
 }
 
-// exit ends the unit's command; its processes leave the GPUs.
+// exit ends the unit's command. Its processes leave the GPUs.
 func (m *machine) exit(u *unit) {
 	if u.Phase == core.Exited {
 		return

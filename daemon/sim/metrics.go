@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Metrics are the figures of one run. Times are in seconds. Their JSON names
-// are stable within a schema.
+// Metrics are the figures of one run. Times are in seconds. The JSON names are stable within a
+// schema.
 type Metrics struct {
 	Jobs int `json:"jobs"`
 
@@ -20,20 +20,20 @@ type Metrics struct {
 	P99Wait        float64 `json:"p99_wait_s"`
 	MaxWait        float64 `json:"max_wait_s"`
 	Slowdown       float64 `json:"bounded_slowdown"`  // mean of max(1, completion / max(run, 60 s))
-	FullNodeWait   float64 `json:"full_node_wait_s"`  // mean wait of jobs that take all GPUs; 0 without such jobs
-	FullNodeJobs   float64 `json:"full_node_jobs"`    // how many those are
-	Jain           float64 `json:"jain_users"`        // Jain's index of the users' mean bounded slowdowns: 1 is even, 1/users the least
-	Utilisation    float64 `json:"utilisation"`       // GPU time in use over the makespan, as a share
-	IdleQueued     float64 `json:"idle_while_queued"` // GPU time unused while a job waited, as a share
+	FullNodeWait   float64 `json:"full_node_wait_s"`  // mean wait of jobs on all GPUs, 0 without such jobs
+	FullNodeJobs   float64 `json:"full_node_jobs"`    // their number
+	Jain           float64 `json:"jain_users"`        // Jain's index of the users' mean bounded slowdowns: 1 is even, 1/users is the worst
+	Utilisation    float64 `json:"utilisation"`       // share of the GPU time in use during the makespan
+	IdleQueued     float64 `json:"idle_while_queued"` // share of the GPU time unused while a job waited
 	Makespan       float64 `json:"makespan_s"`        // from the first submission to the last end
 	Preemptions    float64 `json:"preemptions"`
-	LostGPU        float64 `json:"lost_gpu_s"` // GPU-seconds spent on going on after a stop
+	LostGPU        float64 `json:"lost_gpu_s"` // GPU-seconds spent on continuing after stops
 
 	MakespanBound   float64 `json:"makespan_lower_bound_s"`
 	CompletionBound float64 `json:"mean_completion_lower_bound_s"`
 }
 
-// shortRun is the least run time that a slowdown is counted against.
+// shortRun is the minimum run time in a slowdown.
 const shortRun = time.Minute
 
 func (e *engine) measure(jobs []JobOutcome) Metrics {
@@ -72,8 +72,7 @@ func (e *engine) measure(jobs []JobOutcome) Metrics {
 	return m
 }
 
-// spread returns the mean, the median and the 99th percentile. It sorts the
-// list.
+// spread returns the mean, the median and the 99th percentile. It sorts the list.
 func spread(list []float64) (mean, p50, p99 float64) {
 	slices.Sort(list)
 	for _, v := range list {
@@ -82,12 +81,12 @@ func spread(list []float64) (mean, p50, p99 float64) {
 	return mean, rank(list, 50), rank(list, 99)
 }
 
-// rank is the percentile by nearest rank of a sorted list.
+// rank returns a percentile of a sorted list by nearest rank.
 func rank(sorted []float64, percent int) float64 {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
-// jain is Jain's index of the means of several lists.
+// jain returns Jain's index of the means of several lists.
 func jain(lists map[string][]float64) float64 {
 	var means []float64
 	for _, list := range lists {
@@ -103,21 +102,21 @@ func jain(lists map[string][]float64) float64 {
 	return sum * sum / (float64(len(means)) * squares)
 }
 
-// plausible holds invariant 6, up to the rounding of sums.
+// plausible checks invariant 6, except for rounding.
 func (m *Metrics) plausible() error {
 	const slack = 1e-3
 	switch {
 	case m.Makespan < m.MakespanBound-slack:
-		return fmt.Errorf("the makespan %.0f s is under its lower bound %.0f s", m.Makespan, m.MakespanBound)
+		return fmt.Errorf("the makespan %.0f s is below its lower bound %.0f s", m.Makespan, m.MakespanBound)
 	case m.MeanCompletion < m.CompletionBound-slack:
-		return fmt.Errorf("the mean completion %.0f s is under its lower bound %.0f s", m.MeanCompletion, m.CompletionBound)
+		return fmt.Errorf("the mean completion %.0f s is below its lower bound %.0f s", m.MeanCompletion, m.CompletionBound)
 	case m.Utilisation > 1+1e-9:
 		return fmt.Errorf("the utilisation is %.4f", m.Utilisation)
 	}
 	return nil
 }
 
-// Mean is the mean of several runs' figures.
+// Mean returns the mean figures of several runs.
 func Mean(runs []*Outcome) Metrics {
 	var mean Metrics
 	n := float64(len(runs))
@@ -132,7 +131,7 @@ func Mean(runs []*Outcome) Metrics {
 	return mean
 }
 
-// figures are all figures of a struct that are no counts.
+// figures returns all figures of a struct except counts.
 func figures(of any) (list []*float64) {
 	for _, f := range reflect.ValueOf(of).Elem().Fields() {
 		if p, ok := f.Addr().Interface().(*float64); ok {

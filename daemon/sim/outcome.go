@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Outcome is what came of one run.
+// An Outcome is the result of one run.
 type Outcome struct {
 	Jobs    []JobOutcome // in the order of the trace
 	Metrics Metrics
 	Hash    string        // of all starts and stops, in order
-	Starts  *StartFigures // nil: nobody asked
+	Starts  *StartFigures // nil without questions
 }
 
-// end is when the last job ended.
+// end returns the time at which the last job ended.
 func (o *Outcome) end() time.Duration {
 	last := time.Duration(0)
 	for i := range o.Jobs {
@@ -22,32 +22,32 @@ func (o *Outcome) end() time.Duration {
 	return last
 }
 
-// JobOutcome is what became of one job.
+// A JobOutcome is the result of one job.
 type JobOutcome struct {
 	Job
 	End         time.Duration
-	Wait        time.Duration // all time in which it did not run
+	Wait        time.Duration // all the time in which it did not run
 	Preemptions int
 	Held        []Span // when it had its GPUs, in order
-	Room        []Room // when it was stopped for others, in order
+	Room        []Room // when it was preempted, in order
 }
 
-// Room is a stop of one job for another, at an instant since the trace's Begin.
+// A Room is a preemption of one job for another, at a time since the trace's Begin.
 type Room struct {
-	For int // its place in the trace
+	For int // index in the trace
 	At  time.Duration
 }
 
-// Span is a time from one instant to a later one, since the trace's Begin.
+// A Span is an interval of time since the trace's Begin.
 type Span struct{ From, To time.Duration }
 
-// within is how much of the span lies in another.
+// within returns the length of the overlap with another span.
 func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s.From, o.From)) }
 
-// Completion is the time from the submission to the end.
+// Completion returns the time from the submission to the end.
 func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
 
-// outcome closes the books.
+// outcome checks the books and returns the results.
 func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Pack lets jobs arrive in an order drawn by seed until they ask Arrived times
-// what the GPUs have. Nothing ends, so what counts is how much of the machine
-// can still be given out: how well shares are packed.
+// A Pack lets jobs arrive in a random order until they request Arrived times the machine's GPUs. No
+// job ends, so the result shows how much of the machine can be allocated: how well shares are
+// packed.
 type Pack struct {
 	Options
 	Arrived float64
 }
 
-// Packed is what came of it.
+// Packed is the result of a Pack.
 type Packed struct {
 	Jobs      int     `json:"jobs"`
 	Started   int     `json:"started"`
-	Arrived   float64 `json:"arrived"`   // asked, over the machine
-	Allocated float64 `json:"allocated"` // given out, over the machine
+	Arrived   float64 `json:"arrived"`   // requested, relative to the machine
+	Allocated float64 `json:"allocated"` // allocated, relative to the machine
 	Hash      string  `json:"hash"`
 }
 
-// Run packs the jobs of a trace.
 func (p Pack) Run(t Trace) (*Packed, error) {
 	jobs, asked := p.arrivals(t.Jobs)
 	e := newEngine(Trace{Begin: t.Begin, Jobs: jobs}, p.Options)
@@ -41,11 +40,10 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 	return out, nil
 }
 
-// pause is the time between two jobs: what one uses has been seen when the
-// next comes.
-const pause = 5 * time.Minute
+// arrivalInterval is the time between two jobs, long enough that a sample has seen the use of the first one.
+const arrivalInterval = 5 * time.Minute
 
-// arrivals draws the order. No job ends.
+// arrivals draws the jobs and their order. No job ends.
 func (p Pack) arrivals(jobs []Job) ([]Job, int) {
 	var list []Job
 	asked := 0
@@ -58,7 +56,7 @@ func (p Pack) arrivals(jobs []Job) ([]Job, int) {
 			continue
 		}
 		asked += j.GPUMilli
-		j.Submit, j.Run, j.Limit = time.Duration(len(list))*pause, 10*365*day, 0
+		j.Submit, j.Run, j.Limit = time.Duration(len(list))*arrivalInterval, 10*365*day, 0
 		list = append(list, j)
 	}
 	return list, asked

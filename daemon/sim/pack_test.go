@@ -6,8 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// TestPack: jobs come until what they ask is reached, and what is given out is
-// counted.
+// Jobs arrive until they request the given amount, and the allocated part is counted.
 func TestPack(t *testing.T) {
 	for _, c := range []struct {
 		name string

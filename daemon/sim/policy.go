@@ -9,23 +9,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Policy is a way to order jobs, by name.
+// A Policy is a named way to order jobs.
 type Policy struct {
 	Name        string
 	Sched       sched.Policy
-	Gate        bool    // a job reaches the scheduler when all before it have started: nobody passes anybody
-	Preemptible float64 // the share of jobs that may be stopped for others
+	Gate        bool    // the core receives a job only when all before it have started, so no job passes another
+	Preemptible float64 // share of preemptible jobs
 }
 
-// Tuning changes a policy. Its zero value changes nothing.
+// A Tuning changes a policy. The zero value changes nothing.
 type Tuning struct {
-	Depth       *int // jobs with GPUs kept for them
+	Depth       *int // number of jobs with a backfill reservation
 	HalfLife    time.Duration
 	Slice       time.Duration
 	Preemptible *float64
 }
 
-// Product is the order that the daemon follows unless its site says otherwise.
+// Product returns the daemon's default policy.
 func Product() sched.Policy {
 	return sched.Policy{
 		HalfLife: 7 * day, GuardAfter: 7 * day, GuardPercent: 50,
@@ -33,7 +33,7 @@ func Product() sched.Policy {
 	}
 }
 
-// Policies are all policies, the plainest first.
+// Policies returns all policies, simplest first.
 func Policies() []Policy {
 	return []Policy{
 		{Name: "fifo-strict", Sched: sched.Policy{FIFO: true}, Gate: true},
@@ -44,7 +44,7 @@ func Policies() []Policy {
 	}
 }
 
-// Named returns the policy of that name, tuned.
+// Named returns the policy with this name, tuned.
 func Named(name string, t Tuning) (Policy, error) {
 	all := Policies()
 	at := slices.IndexFunc(all, func(p Policy) bool { return p.Name == name })
@@ -67,7 +67,7 @@ func Named(name string, t Tuning) (Policy, error) {
 	return p, nil
 }
 
-// Names lists the policies' names.
+// Names returns the names of all policies.
 func Names() []string {
 	var names []string
 	for _, p := range Policies() {

@@ -11,18 +11,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Prediction is where the scheduler's knowledge of run times comes from.
+// A Prediction is the source of the scheduler's knowledge about run times.
 type Prediction string
 
-// The predictions.
 const (
-	Learned   Prediction = "learned"    // what the core learns from jobs that ended
+	Learned   Prediction = "learned"    // what the core learns from ended jobs
 	UserLimit Prediction = "user-limit" // the time limit, as people set it
 	Oracle    Prediction = "oracle"     // the real run time
-	Noisy     Prediction = "noisy"      // the real run time, off by a lognormal factor with sigma 1
+	Noisy     Prediction = "noisy"      // the real run time times a lognormal factor with sigma 1
 )
 
-// ParsePrediction reads the name of a prediction.
+// ParsePrediction parses the name of a prediction.
 func ParsePrediction(s string) (Prediction, error) {
 	all := []string{string(Learned), string(UserLimit), string(Oracle), string(Noisy)}
 	if !slices.Contains(all, s) {
@@ -31,24 +30,23 @@ func ParsePrediction(s string) (Prediction, error) {
 	return Prediction(s), nil
 }
 
-// What people ask, over what they need: lognormal, with the median and the 90th
-// percentile of a public trace with requested times (6.9 and 240), and no more
-// than a site allows.
+// The ratio of requested to real time is lognormal, with the median and the 90th percentile of a
+// public trace with requested times (6.9 and 240), and limited as sites do.
 const (
 	limitMedian = 6.9
 	limitSigma  = 2.77
 	limitMax    = 2 * day
 )
 
-// userLimit draws the limit that a person sets for the job.
+// userLimit draws the time limit that a person sets for a job.
 func userLimit(run time.Duration, rng *rand.Rand) time.Duration {
 	factor := max(1, limitMedian*math.Exp(limitSigma*rng.NormFloat64()))
 	limit := time.Duration(min(float64(run)*factor, float64(max(run, limitMax))))
 	return limit.Round(time.Second) + time.Second
 }
 
-// foretell draws what is predicted for each job; nil leaves it to the core.
-func foretell(p Prediction, jobs []Job, seed uint64) []time.Duration {
+// drawPredictions draws a prediction for each job. nil leaves predictions to the core.
+func drawPredictions(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	if p == Learned || p == "" {
 		return nil
 	}
@@ -66,9 +64,9 @@ func foretell(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	return told
 }
 
-// prophet answers the core from what was foretold. Ids count up from 1 in the
-// order of submission; of any other id nothing is known.
-func prophet(told []time.Duration) func(job.ID) time.Duration {
+// predictor returns the prediction function for the core. Ids count from 1 in the order of
+// submission; other ids have no prediction.
+func predictor(told []time.Duration) func(job.ID) time.Duration {
 	return func(id job.ID) time.Duration {
 		if id < 1 || int(id) > len(told) {
 			return 0

@@ -15,27 +15,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Format is a kind of trace file. All but FormatSWF are comma-separated with a
-// line of headings, by which they are told apart.
+// A Format is a kind of trace file. All but FormatSWF are comma-separated with a line of headings,
+// by which they are recognized.
 type Format string
 
-// The formats. FormatCSV is gpusched's own: submit (seconds or a time), duration
-// (seconds), gpus, user, and, where they are known, limit (seconds), gpu_mem (a
-// size per GPU) and kind.
+// The formats. FormatCSV is gpusched's own, with the columns submit (seconds or a time), duration
+// (seconds), gpus and user, and optionally limit (seconds), gpu_mem (a size per GPU) and kind.
 const (
 	FormatAuto   Format = "auto"
-	FormatPhilly Format = "philly" // Microsoft, as timestamp,duration,num_gpus,gpu_time,cluster
-	FormatOpenb  Format = "openb"  // Alibaba 2023, pods with num_gpu,gpu_milli
+	FormatPhilly Format = "philly" // Microsoft: timestamp,duration,num_gpus,gpu_time,cluster
+	FormatOpenb  Format = "openb"  // Alibaba 2023: pods with num_gpu,gpu_milli
 	FormatSWF    Format = "swf"    // Standard Workload Format: see swf.go
 	FormatCSV    Format = "csv"
 )
 
-// Formats lists all formats by name.
+// Formats returns the names of all formats.
 func Formats() []string {
 	return []string{string(FormatAuto), string(FormatCSV), string(FormatSWF), string(FormatPhilly), string(FormatOpenb)}
 }
 
-// needs are the headings by which a format is known.
+// needs has the headings that identify each format.
 var needs = []struct {
 	format   Format
 	headings []string
@@ -46,7 +45,7 @@ var needs = []struct {
 	{FormatCSV, []string{"submit", "duration", "gpus", "user"}, (*row).own},
 }
 
-// row is one line, by heading.
+// A row is one line, accessed by heading.
 type row struct {
 	at     map[string]int
 	fields []string
@@ -60,18 +59,18 @@ func (r *row) text(heading string) string {
 	return ""
 }
 
-// read reads a field of a row, and keeps the error if it is the row's first.
+// read parses a field of a row. The first error of the row is kept.
 func read[T any](r *row, parse func(string) (T, error), heading string) T {
 	v, err := parse(r.text(heading))
 	r.err = cmp.Or(r.err, err)
 	return v
 }
 
-// Read reads a trace. Jobs without a GPU or a run time are skipped. It returns
-// the format that it found.
+// Read reads a trace. It skips jobs without a GPU or a run time, and returns the format that it
+// recognized.
 func Read(r io.Reader, want Format) (Trace, Format, error) {
 	file := bufio.NewReader(r)
-	begin, _ := file.Peek(512) // a short file gives all of it and an error
+	begin, _ := file.Peek(512) // a short file gives all its bytes and an error
 	if want == FormatSWF || (want == FormatAuto || want == "") && looksLikeSWF(begin) {
 		t, err := readSWF(file)
 		return t, FormatSWF, err
@@ -119,7 +118,7 @@ func readTable(r io.Reader, want Format) (Trace, Format, error) {
 	return t, format, nil
 }
 
-// dated turns the jobs' dates into times since the first day.
+// dated converts the jobs' dates to times since the first day.
 func dated(jobs []Job, starts []time.Time) Trace {
 	if len(jobs) == 0 {
 		return Trace{}
@@ -138,11 +137,11 @@ func recognise(at map[string]int, want Format) (func(*row) (Job, time.Time), For
 		case len(missing) == 0 && (want == FormatAuto || want == "" || want == n.format):
 			return n.row, n.format, nil
 		case want == n.format:
-			return nil, "", fmt.Errorf("the trace has no column %s, which format %s has: see --format",
+			return nil, "", fmt.Errorf("the trace has no column %s, which the format %s requires: see --format",
 				strings.Join(missing, ", "), want)
 		}
 	}
-	return nil, "", errors.New("the trace's headings are of no known format: gpusched's own is submit,duration,gpus,user[,limit][,gpu_mem][,kind]")
+	return nil, "", errors.New("the trace's headings match no known format: gpusched's own is submit,duration,gpus,user[,limit][,gpu_mem][,kind]")
 }
 
 func (r *row) philly() (Job, time.Time) {
@@ -151,7 +150,7 @@ func (r *row) philly() (Job, time.Time) {
 	return Job{Run: run, GPUMilli: read(r, job.ParseGPUs, "num_gpus"), User: r.text("cluster")}, at
 }
 
-// openb reads a pod. What asks part of a GPU asks gpu_milli of one.
+// openb reads a pod. A pod with a part of a GPU requests gpu_milli of one.
 func (r *row) openb() (Job, time.Time) {
 	from, to := read(r, seconds, "creation_time"), read(r, seconds, "deletion_time")
 	milli := read(r, strconv.Atoi, "num_gpu") * read(r, strconv.Atoi, "gpu_milli")
@@ -174,7 +173,7 @@ func (r *row) own() (Job, time.Time) {
 	return j, at
 }
 
-// instant reads seconds, or a date and time.
+// instant parses seconds, or a date with a time.
 func instant(s string) (time.Time, error) {
 	for _, layout := range []string{time.DateTime, time.RFC3339} {
 		if at, err := time.Parse(layout, s); err == nil {
@@ -187,11 +186,11 @@ func instant(s string) (time.Time, error) {
 
 func seconds(s string) (time.Duration, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v <= century.Seconds()) { // NaN is neither
+	if err != nil || !(v >= 0 && v <= century.Seconds()) { // also refuses NaN
 		return 0, fmt.Errorf("%q is not a number of seconds", s)
 	}
 	return inSeconds(v), nil
 }
 
-// century is the longest time that a trace may tell.
+// century is the longest time in a trace.
 const century = 100 * 365 * day

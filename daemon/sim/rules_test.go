@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// TestReservation: with exact run times GPUs are kept for the first job that
-// does not fit, and who ends in time passes all the same.
+// With exact run times, GPUs are reserved for the first job that does not fit, and a job that ends
+// in time passes it.
 func TestReservation(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -39,8 +39,7 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// TestPreemption: a short job stops a long one that ran for its slice, which
-// goes on afterwards and pays for it.
+// A short job preempts a long one after its slice. The long one continues later, at a cost.
 func TestPreemption(t *testing.T) {
 	const hour = 3600
 	o := options(t, "fair-preempt", 1)
@@ -49,7 +48,7 @@ func TestPreemption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The short one waits until its response ratio is far enough above.
+	// The short job waits until its response ratio is far enough above.
 	m := out.Metrics
 	long, short := out.Jobs[0], out.Jobs[1]
 	if m.Preemptions != 1 || long.Preemptions != 1 || m.LostGPU != 60 {
@@ -60,8 +59,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestFractions: two jobs of six tenths do not share a GPU, and a small one fits
-// beside either.
+// Two jobs of 0.6 GPUs do not share a GPU, and a small one fits beside either.
 func TestFractions(t *testing.T) {
 	out, err := sim.Run(trace(t, "0 100 0.6", "1 100 0.6", "2 10 0.4"), options(t, "fifo", 1))
 	if err != nil {
@@ -76,9 +74,9 @@ func TestFractions(t *testing.T) {
 	}
 }
 
-// TestGuard: on a GPU of which a stream of short jobs asks more than there is, a
-// long one that has waited for two hours goes first, and with a lane that may
-// take all of the machine runs to its end; else others stop it again and again.
+// A stream of short jobs requests more than the GPU can do. A long job that has waited for two
+// hours then goes first, and runs to its end if the lane may take the whole machine. Otherwise it
+// is preempted again and again.
 func TestGuard(t *testing.T) {
 	lines := []string{"0 600 1", "1 36000 1"}
 	for i := range 200 {
@@ -98,9 +96,9 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestPassedNoLonger: a stream of jobs of one GPU, of like but unequal length, asks more than
-// there is, and a job for all GPUs comes. Others pass it for some time, and not as long as the
-// stream lasts, as they would if its planned start could recede for ever.
+// A stream of jobs of one GPU, of similar length, requests more than the machine can do, and a job
+// for all GPUs arrives. The stream passes it for some time, but not for ever, as it would if the
+// planned start could be postponed without limit.
 func TestPassedNoLonger(t *testing.T) {
 	const gpus, comes = 4, 20 * time.Hour
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -12,7 +12,7 @@ import (
 
 const gib = 1 << 30
 
-// trace makes jobs of "submit run gpus", in seconds and GPUs.
+// trace makes jobs from lines of "submit run gpus", in seconds and GPUs.
 func trace(t *testing.T, lines ...string) sim.Trace {
 	t.Helper()
 	var csv strings.Builder
@@ -41,7 +41,7 @@ func options(t *testing.T, policy string, gpus int) sim.Options {
 	return sim.Options{GPUs: gpus, GPUMemBytes: 80 * gib, Policy: p, SwitchCost: time.Minute, Seed: 1, Check: true}
 }
 
-// ends are the ends of all jobs in whole seconds since the first submission.
+// ends returns the ends of all jobs in seconds since the first submission.
 func ends(o *sim.Outcome) []int {
 	var list []int
 	for _, j := range o.Jobs {
@@ -50,7 +50,7 @@ func ends(o *sim.Outcome) []int {
 	return list
 }
 
-// TestByHand compares with ends that were worked out on paper.
+// Ends match values calculated by hand.
 func TestByHand(t *testing.T) {
 	blocked := []string{"0 100 1", "10 100 2", "20 150 1"}
 	for _, c := range []struct {
@@ -80,8 +80,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestFigures compares one run's figures with paper: on two GPUs the jobs end
-// after 100, 260 and 150 seconds and wait 0, 160 and 0.
+// The figures match values calculated by hand: on two GPUs the jobs end after 100, 260 and 150
+// seconds and wait 0, 160 and 0.
 func TestFigures(t *testing.T) {
 	out, err := sim.Run(trace(t, "0 100 1", "10 100 2", "20 150 1"), options(t, "fifo", 2))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestDeterminism holds invariant 5, and that a seed matters.
+// Invariant 5. Different seeds give different results.
 func TestDeterminism(t *testing.T) {
 	tr := sim.Generate(300, 3, 1)
 	hash := map[string]string{}
@@ -133,8 +133,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestJobThatNeverFits: what the machine can't serve is an error of the run,
-// or is left out by Fit.
+// A job that never fits is an error of the run, or is dropped by Fit.
 func TestJobThatNeverFits(t *testing.T) {
 	tr := trace(t, "0 60 1", "5 60 4", "6 60 1 90G")
 	if _, err := sim.Run(tr, options(t, "fifo", 2)); err == nil || !strings.Contains(err.Error(), "job 2 is refused") {

@@ -9,55 +9,54 @@ import (
 	"time"
 )
 
-// Scenario is a made-up workload with a name. Each tries one thing of a
-// scheduler: somebody who floods the queue, jobs of like length, run times that
-// nobody can foresee, days and nights.
+// A Scenario is a named, made-up workload. Each tests one aspect of a scheduler: a user who floods
+// the queue, jobs of similar length, unpredictable run times, days and nights.
 type Scenario struct {
 	Name string
-	What string // in one line, for a reader of the list
-	GPUs int    // of the machine that it is meant for
-	Days int    // in which jobs are submitted; 0: the scenario has its own instants
+	What string // one line for lists of scenarios
+	GPUs int    // of the intended machine
+	Days int    // in which jobs are submitted, 0 if the scenario has fixed times
 	Load float64
 	draw func(Setting, *rand.Rand) []Job
 
 	shares Shares
 }
 
-// Setting is a scenario's machine and seed. What is 0 is the scenario's own.
+// A Setting has the machine and the seed of a scenario. Zero values stand for the scenario's own.
 type Setting struct {
 	GPUs int
 	Days int
-	Load float64 // work submitted over what the GPUs can do in these days
+	Load float64 // submitted work, relative to what the GPUs can do in these days
 	Seed uint64
 }
 
-// scenarioUsers is how many users share the machine in most scenarios.
+// scenarioUsers is the number of users in most scenarios.
 const scenarioUsers = 6
 
-// Scenarios lists all scenarios.
+// Scenarios returns all scenarios.
 func Scenarios() []Scenario {
 	return append(fairShares(), []Scenario{
-		{Name: "bimodal", What: "5 min or 10 h on 1, 2 or 4 GPUs, and nothing tells which", GPUs: 8, Days: 15, Load: 1.1,
+		{Name: "bimodal", What: "5 min or 10 h on 1, 2 or 4 GPUs, unpredictably", GPUs: 8, Days: 15, Load: 1.1,
 			draw: stream(scenarioUsers-1, bimodal)},
-		{Name: "uniform", What: "10 min to 12 h, all alike likely", GPUs: 8, Days: 21, Load: 0.9,
+		{Name: "uniform", What: "10 min to 12 h, uniformly distributed", GPUs: 8, Days: 21, Load: 0.9,
 			draw: stream(scenarioUsers, uniform)},
 		{Name: "lognormal", What: "a heavy tail: half of the jobs under 30 min, one in fifty over 16 h", GPUs: 8, Days: 21,
 			Load: 0.9, draw: stream(scenarioUsers, lognormal)},
-		{Name: "wide", What: "jobs of half or all of the GPUs", GPUs: 8, Days: 21, Load: 0.8,
+		{Name: "wide", What: "jobs on half or all of the GPUs", GPUs: 8, Days: 21, Load: 0.8,
 			draw: stream(scenarioUsers, wide)},
-		{Name: "narrow", What: "jobs of one GPU", GPUs: 8, Days: 21, Load: 0.9, draw: stream(scenarioUsers, narrow)},
+		{Name: "narrow", What: "jobs on one GPU", GPUs: 8, Days: 21, Load: 0.9, draw: stream(scenarioUsers, narrow)},
 		{Name: "mixed", What: "wide jobs and narrow ones, long and short", GPUs: 8, Days: 21, Load: 0.9,
 			draw: stream(scenarioUsers, mixed)},
-		{Name: "diurnal", What: "a heavy tail that comes by day, on weekdays; queues drain at night", GPUs: 8, Days: 21,
+		{Name: "diurnal", What: "a heavy tail, submitted by day and on weekdays; queues drain at night", GPUs: 8, Days: 21,
 			Load: 0.8, draw: diurnal},
-		{Name: "steps", What: "trainings of one GPU for 6 h or four GPUs for 1 or 2 days, and few short jobs", GPUs: 24,
+		{Name: "steps", What: "training on one GPU for 6 h or on four GPUs for 1 or 2 days, and few short jobs", GPUs: 24,
 			Days: 60, Load: 0.95, draw: stream(scenarioUsers, steps)},
-		{Name: "cluster", What: "some sixty users who submit in batches, with time limits far above the run times", GPUs: 256,
+		{Name: "cluster", What: "about sixty users who submit in batches, with time limits far above the run times", GPUs: 256,
 			Days: 80, Load: 0.9, draw: cluster},
 	}...)
 }
 
-// FindScenario returns the scenario of that name.
+// FindScenario returns the scenario with this name.
 func FindScenario(name string) (Scenario, error) {
 	all := Scenarios()
 	at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
@@ -87,20 +86,19 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// between draws whole seconds, all alike likely.
+// between draws a number of whole seconds, uniformly.
 func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
 
-// tailed draws a lognormal run time of whole seconds, cut at high.
+// tailed draws a lognormal run time in whole seconds, at most high.
 func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.Rand) time.Duration {
 	run := time.Duration(float64(median) * math.Exp(sigma*rng.NormFloat64()))
 	return min(max(run, 10*time.Second), high).Truncate(time.Second)
 }
 
-// stream draws jobs of some users, all alike busy, until their work is the load;
-// they are submitted at instants of which all are alike likely, a Poisson process
-// of known count.
+// stream draws jobs of equally busy users until their work reaches the load. Submission times are
+// uniform: a Poisson process with a known count.
 func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job
@@ -118,7 +116,7 @@ func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *r
 	}
 }
 
-// work is the GPU time to be submitted, in milli-GPU microseconds.
+// work returns the GPU time to submit, in milli-GPU microseconds.
 func (s Setting) work() int64 {
 	return int64(s.Load * float64(s.GPUs) * 1000 * float64(s.Days) * float64(day.Microseconds()))
 }
@@ -158,8 +156,8 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// steps draws run times that lie around a few lengths, as in a published slice of a
-// cluster's trainings: most jobs are alike and long, and some end early.
+// steps draws run times around a few lengths, as in a published part of a cluster's training jobs:
+// most jobs are long and alike, and some end early.
 func steps(gpus int, rng *rand.Rand) Job {
 	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
 	if rng.IntN(5) < 2 {
@@ -172,7 +170,7 @@ func steps(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// diurnal draws people with habits, as Generate does, up to the load.
+// diurnal draws jobs of people with habits, as Generate does, up to the load.
 func diurnal(s Setting, rng *rand.Rand) []Job {
 	people := newPeople(scenarioUsers, rng)
 	var jobs []Job
@@ -186,12 +184,12 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 	return jobs
 }
 
-// clusterUsers is how many people use the cluster, a few of them most.
+// clusterUsers is the number of cluster users, a few of whom submit most jobs.
 const clusterUsers = 63
 
-// cluster draws jobs of powers of two processors with requested times, as logs of
-// large machines have them: people submit some tens of jobs alike at a time, and
-// most jobs end within minutes whatever was asked for them.
+// cluster draws jobs with a power of two of processors and a requested time, as in logs of large
+// machines: people submit dozens of similar jobs at once, and most jobs end within minutes whatever
+// was requested.
 func cluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)
 	for i := range medians {

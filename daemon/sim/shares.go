@@ -7,13 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Shares are what users and groups have in fair share unless it is one each, and none for a group.
+// Shares are the fair shares of users and groups that differ from the default, which is 1 for a
+// user and none for a group.
 type Shares struct {
 	Users, Groups map[string]int
-	Member        map[string]string // the group of each user that is in one
+	Member        map[string]string // each user's group, if any
 }
 
-// quotas are the shares as the core has them.
+// quotas returns the shares in the core's form.
 func (s *Shares) quotas() job.Quotas {
 	q := job.Quotas{Users: map[string]job.Quota{}, Groups: map[string]job.Quota{}}
 	for name, share := range s.Users {
@@ -25,14 +26,15 @@ func (s *Shares) quotas() job.Quotas {
 	return q
 }
 
-// wave is a user who queues jobs of one GPU at an instant: so many on a machine with eight.
+// A wave is a user who queues jobs of one GPU at one time. jobs is their number for a machine with
+// eight GPUs.
 type wave struct {
 	user string
 	at   time.Duration
 	jobs int
 }
 
-// waves draws the jobs of sweeps: 1 to 4 hours, each user's of one kind.
+// waves draws jobs of 1 to 4 hours, all of one kind for each user.
 func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job
@@ -47,7 +49,7 @@ func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	}
 }
 
-// fairShares are scenarios of users whose parts of the machine are known beforehand.
+// fairShares returns scenarios in which each user's due part of the machine is known.
 func fairShares() []Scenario {
 	a, b, c := wave{"a", 0, 600}, wave{"b", 6 * time.Hour, 100}, wave{"c", 18 * time.Hour, 100}
 	away := []wave{{"a", 24 * time.Hour, 600}, {"b", 30 * time.Hour, 100}}
@@ -55,18 +57,18 @@ func fairShares() []Scenario {
 		away = append(away, wave{user, 0, 8})
 	}
 	return []Scenario{
-		{Name: "flood", What: "user a queues 75 jobs per GPU of 1 to 4 h, six hours later user b a sixth of that", GPUs: 8,
+		{Name: "flood", What: "user a queues 75 jobs of 1 to 4 h per GPU, and user b a sixth of that six hours later", GPUs: 8,
 			draw: waves(a, b)},
-		{Name: "sweep", What: "the jobs of flood, to be judged by their mean completion time", GPUs: 8, draw: waves(a, b)},
-		{Name: "third", What: "flood, and twelve hours after b user c with as many jobs", GPUs: 8, draw: waves(a, b, c)},
-		{Name: "shares", What: "users a and b, whose shares are 1 and 3, queue as many jobs at the same time", GPUs: 8,
+		{Name: "sweep", What: "the jobs of flood, judged by their mean completion time", GPUs: 8, draw: waves(a, b)},
+		{Name: "third", What: "flood, and user c with as many jobs as b twelve hours after b", GPUs: 8, draw: waves(a, b, c)},
+		{Name: "shares", What: "users a and b, whose shares are 1 and 3, queue the same number of jobs at the same time", GPUs: 8,
 			draw:   waves(wave{"a", 0, 300}, wave{"b", 0, 300}),
 			shares: Shares{Users: map[string]int{"a": 1, "b": 3}}},
-		{Name: "groups", What: "users a, b and c are in one group, d is in another; all queue as many jobs", GPUs: 8,
+		{Name: "groups", What: "users a, b and c are in one group and d in another; all queue the same number of jobs", GPUs: 8,
 			draw: waves(wave{"a", 0, 200}, wave{"b", 0, 200}, wave{"c", 0, 200}, wave{"d", 0, 200}),
 			shares: Shares{Groups: map[string]int{"lab": 1, "class": 1},
 				Member: map[string]string{"a": "lab", "b": "lab", "c": "lab", "d": "class"}}},
-		{Name: "idle", What: "ten users have had a day and are away; then user a floods the queue, and b comes", GPUs: 8,
+		{Name: "idle", What: "ten users use the machine for a day and leave; then user a floods the queue, and b comes", GPUs: 8,
 			draw: waves(away...)},
 		{Name: "hour", What: "user a floods the queue, and user b comes an hour later", GPUs: 8,
 			draw: waves(a, wave{"b", time.Hour, 100})},

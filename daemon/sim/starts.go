@@ -7,41 +7,40 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// askAgain is after what wait a user asks again when the job will start.
+// askAgain is the wait after which a user asks again for the expected start.
 const askAgain = time.Hour
 
-// soon is what counts as told to start now.
+// soon is the longest expected wait that counts as starting now.
 const soon = time.Minute
 
-// question is a user asking for the expected start of a job that waits.
+// A question is a user's request for the expected start of a waiting job.
 type question struct {
 	at    time.Duration
-	job   int // position in the trace
+	job   int // index in the trace
 	first bool
 }
 
 func (q question) before(o question) bool { return q.at < o.at || q.at == o.at && q.job < o.job }
 
-// answer is what the user was told.
+// An answer is what the user was told.
 type answer struct {
 	question
-	start time.Duration // expected; 0: nobody could say
+	start time.Duration // expected, 0 if unknown
 	span  job.ExpectedStart
-	real  time.Duration // 0: it has not started yet
+	real  time.Duration // 0 until it has started
 }
 
-// starts asks the core when jobs will start, of every so many of them, and compares
-// that with when they do.
+// starts asks the core for the expected start of every n-th job, and compares it with the real one.
 type starts struct {
 	every   int
-	asked   int // of so many jobs
-	atOnce  int // those that started as they were submitted
+	asked   int // number of jobs asked about
+	atOnce  int // of those, jobs that started when submitted
 	later   queue[question]
 	answers []answer
-	open    map[int][]int // answers by jobs that wait for their first start
+	open    map[int][]int // answers by job, until its first start
 }
 
-// submitted asks for the job at that position, which the core has just got.
+// submitted asks about the job that the core has just received.
 func (e *engine) submitted(at int) {
 	s := &e.starts
 	if s.every == 0 || at%s.every != 0 {
@@ -56,7 +55,7 @@ func (e *engine) submitted(at int) {
 	s.later.push(question{e.now + askAgain, at, false})
 }
 
-// askLater asks again for those that have waited for long.
+// askLater asks again about jobs that have waited for a long time.
 func (e *engine) askLater() {
 	s := &e.starts
 	for len(s.later) > 0 && s.later[0].at <= e.now {
@@ -67,7 +66,7 @@ func (e *engine) askLater() {
 	}
 }
 
-// ask is a user's "gpusched why".
+// ask simulates a user's "gpusched why".
 func (e *engine) ask(q question) {
 	s := &e.starts
 	a := answer{question: q}
@@ -80,7 +79,7 @@ func (e *engine) ask(q question) {
 	s.answers = append(s.answers, a)
 }
 
-// started notes the first start of the job at that position.
+// started records the first start of a job.
 func (s *starts) started(at int, now time.Duration) {
 	for _, i := range s.open[at] {
 		s.answers[i].real = now
@@ -88,31 +87,31 @@ func (s *starts) started(at int, now time.Duration) {
 	delete(s.open, at)
 }
 
-// StartFigures say how well expected starts came true. Errors are |told - real| / told:
-// for waits from the moment of asking, of jobs that were told a start more than a
-// minute away. Their JSON names are stable within a schema.
+// StartFigures report how accurate expected starts were. Errors are |told - real| / told, for the
+// wait from the question on, and for jobs whose expected start was more than a minute away. The
+// JSON names are stable within a schema.
 type StartFigures struct {
-	Asked    float64 `json:"asked"`     // of so many jobs
-	AtOnce   float64 `json:"at_once"`   // the share that started when submitted
-	Nothing  float64 `json:"nothing"`   // the share told nothing
-	Now      float64 `json:"now"`       // the share told to start within a minute
-	Told     float64 `json:"told"`      // the share told a later start
+	Asked    float64 `json:"asked"`     // number of jobs
+	AtOnce   float64 `json:"at_once"`   // share that started when submitted
+	Nothing  float64 `json:"nothing"`   // share without an expected start
+	Now      float64 `json:"now"`       // share expected to start within a minute
+	Told     float64 `json:"told"`      // share expected to start later
 	ErrorP50 float64 `json:"error_p50"` // at the submission
 	ErrorP90 float64 `json:"error_p90"`
 	RatioP50 float64 `json:"real_over_told_p50"`
-	Held     float64 `json:"range_held"`      // the share that started within the range told
+	Held     float64 `json:"range_held"`      // share that started within the predicted range
 	LaterP50 float64 `json:"later_error_p50"` // of jobs that had waited for an hour
 	LaterP90 float64 `json:"later_error_p90"`
 }
 
-// misses are errors and ratios of real to told waits.
+// misses are the errors, and the ratios of real to expected waits.
 type misses struct{ errors, ratios []float64 }
 
 func (m *misses) add(told, real float64) {
 	m.errors, m.ratios = append(m.errors, max(told-real, real-told)/told), append(m.ratios, real/told)
 }
 
-// figures sums up; nil where nobody asked.
+// figures returns the figures, or nil without questions.
 func (s *starts) figures(begin time.Time) *StartFigures {
 	if s.asked == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (s *starts) figures(begin time.Time) *StartFigures {
 	return &f
 }
 
-// middle returns the median and the 90th percentile; zeros of nothing.
+// middle returns the median and the 90th percentile, or zeros for an empty list.
 func middle(list []float64) (p50, p90 float64) {
 	if len(list) == 0 {
 		return 0, 0
@@ -157,7 +156,7 @@ func middle(list []float64) (p50, p90 float64) {
 	return rank(list, 50), rank(list, 90)
 }
 
-// MeanStarts is the mean of several runs' figures; nil where nobody asked.
+// MeanStarts returns the mean figures of several runs, or nil without questions.
 func MeanStarts(runs []*Outcome) *StartFigures {
 	var mean StartFigures
 	n := 0.0

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// TestStartsByHand: of three jobs on one GPU the first starts at once, and the others are
-// told 1000 s and 1512 s, and wait so long.
+// Of three jobs on one GPU, the first starts at once. The others are told 1000 s and 1512 s, and
+// wait that long.
 func TestStartsByHand(t *testing.T) {
 	o := options(t, "fifo", 1)
 	o.Predict, o.Starts = sim.Oracle, 1
@@ -24,7 +24,7 @@ func TestStartsByHand(t *testing.T) {
 	}
 }
 
-// TestAskingChangesNothing: whoever asks when jobs start does not delay them.
+// Asking for expected starts does not change them.
 func TestAskingChangesNothing(t *testing.T) {
 	for _, policy := range []string{"fifo-easy", "fair", "fair-preempt"} {
 		o := options(t, policy, 4)
@@ -44,8 +44,8 @@ func TestAskingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestStartsComeTrue: on a made-up trace half of the starts that are
-// told are off by less than a goal, with learned run times, and most ranges hold.
+// On a made-up trace with learned run times, half of the expected starts are off by less than a
+// goal, and most ranges hold.
 func TestStartsComeTrue(t *testing.T) {
 	o := options(t, "fair", 4)
 	o.Starts = 1

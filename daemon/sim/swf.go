@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// swfFields is how many fields a job has in the Standard Workload Format of the
-// Parallel Workloads Archive, version 2.2. They are numbers, separated by blanks; -1
-// says that nothing is known. A line that begins with a semicolon is a comment, and
-// among the first ones "; Key: value" describes the machine.
+// swfFields is the number of fields of a job in the Standard Workload Format of the Parallel
+// Workloads Archive, version 2.2. Fields are numbers separated by blanks, and -1 means unknown. A
+// line that begins with a semicolon is a comment. Comments "; Key: value" at the beginning describe
+// the machine.
 const swfFields = 18
 
-// The fields that are used, counted from 0.
+// Indexes of the fields that are used.
 const (
 	swfSubmit      = 1 // seconds since UnixStartTime
 	swfRun         = 3 // seconds
@@ -31,18 +31,17 @@ const (
 	swfExecutable  = 13
 )
 
-// The statuses of lines about a part of an execution, where a line of status 0
-// or 1 is about the whole.
+// Statuses of lines about a part of an execution. A line with status 0 or 1 is about all of it.
 const (
 	swfFirstPart = 2
 	swfLastPart  = 4
 )
 
-// maxProcessors bounds what is read from a log.
+// maxProcessors is the maximum number of processors of a job.
 const maxProcessors = 1 << 24
 
-// looksLikeSWF reports whether a file that begins like this is a log in the
-// Standard Workload Format: it begins with a comment, or with a job.
+// looksLikeSWF reports whether a file is a log in the Standard Workload Format: it begins with a
+// comment or a job.
 func looksLikeSWF(begin []byte) bool {
 	begin = bytes.TrimLeft(begin, " \t\r\n")
 	if len(begin) > 0 && begin[0] == ';' {
@@ -58,15 +57,15 @@ func looksLikeSWF(begin []byte) bool {
 	return len(fields) > 1
 }
 
-// swfReader is what is known of a log so far.
+// A swfReader collects the contents of a log.
 type swfReader struct {
 	begin   time.Time
-	procs   int // MaxProcs, or else MaxNodes; 0: not told
+	procs   int // MaxProcs, or else MaxNodes; 0 if not given
 	jobs    []Job
 	skipped int
 }
 
-// readSWF reads a log. A processor is a GPU.
+// readSWF reads a log. Each processor becomes a GPU.
 func readSWF(r io.Reader) (Trace, error) {
 	log := swfReader{begin: time.Unix(0, 0).UTC()}
 	lines := bufio.NewScanner(r)
@@ -94,8 +93,7 @@ func readSWF(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
-// comment takes in what a comment says of the machine. Logs write UNKNOWN, so what
-// is no number is not told.
+// comment reads a comment about the machine. Logs may have UNKNOWN in place of a number.
 func (l *swfReader) comment(text string) {
 	key, value, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
@@ -112,17 +110,17 @@ func (l *swfReader) comment(text string) {
 	}
 }
 
-// job takes in a line. Failed and cancelled jobs count like others, with the time
-// for which they ran; those that never ran are skipped.
+// job reads a line. Failed and cancelled jobs count like others, with the time for which they ran.
+// Jobs that never ran are skipped.
 func (l *swfReader) job(fields []string) error {
 	if len(fields) != swfFields {
-		return fmt.Errorf("it has %d fields, and a job in the Standard Workload Format has %d", len(fields), swfFields)
+		return fmt.Errorf("it has %d fields instead of the %d of a job in the Standard Workload Format", len(fields), swfFields)
 	}
 	var f [swfFields]float64
 	for i, text := range fields {
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(v) || v < -1 {
-			return fmt.Errorf("field %d is %q, not a number from 0 on, or -1", i+1, text)
+			return fmt.Errorf("field %d is %q instead of a number from 0 up, or -1", i+1, text)
 		}
 		f[i] = v
 	}
@@ -159,7 +157,7 @@ func (l *swfReader) job(fields []string) error {
 	return nil
 }
 
-// numbered names what a log has a number for.
+// numbered makes a name from a number in the log.
 func numbered(what string, number float64, missing string) string {
 	if number < 0 {
 		return missing

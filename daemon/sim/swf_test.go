@@ -9,9 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// swfLog has a job that asked for processors, one that only had them, one that was
-// killed over its limit, two parts of the first, one that never began and one that
-// had no processors.
+// swfLog has a job with requested processors, one with only allocated processors, one that was
+// killed at its limit, two parts of the first, one that never began and one without processors.
 const swfLog = `; Version: 2.2
 ; UnixStartTime: 1767225600
 ;   TimeZoneString: UNKNOWN
@@ -50,7 +49,7 @@ func TestSWF(t *testing.T) {
 	}
 }
 
-// TestSWFIsKnown: a log is known by its first line, with a comment or without.
+// A log is recognized by its first line, with or without a comment.
 func TestSWFIsKnown(t *testing.T) {
 	const line = "1 60 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n"
 	for text, is := range map[string]bool{
@@ -71,7 +70,7 @@ func TestSWFIsKnown(t *testing.T) {
 func TestBadSWF(t *testing.T) {
 	const good = "; a comment\n1 60 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n"
 	for text, want := range map[string]string{
-		good + "2 61 5 100 4\n": "line 3: it has 5 fields, and a job in the Standard Workload Format has 18",
+		good + "2 61 5 100 4\n": "line 3: it has 5 fields instead of the 18 of a job in the Standard Workload Format",
 		good + "2 x 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n":    `line 3: field 2 is "x"`,
 		good + "2 60 5 -7 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n":    `line 3: field 4 is "-7"`,
 		good + "2 -1 5 100 4 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n":   "line 3: field 2, the submit time, is missing",
@@ -89,8 +88,7 @@ func TestBadSWF(t *testing.T) {
 	}
 }
 
-// TestSWFIsReplayed: also a job whose requested time is less than it ran for, or less
-// than a second.
+// This includes jobs whose requested time is less than their run time, or less than a second.
 func TestSWFIsReplayed(t *testing.T) {
 	tr, _, err := sim.Read(strings.NewReader(swfLog+"6 97 0 60 2 -1 -1 2 0.2 -1 1 7 2 3 -1 -1 -1 -1\n"), sim.FormatAuto)
 	if err != nil {

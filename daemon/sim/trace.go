@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// Job is one job of a trace: what it asks, and how long it really runs.
+// A Job is one job of a trace, with its request and its real run time.
 type Job struct {
 	Submit      time.Duration // since the trace's Begin
 	Run         time.Duration // above 0
 	GPUMilli    int           // 1000 is one GPU
-	GPUMemBytes int64         // per GPU; 0: nothing said
+	GPUMemBytes int64         // per GPU, 0 for none
 	User        string
-	Kind        string        // what it runs, the same for runs of the same thing; "" unknown
-	Limit       time.Duration // 0: none
-	Batch       string        // of the user's jobs, all of which are to end soon; "": none
+	Kind        string        // the same for runs of the same program; "" if unknown
+	Limit       time.Duration // 0 for none
+	Batch       string        // the user's batch, "" for none
 }
 
-// work is the job's GPU time in milli-GPU microseconds, which are integers and
-// have room for centuries.
+// work returns the job's GPU time in milli-GPU microseconds: integers that have room for centuries.
 func (j *Job) work() int64 { return j.Run.Microseconds() * int64(j.GPUMilli) }
 
-// Trace is jobs in the order of their submission.
+// A Trace is a list of jobs in order of submission.
 type Trace struct {
 	Begin   time.Time // midnight before the first job
 	Jobs    []Job
-	Dropped int // jobs that were left out because they ask more than the machine has
-	Skipped int // jobs of the file that have no GPU or never ran
+	Dropped int // jobs left out because they request more than the machine has
+	Skipped int // jobs of the file without a GPU or that never ran
 	Shares  Shares
-	GPUs    int // of the machine that the file is of, where it says so; 0: it does not
+	GPUs    int // of the machine in the file, 0 if not given
 }
 
 // tick is the resolution of the virtual clock.
 const tick = time.Microsecond
 
-// newTrace puts jobs in order. Their Submit counts from begin, and is made to
-// count from the midnight before the first.
+// newTrace sorts jobs. It converts their Submit, which counts from begin, to count from the
+// midnight before the first job.
 func newTrace(begin time.Time, jobs []Job) Trace {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Submit - b.Submit) })
 	t := Trace{Begin: begin.UTC().Truncate(day), Jobs: jobs}
@@ -54,8 +53,8 @@ func newTrace(begin time.Time, jobs []Job) Trace {
 	return t
 }
 
-// Gather makes one GPU of so many processors of a log that counts processors; a
-// job gets as many GPUs as it needs for its processors.
+// Gather combines the given number of processors into one GPU. A job gets as many GPUs as its
+// processors need.
 func (t Trace) Gather(processors int) Trace {
 	t.Jobs = slices.Clone(t.Jobs)
 	for i := range t.Jobs {
@@ -68,8 +67,8 @@ func (t Trace) Gather(processors int) Trace {
 
 const day = 24 * time.Hour
 
-// Window returns the jobs submitted in the given days from a date on. Zero
-// days is all that follow.
+// Window returns the jobs submitted in a number of days from a date on. 0 days means all that
+// follow.
 func (t Trace) Window(from time.Time, days int) Trace {
 	if from.IsZero() {
 		from = t.Begin
@@ -85,8 +84,7 @@ func (t Trace) Window(from time.Time, days int) Trace {
 	return newTrace(from, jobs)
 }
 
-// Fit leaves out the jobs that a machine of so many GPUs with so much memory
-// each can never serve.
+// Fit drops the jobs that a machine with these GPUs and this memory can never run.
 func (t Trace) Fit(gpus int, memBytes int64) Trace {
 	all := len(t.Jobs)
 	t.Jobs = slices.DeleteFunc(slices.Clone(t.Jobs), func(j Job) bool {

@@ -61,7 +61,7 @@ func TestBadTraces(t *testing.T) {
 	}
 }
 
-// FuzzRead: what can be read is in order, above zero, and can be written.
+// Whatever can be read is ordered and positive, and can be written.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("submit,duration,gpus,user,limit,gpu_mem\n30,60,0.5,ann,90,20G\n"))
 	f.Add([]byte("timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,x\n"))
@@ -86,8 +86,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestGenerated: what is made up is the same for a seed, looks like jobs, and
-// comes back from its file as it was.
+// A made-up trace depends only on the seed, looks realistic, and survives writing and reading.
 func TestGenerated(t *testing.T) {
 	tr := sim.Generate(500, 7, 3)
 	if !reflect.DeepEqual(tr, sim.Generate(500, 7, 3)) || reflect.DeepEqual(tr.Jobs, sim.Generate(500, 7, 4).Jobs) {
@@ -116,8 +115,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestW1 holds the construction: the work of the days is the load asked, within
-// what the last jobs are too much, and a debt is paid the next day.
+// The work of each day matches the load, up to the excess of the last job, which the next day makes
+// up for.
 func TestW1(t *testing.T) {
 	var jobs []string
 	for day := range 10 {

@@ -6,24 +6,23 @@ import (
 	"time"
 )
 
-// W1 says how jobs are drawn from a large machine's trace so that they load a
-// small one: the arrival instants are real, the work of each calendar day is
-// Load of what the GPUs could do.
+// W1 draws jobs from a large machine's trace to load a small one. Arrival times are real, and the
+// work of each calendar day is Load times what the GPUs can do.
 type W1 struct {
 	GPUs int
 	Load float64
-	From time.Time // zero: the trace's first day
-	Days int       // 0: all
+	From time.Time // zero for the trace's first day
+	Days int       // 0 for all
 	Seed uint64
 }
 
-// The bounds of a job in W1.
+// Limits on a job in W1.
 const (
 	w1MaxGPUs = 8
 	w1MaxRun  = day
 )
 
-// The streams of random numbers, so that one choice does not shift another.
+// Streams of random numbers, so that one choice does not affect another.
 const (
 	streamDraw uint64 = iota + 1
 	streamPreemptible
@@ -35,9 +34,8 @@ const (
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-// Draw draws the jobs. On each calendar day jobs of that day are taken at
-// random until the day's work is reached; what the last one is too much is
-// taken off the next day's.
+// Draw draws the jobs. Of each calendar day, random jobs are taken until the day's work is reached;
+// what the last one exceeds it by is subtracted from the next day.
 func (w W1) Draw(t Trace) Trace {
 	pool := t.Window(w.From, w.Days)
 	rng := random(w.Seed, streamDraw)
@@ -65,8 +63,7 @@ func (w W1) Draw(t Trace) Trace {
 	return newTrace(pool.Begin, drawn)
 }
 
-// eligible returns copies of the jobs that are small enough, their run times
-// cut.
+// eligible returns copies of the jobs that are small enough, with limited run times.
 func (w W1) eligible(jobs []Job) []Job {
 	var list []Job
 	for _, j := range jobs {

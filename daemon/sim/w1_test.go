@@ -16,12 +16,12 @@ var (
 	w1Seeds = flag.Uint64("w1-seeds", 3, "how many seeds it draws; what it holds is of the first three")
 )
 
-// w1Goals are mean completion times in hours, of the seeds 1 to 3.
+// w1Goals are mean completion times in hours for seeds 1 to 3.
 var w1Goals = []struct {
 	load         float64
 	policy       string
 	holds        float64
-	noLongerThan string // than this policy takes
+	noLongerThan string // than with this policy
 }{
 	{0.7, "fifo", 6.5, ""},
 	{0.7, "fair", 6.2, "fifo"},
@@ -31,8 +31,8 @@ var w1Goals = []struct {
 	{0.9, "fair-preempt", 5, "fair"},
 }
 
-// TestW1OnThePublicTrace holds what the order takes on the public trace, 8 GPUs, run times learned:
-// go test -tags publictrace ./daemon/sim -run PublicTrace -v -args -philly FILE.
+// Limits for the public trace on 8 GPUs with learned run times: go test -tags publictrace
+// ./daemon/sim -run PublicTrace -v -args -philly FILE.
 func TestW1OnThePublicTrace(t *testing.T) {
 	if *philly == "" {
 		t.Fatal("-args -philly FILE names the trace, which is not in this repository")

@@ -18,14 +18,14 @@ import (
 //go:embed c
 var source embed.FS
 
-// Names of what is built, as they are installed.
+// File names of the results, as they are installed.
 const (
 	LibraryName = "libnvidia-ml.so.1"
 	SimCUDAName = "simcuda"
 )
 
-// Build compiles the fake library into dir and returns its path. Without are names that it does not
-// export, as an older driver does not. It needs cc, and go with the go-nvml module at hand (it runs
+// Build compiles the fake library into dir and returns its path. The names in without are not
+// exported, as in an older driver. It needs cc, and a go command with the go-nvml module (it runs
 // inside this module).
 func Build(dir string, without ...string) (lib string, err error) {
 	header, err := nvmlHeader()
@@ -47,7 +47,7 @@ func Build(dir string, without ...string) (lib string, err error) {
 			"stubs.c"))
 }
 
-// BuildSimCUDA compiles simcuda into dir, statically, and returns its path.
+// BuildSimCUDA compiles a static simcuda into dir and returns its path.
 func BuildSimCUDA(dir string) (path string, err error) {
 	work, err := unpack()
 	if err != nil {
@@ -58,7 +58,7 @@ func BuildSimCUDA(dir string) (path string, err error) {
 	return path, compile("-static", "-o", path, filepath.Join(work, "simcuda.c"), filepath.Join(work, "state.c"))
 }
 
-// toolLimit is for a run of go or of the compiler.
+// toolLimit is the time limit for a run of go or the compiler.
 const toolLimit = 5 * time.Minute
 
 // nvmlHeader finds nvml.h in the module cache.
@@ -90,8 +90,8 @@ func unpack() (string, error) {
 	return work, nil
 }
 
-// generate writes stubs.c, a weak stub per export, and exports, the version
-// script that hides everything else.
+// generate writes stubs.c, with a weak stub for each export, and exports, the version script that
+// hides everything else.
 func generate(work, header string, without []string) error {
 	text, err := os.ReadFile(header)
 	if err != nil {

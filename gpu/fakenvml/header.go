@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Exports lists, sorted and once each, the functions that the text of an nvml.h
-// declares.
+// Exports returns the functions that the text of nvml.h declares, sorted and without duplicates.
 func Exports(header []byte) []string {
 	declared := regexp.MustCompile(`(?m)^[^/*\n]*\bDECLDIR\b[^(\n]*?\b(nvml\w+)\(`)
 	var names []string

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// bench is a machine of simulated GPUs whose nodes are plain files.
+// A bench is a machine of simulated GPUs whose device nodes are plain files.
 type bench struct {
 	state   State
 	dev     string
@@ -85,7 +85,7 @@ func (b bench) claims(t *testing.T) []string {
 }
 
 func TestSimCUDASees(t *testing.T) {
-	b := newBench(t, 3) // of the four default GPUs, minor 3 has no node
+	b := newBench(t, 3) // minor 3 of the four default GPUs has no node
 	tests := []struct {
 		name, visible string
 		want          []string
@@ -161,7 +161,7 @@ func TestSimCUDAHolds(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("ended by %v, want SIGKILL: SIGTERM was to be ignored", err)
 	}
-	// Invariant 2: what the killed one left does not count, and is swept up.
+	// Invariant 2: the claim of the killed process does not count, and is removed.
 	if code, out := b.run(t, "0", "--mem", "79G"); code != 0 {
 		t.Errorf("exit %d: %s", code, out)
 	}
@@ -170,8 +170,7 @@ func TestSimCUDAHolds(t *testing.T) {
 	}
 }
 
-// waitClaim waits for the claim of a process that makes it without being asked
-// again.
+// waitClaim waits until the process has made its claim.
 func waitClaim(t *testing.T, b bench, pid int) {
 	t.Helper()
 	claim := strconv.Itoa(pid) + "-0"
@@ -200,7 +199,7 @@ func waitLine(t *testing.T, out interface{ Read([]byte) (int, error) }, want str
 func TestSimCUDAOrphan(t *testing.T) {
 	b := newBench(t, 1)
 	cmd := b.command(t, "0", "--mem", "1G", "--orphan", "--exit", "3")
-	read, write, err := os.Pipe() // not StdoutPipe: the orphan keeps it open
+	read, write, err := os.Pipe() // not StdoutPipe, because the orphan keeps it open
 	if err != nil {
 		t.Fatal(err)
 	}

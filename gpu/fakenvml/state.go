@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// DefaultDir is the state directory where FAKENVML_DIR names none.
+// DefaultDir is the state directory if FAKENVML_DIR is not set.
 const DefaultDir = "/run/fakenvml"
 
 // DirVariable is the environment variable that names the state directory.
 const DirVariable = "FAKENVML_DIR"
 
-// State is a state directory.
+// A State is a state directory.
 type State struct {
 	Dir string
 }
 
-// NewState makes dir a state directory that every user can claim memory in,
-// with the default GPUs.
+// NewState makes dir a state directory with the default GPUs, in which every user can claim memory.
 func NewState(dir string) (State, error) {
 	claims := filepath.Join(dir, "claims")
 	if err := os.MkdirAll(claims, 0o755); err != nil {
@@ -32,18 +31,18 @@ func NewState(dir string) (State, error) {
 	return State{Dir: dir}, nil
 }
 
-// Env is the setting that points the library and simcuda at s.
+// Env returns the environment setting that selects s for the library and simcuda.
 func (s State) Env() string {
 	return DirVariable + "=" + s.Dir
 }
 
-// SetGPUs makes the GPUs those of the lines, each of key=value pairs; an empty
-// line is a default GPU. Without lines there are no GPUs.
+// SetGPUs replaces the GPUs with one for each line of key=value pairs. An empty line is a default
+// GPU.
 func (s State) SetGPUs(lines ...string) error {
 	return s.replace("gpus", GPUsText(lines...))
 }
 
-// GPUsText is the text of the file "gpus" for lines as SetGPUs takes them.
+// GPUsText returns the text of the file "gpus" for the lines of SetGPUs.
 func GPUsText(lines ...string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -52,10 +51,10 @@ func GPUsText(lines ...string) string {
 	return b.String()
 }
 
-// Islands are the lines of eight GPUs in two islands of four, for SetGPUs:
-// inside an island NVLinks join every two, between the islands there is only the
-// way from one NUMA node to the other. CPU 0 is next to the first island, CPU 1
-// to the second, so that a machine with two shows the difference.
+// Islands returns the lines of SetGPUs for eight GPUs in two islands of four. NVLinks join all
+// pairs within an island; between islands there is only the path from one NUMA node to the other.
+// CPU 0 is near the first island and CPU 1 near the second, so a machine with two CPUs shows the
+// difference.
 func Islands() []string {
 	var lines []string
 	for i := range 8 {
@@ -65,30 +64,29 @@ func Islands() []string {
 	return lines
 }
 
-// SetIslands makes the GPUs those of Islands.
+// SetIslands replaces the GPUs with those of Islands.
 func (s State) SetIslands() error {
 	return s.SetGPUs(Islands()...)
 }
 
-// SetInit says what nvmlInit answers: a code, "hang", "crash", or "0" for success.
+// SetInit sets the result of nvmlInit: a code, "hang", "crash", or "0" for success.
 func (s State) SetInit(answer string) error {
 	return s.replace("init", answer+"\n")
 }
 
-// SetTopology says what the calls that compare two GPUs do: "hang", or "" for
-// what they should.
+// SetTopology sets what calls that compare two GPUs do: "hang", or "" for an answer.
 func (s State) SetTopology(answer string) error {
 	return s.replace("topology", answer+"\n")
 }
 
-// Claim makes process pid hold bytes on the GPU of that minor, with more words
-// as the package comment lists them.
+// Claim makes process pid hold bytes on the GPU with this minor. The package comment lists the
+// possible words.
 func (s State) Claim(pid, minor int, bytes uint64, words ...string) error {
 	text := strconv.FormatUint(bytes, 10) + " " + strings.Join(words, " ") + "\n"
 	return s.replace(claimName(pid, minor), text)
 }
 
-// Unclaim ends a claim; one that is not there is not an error.
+// Unclaim removes a claim. It succeeds if there is none.
 func (s State) Unclaim(pid, minor int) error {
 	err := os.Remove(filepath.Join(s.Dir, claimName(pid, minor)))
 	if err != nil && !os.IsNotExist(err) {
@@ -101,7 +99,7 @@ func claimName(pid, minor int) string {
 	return fmt.Sprintf("claims/%d-%d", pid, minor)
 }
 
-// replace writes a file whole, so that the library never reads half of it.
+// replace writes a file atomically, so that the library never reads half of it.
 func (s State) replace(name, text string) error {
 	path := filepath.Join(s.Dir, name)
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))

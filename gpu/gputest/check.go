@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// slack is by how much the parts of a GPU's memory may exceed the whole: they
-// are not read at the same moment.
+// slack is the amount by which the parts of a GPU's memory may exceed the total, because they are
+// not read simultaneously.
 const slack = 64 << 20
 
-// Check reports everything that is wrong with a Snapshot, whatever the machine.
+// Check reports all errors in a Snapshot of any machine.
 func Check(t testing.TB, s gpu.Snapshot) {
 	t.Helper()
 	line, err := gpu.Encode(s)

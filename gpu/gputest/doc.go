@@ -1,6 +1,6 @@
-// Package gputest holds what tests of GPU sources share: Fake, a source in memory whose GPUs and processes the test
-// sets, and the conformance suite that it passes like the real child on the fake library, so that a test against Fake
-// says something about the real thing.
+// Package gputest has a fake and a conformance suite for GPU sources. Fake is a source in memory
+// whose GPUs and processes the test sets. Fake and the real child on the fake library pass the same
+// suite, so a test with Fake is meaningful for the real source.
 //
 // Nothing here is linked into the daemon.
 package gputest

@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// ErrClosed is what a closed Fake answers.
+// ErrClosed is the error of a closed Fake.
 var ErrClosed = errors.New("the source is closed")
 
-// Fake is a source of Snapshots in memory. Its methods may be called by several
-// goroutines; changes show in the Samples that end after them.
+// A Fake is a source of Snapshots in memory. Several goroutines may call its methods. A change
+// shows in the Samples that end after it.
 type Fake struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	devices []gpu.Device
 	links   []gpu.Link
 	claims  []claim
@@ -26,16 +26,16 @@ type Fake struct {
 	closed  bool
 }
 
-// claim is a process on a GPU. A real one counts while the pid lives and is
-// owned by whom /proc says; the others are told as they are.
+// A claim is a process on a GPU. A real one counts while its pid lives, with its owner from /proc.
+// Others are reported as given.
 type claim struct {
 	minor   int
 	process gpu.Process
 	real    bool
 }
 
-// A100 is an idle GPU of 80 GiB, with minor and index as given. The driver keeps
-// 700 MiB of it, as of an H200; of others it was seen to keep 328 MiB to 2.3 GiB.
+// A100 returns an idle GPU of 80 GiB whose minor is its index. The driver reserves 700 MiB, as on
+// an H200; other GPUs were seen with 328 MiB to 2.3 GiB.
 func A100(index int) gpu.Device {
 	const total, reserved = 80 << 30, 700 << 20
 	return gpu.Device{
@@ -46,14 +46,14 @@ func A100(index int) gpu.Device {
 	}
 }
 
-// NewFake has n idle A100 on one NUMA node.
+// NewFake returns a Fake with n idle A100 on one NUMA node.
 func NewFake(n int) *Fake {
 	f := &Fake{lost: make(map[int]bool)}
 	_ = f.SetGPUs(n)
 	return f
 }
 
-// SetGPUs makes the GPUs n idle A100 and ends all claims.
+// SetGPUs replaces the GPUs with n idle A100, and drops all claims.
 func (f *Fake) SetGPUs(n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +66,7 @@ func (f *Fake) SetGPUs(n int) error {
 	return nil
 }
 
-// Change changes the GPU of that minor, if there is one.
+// Change modifies the GPU with this minor, if it exists.
 func (f *Fake) Change(minor int, change func(*gpu.Device)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,13 +77,13 @@ func (f *Fake) Change(minor int, change func(*gpu.Device)) {
 	}
 }
 
-// Claim makes a process of this machine hold bytes on a GPU as long as it lives.
+// Claim makes a process of this machine hold memory on a GPU as long as it lives.
 func (f *Fake) Claim(pid, minor int, bytes uint64) error {
 	f.put(claim{minor: minor, process: gpu.Process{PID: pid, Kind: gpu.KindCompute, UsedBytes: int64(bytes)}, real: true})
 	return nil
 }
 
-// Put makes a process hold what p says on a GPU; p need not exist.
+// Put puts a process on a GPU, which need not exist on this machine.
 func (f *Fake) Put(minor int, p gpu.Process) {
 	f.put(claim{minor: minor, process: p})
 }
@@ -94,7 +94,7 @@ func (f *Fake) put(c claim) {
 	f.claims = append(f.without(c.process.PID, c.minor), c)
 }
 
-// Unclaim ends what a process holds on a GPU.
+// Unclaim removes a process from a GPU.
 func (f *Fake) Unclaim(pid, minor int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *Fake) Lose(minor int, lost bool) error {
 	return nil
 }
 
-// Close fails the Samples to come.
+// Close makes all later Samples fail.
 func (f *Fake) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,7 +124,7 @@ func (f *Fake) Close() error {
 	return nil
 }
 
-// Sample behaves like that of package source, errors and all.
+// Sample behaves like Source.Sample, including its errors.
 func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,7 +147,7 @@ func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	return s, nil
 }
 
-// Look behaves like that of package source.
+// Look behaves like Source.Look.
 func (f *Fake) Look(ctx context.Context) (gpu.Snapshot, error) {
 	s, err := f.Sample(ctx)
 	s.Look = true
@@ -157,7 +157,7 @@ func (f *Fake) Look(ctx context.Context) (gpu.Snapshot, error) {
 	return s, err
 }
 
-// device is d with what the claims and the scripted losses make of it.
+// device applies the claims and losses to d.
 func (f *Fake) device(d gpu.Device) gpu.Device {
 	if f.lost[d.Minor] {
 		return gpu.Device{

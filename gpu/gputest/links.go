@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Links joins every two of n GPUs as join says; a Link without a Kind is left
-// out.
+// Links returns the links that join makes between all pairs of n GPUs. A Link without a Kind is
+// left out.
 func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
 	var links []gpu.Link
 	for a := range n {
@@ -21,7 +21,7 @@ func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
 	return links
 }
 
-// IslandLinks are those of eight GPUs in two islands of four.
+// IslandLinks returns the links of eight GPUs in two islands of four.
 func IslandLinks() []gpu.Link {
 	return Links(8, func(a, b int) gpu.Link {
 		if a/4 == b/4 {
@@ -31,13 +31,13 @@ func IslandLinks() []gpu.Link {
 	})
 }
 
-// NodeLinks are those of n GPUs of one NUMA node without anything better.
+// NodeLinks returns the links of n GPUs that share only a NUMA node.
 func NodeLinks(n int) []gpu.Link {
 	return Links(n, func(int, int) gpu.Link { return gpu.Link{Kind: gpu.LinkNode} })
 }
 
-// SetIslands makes the GPUs eight idle A100 in two islands of four, each on a
-// NUMA node and with a CPU of its own, and ends all claims.
+// SetIslands replaces the GPUs with eight idle A100 in two islands of four, and drops all claims.
+// Each island has its own NUMA node and CPU.
 func (f *Fake) SetIslands() error {
 	if err := f.SetGPUs(8); err != nil {
 		return err

@@ -15,26 +15,27 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Source is what the suite tests.
+// A Source is the subject of the suite.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
 	Look(ctx context.Context) (gpu.Snapshot, error)
 	Close() error
 }
 
-// Machine is what has the GPUs of a Source, where a test may change them. The
-// GPUs are A100 of 80 GiB, a GPU's minor is its index.
+// A Machine has the GPUs of a Source and can change them. The GPUs are A100 of 80 GiB whose minors
+// are their indexes.
 type Machine interface {
-	SetGPUs(n int) error // n idle ones of one NUMA node, seen by Sources that have not sampled yet
-	// likewise eight: 0 to 3 joined by 4 NVLinks each, on node 0 with CPU 0; 4 to 7 likewise, with 1
+	SetGPUs(n int) error // n idle GPUs on one NUMA node, for Sources that have not sampled yet
+	// Likewise eight: GPUs 0 to 3 joined by 4 NVLinks each on node 0 with CPU 0, and 4 to 7 on node
+	// 1 with CPU 1.
 	SetIslands() error
 	Claim(pid, minor int, bytes uint64) error // while pid lives
-	Unclaim(pid, minor int) error             // no error without a claim
+	Unclaim(pid, minor int) error             // succeeds without a claim
 	Lose(minor int, lost bool) error          // off the bus, or back
 }
 
-// Run tests what holds on every machine, with whatever GPUs it has. Each open
-// is a Source of its own, closed by the suite.
+// Run tests what holds for any GPUs. Each call of open returns a new Source, which the suite
+// closes.
 func Run(t *testing.T, open func(t *testing.T) Source) {
 	run := func(name string, test func(t *testing.T, s Source)) {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Source) {
 	run("closed", testClosed)
 }
 
-// RunScripted tests, besides what Run does, how changes of the machine show.
+// RunScripted runs Run, and tests that changes of the machine show.
 func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 	Run(t, func(t *testing.T) Source {
 		s, _ := open(t)
@@ -73,7 +74,7 @@ func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 	run("islands", testIslands)
 	run("a claim shows, with its owner", testClaim)
 	run("a claim ends with its process", testDeadClaim)
-	run("a lost GPU costs itself", testLost)
+	run("a lost GPU affects only itself", testLost)
 }
 
 func must(t *testing.T, err error) {
@@ -83,7 +84,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// sample is one sound Snapshot of n GPUs; n below 0 means any number.
+// sample returns a valid Snapshot of n GPUs, or of any number if n is negative.
 func sample(t *testing.T, s Source, n int) gpu.Snapshot {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
@@ -124,7 +125,7 @@ func testFresh(t *testing.T, s Source) {
 	}
 }
 
-// testLook: a look says all that a sample says, but for the energy.
+// testLook checks that a look has everything that a sample has, except the energy.
 func testLook(t *testing.T, s Source) {
 	sampled := sample(t, s, -1)
 	looked, err := s.Look(t.Context())
@@ -139,10 +140,10 @@ func testLook(t *testing.T, s Source) {
 	for i, d := range looked.Devices {
 		want := sampled.Devices[i]
 		want.EnergyMilliJ = 0
-		if (d.TempC < 0) == (want.TempC < 0) && (d.PowerMilliW < 0) == (want.PowerMilliW < 0) { // which change
+		if (d.TempC < 0) == (want.TempC < 0) && (d.PowerMilliW < 0) == (want.PowerMilliW < 0) { // these change
 			want.TempC, want.PowerMilliW, want.UtilGPUPercent = d.TempC, d.PowerMilliW, d.UtilGPUPercent
 		}
-		want.MemUsedBytes, want.MemFreeBytes, want.Processes = d.MemUsedBytes, d.MemFreeBytes, d.Processes // likewise
+		want.MemUsedBytes, want.MemFreeBytes, want.Processes = d.MemUsedBytes, d.MemFreeBytes, d.Processes // these too
 		if !reflect.DeepEqual(d, want) {
 			t.Errorf("a look at GPU %d: %+v, want %+v", i, d, want)
 		}
@@ -183,7 +184,7 @@ func testEndedContext(t *testing.T, s Source) {
 	sample(t, s, -1)
 }
 
-// wantStale: what comes with an error can be used as it is.
+// wantStale checks that the Snapshot beside an error is valid.
 func wantStale(t *testing.T, s gpu.Snapshot) {
 	t.Helper()
 	Check(t, s)
@@ -221,8 +222,7 @@ func testThreeGPUs(t *testing.T, s Source, _ Machine) {
 	}
 }
 
-// testIslands: the links and the CPUs are those of the machine, in every
-// Snapshot.
+// testIslands checks the links and CPUs in every Snapshot.
 func testIslands(t *testing.T, s Source, m Machine) {
 	must(t, m.SetIslands())
 	want := IslandLinks()
@@ -247,7 +247,7 @@ func testClaim(t *testing.T, s Source, m Machine) {
 	o := gpu.OwnerOf("/proc", os.Getpid())
 	want := gpu.Process{PID: os.Getpid(), Kind: gpu.KindCompute, UsedBytes: bytes, UID: o.UID, Comm: o.Comm, Unit: o.Unit,
 		Start: o.Start, Age: o.Age}
-	for i := range d.Processes { // each look finds it a little older
+	for i := range d.Processes { // its age grows between two readings
 		if p := &d.Processes[i]; p.Age > 0 && p.Age <= want.Age {
 			p.Age = want.Age
 		}

@@ -1,22 +1,20 @@
-// Package kernellog follows the kernel's log for what NVIDIA's driver reports
-// of its GPUs (Xids).
+// Package kernellog follows the kernel log and reports the errors of NVIDIA's driver (Xids).
 //
-// It reads /dev/kmsg, from the oldest record that the kernel still has, and
-// then each as it is written. A reader needs the right to read it where the
-// kernel restricts that (kernel.dmesg_restrict): CAP_SYSLOG. In place of it a
-// file or a FIFO with lines of the same form will do, which is how machines
-// without a kernel log of their own are tested.
+// It reads /dev/kmsg from the oldest record that the kernel still has, and then new records as they
+// are written. Where the kernel restricts that (kernel.dmesg_restrict), the reader needs
+// CAP_SYSLOG. A file or FIFO with lines of the same format also works; machines without a kernel
+// log of their own are tested that way.
 //
-// It never writes, never starts a program and never keeps a report.
+// It never writes to the log, starts a program or stores a report.
 //
 // Invariants, cited by tests:
 //
-//  1. Reports come in the order of the log. After the log was opened again all
-//     of them come again; their sequence numbers tell.
-//  2. What was overwritten before it was read is skipped, and reading goes on.
-//  3. A log that cannot be read, or stops being readable, is tried again for as
-//     long as Run runs; Trouble says why meanwhile.
-//  4. Nothing in the log makes the reader fail, or keep more than one record in
-//     memory.
-//  5. A report is the kernel's own: what programs write into the log is none.
+//  1. Reports come in the order of the log. When the log is opened again, all of them come again,
+//     with the same sequence numbers.
+//  2. Records that were overwritten before they were read are skipped, and reading continues.
+//  3. A log that cannot be read, or no longer, is retried for as long as Run runs. Trouble returns
+//     the reason meanwhile.
+//  4. Nothing in the log makes the reader fail, or keep more than one record in memory.
+//  5. Only records of the kernel itself are reports. Records that programs write to the log are
+//     not.
 package kernellog

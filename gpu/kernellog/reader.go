@@ -15,25 +15,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reader follows one log.
+// A Reader follows one log.
 type Reader struct {
 	path  string
 	retry time.Duration
-	pause time.Duration // at the end of a file, which unlike the kernel says nothing when it grows
+	pause time.Duration // delay at the end of a file, which does not block like the kernel log
 
 	mu      sync.Mutex
 	trouble error
 }
 
-// retryTime is the time before a log that could not be read is tried again.
-const retryTime = 30 * time.Second
+// retryDelay is the delay before an unreadable log is tried again.
+const retryDelay = 30 * time.Second
 
-// New returns a reader of /dev/kmsg, or of what is there in place of it.
+// New returns a reader of /dev/kmsg, or of a file in its place.
 func New(path string) *Reader {
-	return &Reader{path: path, retry: retryTime, pause: 200 * time.Millisecond}
+	return &Reader{path: path, retry: retryDelay, pause: 200 * time.Millisecond}
 }
 
-// Trouble says why the log cannot be read now; nil: it can, or Run has not
+// Trouble returns why the log cannot be read now. It is nil if the log can be read or Run has not
 // begun.
 func (r *Reader) Trouble() error {
 	r.mu.Lock()
@@ -41,34 +41,34 @@ func (r *Reader) Trouble() error {
 	return r.trouble
 }
 
-func (r *Reader) note(err error) {
+func (r *Reader) setTrouble(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trouble = err
 }
 
-// Run gives each report to tell, one at a time, until ctx is done.
+// Run passes each report to tell, one at a time, until ctx is done.
 func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
 	for ctx.Err() == nil {
 		err := r.follow(ctx, tell)
 		if ctx.Err() != nil {
 			return
 		}
-		r.note(err)
+		r.setTrouble(err)
 		sleep(ctx, r.retry)
 	}
 }
 
 // follow reads until ctx is done or the log cannot be read.
 func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
-	// Not to wait for the writer of a FIFO. A read waits all the same.
+	// Opening must not wait for the writer of a FIFO. Reading waits anyway.
 	f, err := os.OpenFile(r.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("open the kernel's log: %w", err)
 	}
 	defer f.Close()
 	defer context.AfterFunc(ctx, func() { _ = f.Close() })()
-	r.note(nil)
+	r.setTrouble(nil)
 	var l lines
 	buf := make([]byte, maxRecord)
 	for {
@@ -76,7 +76,7 @@ func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
 		switch {
 		case n > 0:
 			l.add(buf[:n], func(line string) { r.line(line, tell) })
-		case errors.Is(err, syscall.EPIPE): // some were overwritten
+		case errors.Is(err, syscall.EPIPE): // records were overwritten
 		case errors.Is(err, io.EOF):
 			if sleep(ctx, r.pause); ctx.Err() != nil {
 				return ctx.Err()
@@ -87,7 +87,7 @@ func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
 	}
 }
 
-// line recognizes a report.
+// line parses a line and passes on a report.
 func (r *Reader) line(line string, tell func(gpu.XidReport)) {
 	rec, ok := parseRecord(line)
 	if !ok {
@@ -98,7 +98,7 @@ func (r *Reader) line(line string, tell func(gpu.XidReport)) {
 	}
 }
 
-// uptime is the kernel's monotonic clock, which stamps its records.
+// uptime returns the kernel's monotonic clock, which stamps log records.
 func uptime() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
@@ -114,11 +114,10 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// maxRecord is more than the kernel lets one record be.
+// maxRecord is larger than any record of the kernel.
 const maxRecord = 16 << 10
 
-// lines puts together what is read in pieces. Of a line that is too long the
-// rest is dropped.
+// lines assembles lines from pieces. The rest of a line that is too long is dropped.
 type lines struct {
 	part []byte
 	skip bool

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// follower runs a reader and gathers what it tells.
+// A follower runs a reader and collects its reports.
 type follower struct {
 	t       *testing.T
 	r       *Reader
@@ -35,7 +35,6 @@ func follow(t *testing.T, path string) *follower {
 	return f
 }
 
-// next returns the next report.
 func (f *follower) next() gpu.XidReport {
 	f.t.Helper()
 	select {
@@ -71,7 +70,7 @@ func write(t *testing.T, path, text string) {
 
 const boot = "6,1,0,-;Linux version 6.1.0\n SUBSYSTEM=x\n DEVICE=+pci:0000:3b:00.0\n"
 
-// Invariant 1: what is there, and then what comes, also in pieces.
+// Invariant 1: existing records are reported, then new ones, even if they arrive in pieces.
 func TestFollowsAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kmsg")
 	at := uptime()
@@ -95,7 +94,7 @@ func TestFollowsAFile(t *testing.T) {
 	}
 }
 
-// A FIFO, whose writers come and go.
+// Writers of a FIFO come and go.
 func TestFollowsAFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kmsg")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -134,7 +133,7 @@ func TestParseRecord(t *testing.T) {
 	}{
 		{"4,1234,5678901234,-;NVRM: x; y", record{1234, 5678901234 * time.Microsecond, "NVRM: x; y"}, true},
 		{"7,3,4,c,caller=T1;", record{3, 4 * time.Microsecond, ""}, true},
-		{"12,3,4,-;NVRM: x", record{}, false}, // of a program, as the kernel marks what is written to /dev/kmsg
+		{"12,3,4,-;NVRM: x", record{}, false}, // written by a program to /dev/kmsg, as the kernel marks it
 		{"30,3,4,-;NVRM: x", record{}, false},
 		{"-4,3,4,-;NVRM: x", record{}, false},
 		{",3,4,-;NVRM: x", record{}, false},
@@ -153,7 +152,7 @@ func TestParseRecord(t *testing.T) {
 	}
 }
 
-// Invariant 4: whatever is in the log, in whatever pieces it comes.
+// Invariant 4, for any log in any pieces.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte(boot+"4,812,9,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=12\n"), 7)
 	f.Add([]byte(strings.Repeat("x", maxRecord+1)+"\n4,1,9,-;y\n"), 4096)

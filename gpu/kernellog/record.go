@@ -6,22 +6,20 @@ import (
 	"time"
 )
 
-// record is one line of the kernel itself in the log, without the fields that
-// may follow it.
+// A record is a line of the kernel itself, without the fields that may follow it.
 type record struct {
-	seq  uint64        // counts up over one boot
-	at   time.Duration // since the boot, by the kernel's monotonic clock
+	seq  uint64        // increases during one boot
+	at   time.Duration // since boot, by the monotonic clock
 	text string
 }
 
-// parseRecord reads a line as the kernel writes it:
+// parseRecord parses a line in the kernel's format:
 //
 //	4,1234,5678901234,-;NVRM: Xid (PCI:0000:3b:00): 79, …
 //
-// with priority, sequence number and microseconds, then possibly more, before
-// the semicolon. The priority holds a level in its lowest three bits and then
-// the facility, which is another than the kernel's (0) in whatever a program
-// wrote into the log.
+// The priority, the sequence number, microseconds and possibly more fields come before the
+// semicolon. The lowest three bits of the priority are the level, and the others the facility. The
+// facility is 0 for the kernel itself, and not 0 for records that programs write.
 func parseRecord(line string) (record, bool) {
 	head, text, ok := strings.Cut(line, ";")
 	fields := strings.Split(head, ",")
@@ -37,11 +35,11 @@ func parseRecord(line string) (record, bool) {
 		return record{}, false
 	}
 	micros, err := strconv.ParseUint(fields[2], 10, 63)
-	if err != nil || micros > uint64(longest/time.Microsecond) {
+	if err != nil || micros > uint64(maxUptime/time.Microsecond) {
 		return record{}, false
 	}
 	return record{seq: seq, at: time.Duration(micros) * time.Microsecond, text: text}, true
 }
 
-// longest is more than any machine is up, and far from what a Duration holds.
-const longest = 100 * 365 * 24 * time.Hour
+// maxUptime is longer than any uptime, and far below the limit of a Duration.
+const maxUptime = 100 * 365 * 24 * time.Hour

@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// How far the driver is asked to look for what is near. (go-nvml takes the
-// numbers for bytes where they are bits: there is room for eight times as many.)
+// Sizes of the masks that the driver is asked for. (go-nvml takes these numbers of bits for bytes,
+// so there is room for eight times as many.)
 const (
 	askCPUs  = 1024
 	askNodes = 64
 )
 
-// affinity reads which NUMA node and CPUs are next to the GPU. That never
-// changes, so of a GPU that was seen before it is what it was.
+// affinity reads the NUMA node and the CPUs near the GPU. They never change, so a GPU that was read
+// before keeps its values.
 func (r *reader) affinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
@@ -32,13 +32,13 @@ func (r *reader) affinity(dev nvml.Device) {
 	r.out.CPUs = r.cpus(dev)
 }
 
-// numaNode is -1 where nobody knows. (NVML's GetNumaNodeId means the GPU's own
-// memory as a node, on Grace: see memory.)
+// numaNode returns the NUMA node of the GPU's slot, or -1. (NVML's GetNumaNodeId returns the node
+// that is a Grace GPU's own memory: see memory.)
 func (r *reader) numaNode(dev nvml.Device) int {
 	if line, ok := r.slotFile("numa_node"); ok {
 		node, err := strconv.Atoi(line)
 		if err != nil || node < 0 {
-			return -1 // the kernel knows that it does not know
+			return -1 // the kernel does not know either
 		}
 		return node
 	}
@@ -46,12 +46,12 @@ func (r *reader) numaNode(dev nvml.Device) int {
 	words, ok := may(r, needNodes, "reading the NUMA node", nodes)
 	node, err := strconv.Atoi(listOf(words))
 	if !ok || err != nil {
-		return -1 // none, or several
+		return -1 // none or several
 	}
 	return node
 }
 
-// cpus is "" where nobody knows.
+// cpus returns the CPUs near the GPU, or "".
 func (r *reader) cpus(dev nvml.Device) string {
 	list, ok := r.slotFile("local_cpulist")
 	if !ok || list == "" {
@@ -59,13 +59,13 @@ func (r *reader) cpus(dev nvml.Device) string {
 		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
 		list = listOf(words)
 	}
-	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // which would cost the whole sample
+	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // would make the Snapshot invalid
 		return ""
 	}
 	return list
 }
 
-// slotFile reads a file that the kernel has for the GPU's slot.
+// slotFile reads a file in the sysfs directory of the GPU's slot.
 func (r *reader) slotFile(name string) (line string, ok bool) {
 	slot := slotOf(r.out.PCI)
 	if slot == "" {
@@ -75,8 +75,8 @@ func (r *reader) slotFile(name string) (line string, ok bool) {
 	return strings.TrimSpace(string(text)), err == nil
 }
 
-// slotOf spells the driver's "00000000:07:00.0" as the kernel does,
-// "0000:07:00.0"; "" if it is nothing of the kind.
+// slotOf converts the driver's "00000000:07:00.0" to the kernel's "0000:07:00.0". It returns "" for
+// anything else.
 func slotOf(pci string) string {
 	domain, rest, ok := strings.Cut(strings.ToLower(pci), ":")
 	n, err := strconv.ParseUint(domain, 16, 32)
@@ -86,7 +86,7 @@ func slotOf(pci string) string {
 	return fmt.Sprintf("%04x:%s", n, rest)
 }
 
-// listOf writes the bits that are set as the kernel lists CPUs.
+// listOf returns the bits of a mask in the kernel's list format.
 func listOf(words []uint) string {
 	var set cpuset.Set
 	for i, rest := range words {

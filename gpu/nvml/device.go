@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// reader reads one GPU once. It holds copies only: it may outlive the Snapshot
-// that started it.
+// A reader reads one GPU once. It has only copies, because it may outlive the Snapshot that started
+// it.
 type reader struct {
 	nv                nvml.Interface
 	has               symbols
 	words             func(nvml.Return) string
 	procRoot, sysRoot string
 	below             string
-	look              bool       // leave out what a look does
-	known             gpu.Device // who was at the index when it was last well
+	look              bool       // leave out the energy
+	known             gpu.Device // the GPU at this index when it was last well
 	out               gpu.Device
 }
 
@@ -31,7 +31,7 @@ func (l *Library) reader(index int, look bool) *reader {
 	}
 }
 
-// blank is a GPU of which nothing is known.
+// blank returns a GPU about which nothing is known.
 func blank(index int) gpu.Device {
 	return gpu.Device{
 		Index: index, Minor: -1, NUMANode: -1, Health: gpu.HealthOK,
@@ -40,8 +40,8 @@ func blank(index int) gpu.Device {
 	}
 }
 
-// device reads everything. A mistake of go-nvml with an unusual answer (it
-// slices by what the driver says) costs this GPU only.
+// device reads everything. If go-nvml panics on an unusual answer (it slices by the driver's
+// numbers), only this GPU is affected.
 func (r *reader) device() (d gpu.Device) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,8 +72,8 @@ func (r *reader) fail(h gpu.Health, detail string) {
 	}
 }
 
-// must asks what every GPU has to answer; anything but an answer makes it not
-// well, and then nothing more is asked.
+// must asks for something that every GPU has. Without an answer the GPU is not well, and no more
+// questions are asked.
 func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	if asked && ret != nvml.SUCCESS {
@@ -82,14 +82,14 @@ func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) 
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// may asks what some GPUs do not answer.
+// may asks for something that some GPUs lack.
 func may[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// ask makes one call if the GPU is well so far and the library has it. Some
-// answers say something about the GPU, whatever the question was.
+// ask makes one call if the GPU is well so far and the library has the function. Some errors tell
+// about the GPU, whatever the question was.
 func ask[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (v T, ret nvml.Return, asked bool) {
 	if !r.ok() || !r.has.any(n) {
 		return v, nvml.SUCCESS, false
@@ -130,11 +130,10 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// memory takes the driver's own figure of what is free: version 1 counts what
-// is reserved as used, and total - used is not free on either. GPUs that have no
-// memory but the host's (GB10) report none. Where it is a node of the host (GH200)
-// the kernel gives it out and keeps pages there after the processes, by the comment
-// on nvmlDeviceGetMemoryInfo in nvml.h.
+// memory reads the driver's own figure for free memory: version 1 counts reserved memory as used,
+// and total - used is not free in either version. GPUs that use the host's memory (GB10) report
+// nothing. If the memory is a NUMA node of the host (GH200), the kernel manages it and keeps pages
+// there after processes have ended, according to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) memory(dev nvml.Device) {
 	_, r.out.MemIsNode = may(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {

@@ -13,16 +13,16 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Options of Open; the zero value is what a machine with GPUs wants.
+// Options configure Open. The zero value is right for a machine with GPUs.
 type Options struct {
-	Path          string           // of the library; "": libnvidia-ml.so.1 as the linker finds it
-	ProcRoot      string           // "": /proc
-	SysRoot       string           // "": /sys
-	Below         string           // control group of the user's own systemd whose units jobs are; "": the machine's
-	DeviceTimeout time.Duration    // how long one GPU may take; 0: 4 s
-	RenewEvery    time.Duration    // how often to initialise again while a GPU is not well; 0: 1 min
-	TopologyEvery time.Duration    // how often to ask again how the GPUs are connected; 0: 5 min
-	Now           func() time.Time // nil: time.Now
+	Path          string           // of the library, default libnvidia-ml.so.1 as the linker finds it
+	ProcRoot      string           // default /proc
+	SysRoot       string           // default /sys
+	Below         string           // control group of the user's own systemd that runs the jobs, "" for the machine's
+	DeviceTimeout time.Duration    // for one GPU, default 4 s
+	RenewEvery    time.Duration    // interval between initialisations while a GPU is not well, default 1 min
+	TopologyEvery time.Duration    // interval between surveys of the connections, default 5 min
+	Now           func() time.Time // default time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -38,13 +38,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Library reads GPUs. It is for one goroutine; open one per process at most
-// (invariant 3).
+// A Library reads GPUs. Only one goroutine may use it, and a process must open only one (invariant
+// 3).
 type Library struct {
 	opts Options
 	nv   nvml.Interface
 
-	held         *dl.DynamicLibrary // our own hold on the library, so that go-nvml never unmaps it; nil: not loaded
+	held         *dl.DynamicLibrary // our own reference to the library, so that go-nvml never unmaps it; nil if not loaded
 	has          symbols
 	ready        bool      // initialised
 	since        time.Time // the last initialisation
@@ -56,26 +56,25 @@ type Library struct {
 	topology topology
 }
 
-// Open prepares to read. It never fails and loads nothing: what is wrong, if
-// anything, is the Problem of each Snapshot.
+// Open prepares reading. It never fails and loads nothing: each Snapshot reports what is wrong as
+// its Problem.
 func Open(o Options) *Library {
 	o = o.withDefaults()
 	return &Library{opts: o, nv: nvml.New(nvml.WithLibraryPath(o.Path))}
 }
 
-// NeedsRestart says that a loaded library refused to work. A fresh process may do
-// better: the file may be another one by now.
+// NeedsRestart reports whether a loaded library refused to work. A new process may succeed, because
+// the file may have been replaced.
 func (l *Library) NeedsRestart() bool {
 	return l.needsRestart
 }
 
-// Close ends the use of the driver. A GPU that hangs is left alone.
+// Close shuts the library down. GPUs that hang are left alone.
 func (l *Library) Close() {
 	l.drop()
 }
 
-// Symbols says which functions that we need the library has, or why it cannot
-// be loaded.
+// Symbols returns which functions that we use the library has, or why it cannot be loaded.
 func (l *Library) Symbols() ([]Symbol, error) {
 	if err := l.load(); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (l *Library) Symbols() ([]Symbol, error) {
 	return l.has.list(), nil
 }
 
-// load maps the library and looks its functions up, once.
+// load maps the library and looks up its functions, once.
 func (l *Library) load() error {
 	if l.held != nil {
 		return nil
@@ -92,11 +91,11 @@ func (l *Library) load() error {
 	if err := held.Open(); err != nil {
 		return fmt.Errorf("loading the library: %w", err)
 	}
-	l.held, l.has = held, look(held.Lookup)
+	l.held, l.has = held, findSymbols(held.Lookup)
 	return nil
 }
 
-// ensure brings the library to where it can be asked for devices.
+// ensure loads and initialises the library if necessary.
 func (l *Library) ensure() (gpu.Problem, error) {
 	if l.ready {
 		return gpu.ProblemNone, nil
@@ -147,8 +146,7 @@ func (l *Library) readVersions() {
 	}
 }
 
-// words says what the driver means by ret, with its number. Return.Error calls
-// into the library.
+// words describes ret in the driver's words, with its number. Return.Error calls into the library.
 func (l *Library) words(ret nvml.Return) string {
 	if !l.has.any(needErrorString) {
 		return fmt.Sprintf("NVML error %d", int(ret))
@@ -156,8 +154,8 @@ func (l *Library) words(ret nvml.Return) string {
 	return fmt.Sprintf("%s (NVML error %d)", strings.TrimSpace(ret.Error()), int(ret))
 }
 
-// drop gives the initialisation up, so that the next Snapshot makes a new one.
-// Shutting down under a call that hangs is asking for more trouble.
+// drop shuts the library down, so that the next Snapshot initialises it again. It does nothing
+// while a call hangs, because a shutdown could hang as well.
 func (l *Library) drop() {
 	if !l.ready || l.stuck() {
 		return

@@ -54,7 +54,7 @@ func TestADriverThatAppears(t *testing.T) {
 	well(t, r.sample(), 4)
 }
 
-// Invariant 3: a library that refuses is not kept, the process ends instead.
+// Invariant 3: after a library refused, the process ends.
 func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	r := newRig(t).start()
 	r.init("18")
@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: leaving any function out costs what Symbols says and nothing more.
+// Invariant 1: without a function, only what Symbols says is missing.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})
@@ -91,7 +91,7 @@ func TestMissingSymbols(t *testing.T) {
 	}
 }
 
-// versions are the names of a function that has more than one, newest first.
+// versions returns the names of a function that has several versions, newest first.
 func versions(name string) []string {
 	base, version, ok := strings.Cut(name, "_v")
 	switch {
@@ -104,7 +104,7 @@ func versions(name string) []string {
 	}
 }
 
-// Invariant 1: an older library has only older versions.
+// Invariant 1: older libraries have only older versions.
 func TestOlderVersionsOfFunctions(t *testing.T) {
 	newer := []string{"nvmlInit_v2", "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMemoryInfo_v2"}
 	for _, n := range []string{"Compute", "Graphics", "MPSCompute"} {
@@ -117,7 +117,7 @@ func TestOlderVersionsOfFunctions(t *testing.T) {
 	if len(d.Processes) != 1 || d.Processes[0].Kind != "compute+mps" || d.Processes[0].UsedBytes != 5<<20 {
 		t.Errorf("processes %+v", d.Processes)
 	}
-	// The first version counts what is reserved as used.
+	// Version 1 counts reserved memory as used.
 	if d.MemUsedBytes != 705<<20 || d.MemReservedBytes != 0 || d.MemFreeBytes != (81920-705)<<20 || d.PCI == "" {
 		t.Errorf("got %+v", d)
 	}
@@ -135,9 +135,8 @@ func TestDriversThatOverrunTheList(t *testing.T) {
 	}
 }
 
-// Who computes is unknown where the library cannot tell; a list of other kinds
-// that is missing says nothing.
-func TestProcessesThatNobodyTells(t *testing.T) {
+// Without the list of compute processes, processes are unknown. The other lists may be missing.
+func TestUnknownProcesses(t *testing.T) {
 	for kind, unknown := range map[string]bool{"Compute": true, "Graphics": false, "MPSCompute": false} {
 		name := "nvmlDeviceGet" + kind + "RunningProcesses"
 		r := newRig(t).hide(name+"_v3", name+"_v2", name)

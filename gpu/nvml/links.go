@@ -6,24 +6,24 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// survey finds out how GPUs are connected. Like a reader it holds copies only.
-// What the driver does not tell about a pair leaves that pair out.
+// A survey reads the connections between GPUs. Like a reader it has only copies. Pairs that the
+// driver does not report are left out.
 type survey struct {
 	nv    nvml.Interface
 	has   symbols
 	ports []*port
 }
 
-// port is a GPU with the other ends of the NVLinks that are up.
+// A port is a GPU with the other ends of its active NVLinks.
 type port struct {
 	index    int
 	slot     string
 	dev      nvml.Device
-	toGPU    map[string]int // how many, by slot
+	toGPU    map[string]int // number of links by slot
 	toSwitch int
 }
 
-// survey prepares to ask about the GPUs that are well.
+// survey prepares a survey of the GPUs that are well.
 func (l *Library) survey(devices []gpu.Device) *survey {
 	s := &survey{nv: l.nv, has: l.has}
 	for _, d := range devices {
@@ -34,15 +34,14 @@ func (l *Library) survey(devices []gpu.Device) *survey {
 	return s
 }
 
-// links asks about every pair. A mistake of go-nvml with an unusual answer costs
-// the pairs that are left.
+// links reads every pair. If go-nvml panics on an unusual answer, the remaining pairs are left out.
 func (s *survey) links() (links []gpu.Link) {
 	defer func() { _ = recover() }()
 	for _, p := range s.ports {
 		dev, ret := s.nv.DeviceGetHandleByIndex(p.index)
 		if ret == nvml.SUCCESS {
 			p.dev = dev
-			s.plug(p)
+			s.countNVLinks(p)
 		}
 	}
 	for i, a := range s.ports {
@@ -55,9 +54,8 @@ func (s *survey) links() (links []gpu.Link) {
 	return links
 }
 
-// plug counts the NVLinks of p that are up. The first that the driver refuses
-// is one more than there are.
-func (s *survey) plug(p *port) {
+// countNVLinks counts the active NVLinks of p. The first link that the driver refuses is past the last one.
+func (s *survey) countNVLinks(p *port) {
 	if !s.has.any(needNVLink) {
 		return
 	}
@@ -67,12 +65,12 @@ func (s *survey) plug(p *port) {
 			return
 		}
 		if up == nvml.FEATURE_ENABLED {
-			s.plugInto(p, n)
+			s.countNVLink(p, n)
 		}
 	}
 }
 
-func (s *survey) plugInto(p *port, n int) {
+func (s *survey) countNVLink(p *port, n int) {
 	if s.has.any(needNVLinkEnd) {
 		if kind, ret := p.dev.GetNvLinkRemoteDeviceType(n); ret == nvml.SUCCESS && kind == nvml.NVLINK_DEVICE_TYPE_SWITCH {
 			p.toSwitch++
@@ -87,7 +85,7 @@ func (s *survey) plugInto(p *port, n int) {
 	}
 }
 
-// busOf is where a driver of any age put the address.
+// busOf returns the PCI address, which older drivers put into another field.
 func busOf(pci nvml.PciInfo) string {
 	if bus := text(pci.BusId[:]); bus != "" {
 		return bus
@@ -112,10 +110,10 @@ func (s *survey) link(a, b *port) (gpu.Link, bool) {
 	return l, ret == nvml.SUCCESS && l.Kind != ""
 }
 
-// lanes is how many NVLinks a and b can use to reach each other: those straight
-// to the other, or, through NVSwitches, what the poorer one has to the switches.
-// The driver's own word counts for more: NVLinks may be up and yet of no use
-// (each GPU in a partition of its own), or join GPUs in a way not known here.
+// lanes returns the number of NVLinks that a and b can use to reach each other: direct ones, or
+// through NVSwitches as many as the one with fewer links to switches has. The driver's P2P status
+// overrides that: NVLinks may be up but unusable (each GPU in its own partition), or connect GPUs
+// in an unknown way.
 func (s *survey) lanes(a, b *port) int {
 	n := min(a.toGPU[b.slot], b.toGPU[a.slot])
 	if n == 0 {

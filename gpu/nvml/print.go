@@ -57,8 +57,7 @@ func printNotes(w io.Writer, devices []gpu.Device) error {
 	return t.Flush()
 }
 
-// PrintSymbols writes which functions of the library are there and what is lost
-// without the others.
+// PrintSymbols writes which functions the library has, and what is lost without the others.
 func PrintSymbols(w io.Writer, symbols []Symbol) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range symbols {
@@ -67,7 +66,7 @@ func PrintSymbols(w io.Writer, symbols []Symbol) error {
 		case !s.Present && s.Loss == "":
 			state = "MISSING: nothing works without it"
 		case !s.Present:
-			state = "missing: without it we lose " + s.Loss
+			state = "missing, and with it: " + s.Loss
 		}
 		fmt.Fprintf(t, "%s\t%s\n", s.Name, state)
 	}

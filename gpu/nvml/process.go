@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// list is one of the driver's lists of processes.
+// A list is one of the driver's process lists.
 type list struct {
 	kind  string
 	infos []nvml.ProcessInfo
@@ -41,9 +41,9 @@ func (r *reader) processes(dev nvml.Device) {
 	}
 }
 
-// list reads one list. Where the driver does not tell who computes, the
-// processes are unknown; what a GPU has no other list of is empty. Any other
-// refusal makes the GPU not well, because then nobody knows who is on it.
+// list reads one list. If the driver does not say who computes, processes are unknown. A missing
+// list of other kinds is empty. After any other error the GPU is not well, because then nobody
+// knows who uses it.
 func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvml.Return)) []nvml.ProcessInfo {
 	infos, ret, asked := ask(r, n, doing, call)
 	if !asked {
@@ -62,9 +62,9 @@ func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvm
 	}
 }
 
-// merge makes one Process per pid, in the order of pids. The lists tell the
-// same memory of a process that is on several, so the largest counts; within
-// one list a pid appears once per MIG instance, so there they add up.
+// merge returns one Process per pid, ordered by pid. Several lists report the same memory of a
+// process, so the maximum counts. Within one list a pid appears once per MIG instance, so these
+// values add up.
 func merge(lists []list) []gpu.Process {
 	byPID := make(map[int]gpu.Process)
 	for _, l := range lists {
@@ -86,7 +86,7 @@ func merge(lists []list) []gpu.Process {
 	return merged
 }
 
-// usedByPID adds up one list; -1 where the driver does not tell any of it.
+// usedByPID adds up one list. A value is -1 if the driver reports no memory for the pid.
 func usedByPID(infos []nvml.ProcessInfo) map[int]int64 {
 	used := make(map[int]int64)
 	for _, i := range infos {

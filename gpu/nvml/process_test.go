@@ -41,8 +41,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Invariant 2: even a crash inside the binding costs one GPU.
-func TestAPanicCostsOneGPU(t *testing.T) {
+// Invariant 2: even a panic in the binding affects only one GPU.
+func TestAPanicAffectsOneGPU(t *testing.T) {
 	var has symbols
 	for n := range has {
 		has[n] = "there"

@@ -16,15 +16,15 @@ import (
 	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
-// A process loads one library (invariant 3), so every test has a process of its
-// own: this test binary again, which then serves like gpusched-nvml.
+// A process loads only one library (invariant 3), so every test has its own process: this test
+// binary, which then serves like gpusched-nvml.
 const (
 	variableLibrary  = "NVML_TEST_LIBRARY"
 	variableTimeout  = "NVML_TEST_TIMEOUT"
 	variableRenew    = "NVML_TEST_RENEW"
 	variableTopology = "NVML_TEST_TOPOLOGY"
 	variableSys      = "NVML_TEST_SYS"
-	variableStay     = "NVML_TEST_STAY" // goes on where gpusched-nvml would end
+	variableStay     = "NVML_TEST_STAY" // continue where gpusched-nvml would end
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// builtLibrary is the fake library that the rigs copy; TestMain sets it.
+// builtLibrary is the fake library that the rigs copy. TestMain sets it.
 var builtLibrary string
 
 func runTests(m *testing.M) int {
@@ -72,7 +72,7 @@ type stays struct{ *nvml.Library }
 
 func (stays) NeedsRestart() bool { return false }
 
-// rig is a served library with a state directory.
+// A rig is a served library with a state directory.
 type rig struct {
 	t     *testing.T
 	lib   string
@@ -83,7 +83,7 @@ type rig struct {
 	seq   uint64
 }
 
-// newRig makes a library and a state directory of its own; nothing runs yet.
+// newRig makes a library and a state directory, and starts nothing.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func (r *rig) hide(names ...string) *rig {
 	return r
 }
 
-// well are the devices of a Snapshot without a Problem.
+// well returns the devices of a Snapshot without a Problem.
 func well(t *testing.T, s gpu.Snapshot, n int) []gpu.Device {
 	t.Helper()
 	if s.Problem != gpu.ProblemNone || len(s.Devices) != n {

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// MaxRequestBytes bounds one request line.
+// MaxRequestBytes is the maximum length of a request.
 const MaxRequestBytes = 4096
 
-// Reader is what Serve asks; *Library is one.
+// A Reader provides the Snapshots for Serve; *Library is one.
 type Reader interface {
 	Snapshot(seq uint64) gpu.Snapshot
 	Look(seq uint64) gpu.Snapshot
@@ -26,8 +26,8 @@ type request struct {
 	Seq uint64 `json:"seq"`
 }
 
-// Serve answers the requests on in until it ends or r needs a restart. Its error is
-// one of in or out.
+// Serve answers the requests from in until its end, or until r needs a restart. It returns errors
+// of in and out.
 func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 	lines := bufio.NewReaderSize(in, MaxRequestBytes)
 	for {
@@ -59,8 +59,7 @@ func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 	}
 }
 
-// nextLine reads one line; of one that is too long, the whole is dropped. A
-// last line without its end was cut off and counts as the end.
+// nextLine reads a line, and drops one that is too long. An incomplete last line counts as the end.
 func nextLine(lines *bufio.Reader) ([]byte, error) {
 	line, err := lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -86,7 +85,7 @@ func parse(line []byte) (request, error) {
 	return req, nil
 }
 
-// answer writes s, or what is wrong with it: the other side waits for a line.
+// answer writes s, or an error about it, because the other side waits for a line.
 func answer(out io.Writer, s gpu.Snapshot) error {
 	line, err := gpu.Encode(s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// scripted answers with nothing but the seq; it needs a restart after so many answers.
+// scripted answers with nothing but the seq, and needs a restart after a number of answers.
 type scripted struct {
 	spentAfter, answered, looks int
 	devices                     []gpu.Device

@@ -7,22 +7,22 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// slot is what is remembered of the GPU at one index between Snapshots.
+// A slot holds what is known about the GPU at one index between Snapshots.
 type slot struct {
-	known   gpu.Device      // who it was when it was last well; Health "" if never
-	running chan gpu.Device // the reading under way; nil: none
-	started time.Time       // of running
-	whole   bool            // running leaves nothing out
-	doubted bool            // the last whole reading went wrong, or there was none: the next is to leave nothing out
+	known      gpu.Device      // the GPU when it was last well; Health "" if never
+	running    chan gpu.Device // result of the running reading, or nil
+	started    time.Time       // when it was started
+	whole      bool            // it is complete
+	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
 }
 
-// stuck says whether an earlier reading has still not returned.
+// stuck reports whether an earlier reading has still not returned.
 func (s *slot) stuck() bool {
 	if s.running == nil {
 		return false
 	}
 	select {
-	case <-s.running: // too late to be of use
+	case <-s.running: // a late answer is useless
 		s.running = nil
 		return false
 	default:
@@ -30,15 +30,14 @@ func (s *slot) stuck() bool {
 	}
 }
 
-// begin starts a reading in a goroutine of its own, which ends with its last
-// call into the driver and not before. It starts none beside one that is stuck
-// and says so.
+// begin starts a reading in its own goroutine, which lives until its last call into the driver
+// returns. While an earlier reading is stuck it starts none and returns false.
 func (s *slot) begin(r *reader, now time.Time) bool {
 	if s.stuck() {
 		return false
 	}
 	answer := make(chan gpu.Device, 1)
-	r.look = r.look && !s.doubted
+	r.look = r.look && !s.needsWhole
 	s.running, s.started, s.whole = answer, now, !r.look
 	go func() { answer <- r.device() }()
 	return true
@@ -62,27 +61,26 @@ func (s *slot) collect(index int, expired <-chan struct{}) gpu.Device {
 func (s *slot) done(d gpu.Device) gpu.Device {
 	s.running = nil
 	if s.whole {
-		s.doubted = d.Health != gpu.HealthOK
+		s.needsWhole = d.Health != gpu.HealthOK
 	}
 	if d.Health == gpu.HealthOK {
 		s.known = d
 		return d
 	}
-	return s.recall(d)
+	return s.restoreIdentity(d)
 }
 
-// hung is the GPU whose reading has not returned.
+// hung returns the GPU as one whose reading has not returned.
 func (s *slot) hung(index int) gpu.Device {
-	s.doubted = s.doubted || s.whole
+	s.needsWhole = s.needsWhole || s.whole
 	d := blank(index)
 	d.Health = gpu.HealthError
 	d.HealthDetail = fmt.Sprintf("a call into the driver hangs since %s", s.started.UTC().Format(time.RFC3339))
-	return s.recall(d)
+	return s.restoreIdentity(d)
 }
 
-// recall fills in who the GPU was when it was last well, unless it says that it
-// is another one now.
-func (s *slot) recall(d gpu.Device) gpu.Device {
+// restoreIdentity fills in the identity that the GPU had when it was last well, unless d has another UUID.
+func (s *slot) restoreIdentity(d gpu.Device) gpu.Device {
 	k := s.known
 	if k.Health != "" && (d.UUID == "" || d.UUID == k.UUID) {
 		d.UUID, d.Minor = k.UUID, k.Minor

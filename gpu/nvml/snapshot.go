@@ -9,13 +9,12 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Snapshot reads all GPUs, at once, and takes DeviceTimeout plus what
-// initialising takes at most, unless the driver hangs as a whole.
+// Snapshot reads all GPUs simultaneously. It takes at most DeviceTimeout after initialising, unless
+// the driver hangs as a whole.
 func (l *Library) Snapshot(seq uint64) gpu.Snapshot { return l.read(seq, false) }
 
-// Look is a Snapshot without the energy, which is the one answer that the driver
-// has to fetch from the GPU: on an H100 it took 3 to 15 ms of a processor's time
-// (driver 580), everything else together 0.8 ms.
+// Look is a Snapshot without the energy, the only value that the driver has to fetch from the GPU:
+// on an H100 that took 3 to 15 ms of CPU time (driver 580), and everything else together 0.8 ms.
 func (l *Library) Look(seq uint64) gpu.Snapshot { return l.read(seq, true) }
 
 func (l *Library) read(seq uint64, look bool) gpu.Snapshot {
@@ -65,15 +64,15 @@ func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 	return nil
 }
 
-// resize makes n slots. With another number of GPUs than before, an index says
-// nothing about which GPU it was; one that still hangs keeps its slot anyway.
+// resize makes n slots. If the number of GPUs has changed, an index no longer identifies a GPU, but
+// one that hangs keeps its slot.
 func (l *Library) resize(n int) {
 	if n == len(l.slots) {
 		return
 	}
 	slots := make([]*slot, n)
 	for i := range slots {
-		slots[i] = &slot{doubted: true} // until it was read whole
+		slots[i] = &slot{needsWhole: true} // until it was read completely
 		if i < len(l.slots) && l.slots[i].stuck() {
 			slots[i] = l.slots[i]
 		}
@@ -81,7 +80,7 @@ func (l *Library) resize(n int) {
 	l.slots = slots
 }
 
-// dropDuplicates takes a recalled identity back if a GPU that answers has it now.
+// dropDuplicates removes a recalled identity if a GPU that answers now has it.
 func dropDuplicates(devices []gpu.Device) {
 	answers := make(map[string]bool)
 	for _, d := range devices {
@@ -94,8 +93,8 @@ func dropDuplicates(devices []gpu.Device) {
 	}
 }
 
-// renew gives the initialisation up now and then while a GPU is not well: a GPU
-// that was reset, or is back on the bus, is only seen by a new one.
+// renew shuts the library down from time to time while a GPU is not well: only a new initialisation
+// finds a GPU that was reset or is back on the bus.
 func (l *Library) renew(devices []gpu.Device) {
 	if l.stuck() || l.opts.Now().Sub(l.since) < l.opts.RenewEvery {
 		return
@@ -108,7 +107,8 @@ func (l *Library) renew(devices []gpu.Device) {
 	}
 }
 
-// Count initialises and counts the GPUs: who has initialised sees none that come.
+// Count initialises the library and counts the GPUs, because an initialised library does not notice
+// new ones.
 func (l *Library) Count() (int, error) {
 	if _, err := l.ensure(); err != nil {
 		return 0, err

@@ -47,7 +47,7 @@ func TestOnlyTheDriverCallsAGPUWell(t *testing.T) {
 	}
 }
 
-// A GPU with unified memory is well, and reports no memory but its processes'.
+// A GPU with unified memory is well, and reports only the memory of its processes.
 func TestUnifiedMemory(t *testing.T) {
 	r := newRig(t).gpus("unified=1", "").start()
 	r.claim(os.Getpid(), 0, 5<<20)
@@ -57,7 +57,7 @@ func TestUnifiedMemory(t *testing.T) {
 	}
 }
 
-// Of a GPU whose memory is a NUMA node the driver tells; an older one does not.
+// The driver reports that a GPU's memory is a NUMA node; older drivers do not.
 func TestMemoryThatIsANode(t *testing.T) {
 	d := well(t, newRig(t).gpus("mem_node=2", "").start().sample(), 2)
 	if !d[0].MemIsNode || d[1].MemIsNode || d[0].MemTotalBytes == 0 {
@@ -116,7 +116,7 @@ func TestManyProcesses(t *testing.T) {
 }
 
 // Invariant 2.
-func TestALostGPUCostsItself(t *testing.T) {
+func TestALostGPUAffectsOnlyItself(t *testing.T) {
 	for _, lost := range []string{"lost=1", "lost=2"} {
 		t.Run(lost, func(t *testing.T) {
 			r := newRig(t).gpus("", "", "").start()
@@ -140,8 +140,8 @@ func TestALostGPUThatWasNeverSeen(t *testing.T) {
 	}
 }
 
-// A recalled identity is not told twice, when GPUs changed places.
-func TestARecalledIdentityIsTakenBack(t *testing.T) {
+// After GPUs changed places, no identity appears twice.
+func TestIdentitiesAreUnique(t *testing.T) {
 	r := newRig(t).gpus("uuid=GPU-a", "uuid=GPU-b").start()
 	well(t, r.sample(), 2)
 	devices := well(t, r.gpus("lost=1", "uuid=GPU-a").sample(), 2)
@@ -150,7 +150,7 @@ func TestARecalledIdentityIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestARefusingGPUCostsItself(t *testing.T) {
+func TestARefusingGPUAffectsOnlyItself(t *testing.T) {
 	devices := well(t, newRig(t).gpus("error=999", "error=16", "").start().sample(), 3)
 	wantHealth(t, devices[0], gpu.HealthError, "Unknown Error (NVML error 999)")
 	wantHealth(t, devices[1], gpu.HealthError, "GPU requires reset (NVML error 16)")
@@ -158,11 +158,11 @@ func TestARefusingGPUCostsItself(t *testing.T) {
 }
 
 // Invariant 2.
-func TestAHangingGPUCostsItself(t *testing.T) {
+func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	well(t, r.sample(), 2)
 	r.gpus("", "hang=1")
-	for range 3 { // the first waits for the time to pass, the others do not
+	for range 3 { // only the first waits for the timeout
 		devices := well(t, r.sample(), 2)
 		wantHealth(t, devices[0], gpu.HealthOK, "")
 		wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
@@ -178,14 +178,14 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 	devices := well(t, r.gpus("", "slow_ms=400").sample(), 2)
 	wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
 	r.gpus("", "")
-	for devices[1].Health != gpu.HealthOK { // ends with the test's own time at worst
+	for devices[1].Health != gpu.HealthOK { // until the test times out
 		devices = well(t, r.sample(), 2)
 	}
 }
 
-// A look does not ask for the energy, and so finds nothing wrong where that hangs. Once a
-// sample did, looks ask for it too, and only an answer to it makes the GPU well.
-func TestALookMakesNoHangingGPUWell(t *testing.T) {
+// A look does not ask for the energy, and finds nothing wrong if only that hangs. After a sample
+// has hung, looks ask for the energy too, and only an answer makes the GPU well.
+func TestALookDoesNotClearAHang(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {
 		t.Errorf("the first reading is no whole one: %+v", d)
@@ -203,7 +203,7 @@ func TestALookMakesNoHangingGPUWell(t *testing.T) {
 	}
 	r.gpus("", "")
 	devices := well(t, r.look(), 2)
-	for devices[1].Health != gpu.HealthOK { // ends with the test's own time at worst
+	for devices[1].Health != gpu.HealthOK { // until the test times out
 		devices = well(t, r.look(), 2)
 	}
 	if devices[1].EnergyMilliJ == 0 {
@@ -214,11 +214,11 @@ func TestALookMakesNoHangingGPUWell(t *testing.T) {
 	}
 }
 
-// A GPU that is back is only seen by a new initialisation.
+// Only a new initialisation finds a GPU that is back.
 func TestRenewsWhileAGPUIsNotWell(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableRenew + "=1ns")
 	well(t, r.sample(), 2)
-	well(t, r.gpus("", "", "").sample(), 2) // all well: nothing is given up
+	well(t, r.gpus("", "", "").sample(), 2) // all are well, so the library stays initialised
 	well(t, r.sample(), 2)
 	well(t, r.gpus("lost=1", "", "").sample(), 2)
 	well(t, r.gpus("", "", "").sample(), 3)

@@ -2,7 +2,7 @@ package nvml
 
 import "strings"
 
-// A need is one function of the library that is called here.
+// A need is a function of the library that this package calls.
 type need int
 
 const (
@@ -39,13 +39,13 @@ const (
 	needVersion
 	needCUDA
 	needErrorString
-	needOf535      // never called: 535 and newer have it
-	needOf535Fixed // never called: of those, the repaired ones have it
+	needOf535      // never called: present since 535
+	needOf535Fixed // never called: present in repaired versions of 535
 	needs
 )
 
-// entry is what a need is called, newest name first (go-nvml calls the newest
-// that is there), and what is lost without it; "" means that nothing works.
+// An entry has the names of a need, newest first (go-nvml calls the newest one present), and what
+// is lost without it. An empty loss means that nothing works.
 type entry struct {
 	names []string
 	loss  string
@@ -62,21 +62,21 @@ func entries() [needs]entry {
 		needMinor:       {newest("nvmlDeviceGetMinorNumber"), ""},
 		needPCI:         {newest("nvmlDeviceGetPciInfo", "v3", "v2"), ""},
 		needMemory1:     {newest("nvmlDeviceGetMemoryInfo"), ""},
-		needMemory2:     {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "memory that the driver reserves, told apart from used"},
-		needMemoryNode:  {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel gives out a GPU's memory"},
+		needMemory2:     {[]string{"nvmlDeviceGetMemoryInfo_v2"}, "reserved memory, which otherwise counts as used"},
+		needMemoryNode:  {newest("nvmlDeviceGetNumaNodeId"), "whether the kernel manages a GPU's memory"},
 		needCompute:     {newest("nvmlDeviceGetComputeRunningProcesses", "v3", "v2"), "which processes compute"},
 		needGraphics:    {newest("nvmlDeviceGetGraphicsRunningProcesses", "v3", "v2"), "which processes draw"},
 		needMPS:         {newest("nvmlDeviceGetMPSComputeRunningProcesses", "v3", "v2"), "which processes compute through MPS"},
 		needUtil:        {newest("nvmlDeviceGetUtilizationRates"), "utilisation"},
 		needTemp:        {newest("nvmlDeviceGetTemperature"), "temperature"},
 		needPower:       {newest("nvmlDeviceGetPowerUsage"), "power"},
-		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "energy as the driver counts it: it is reckoned from the power"},
+		needEnergy:      {newest("nvmlDeviceGetTotalEnergyConsumption"), "the driver's count of energy, which is estimated from the power instead"},
 		needMode:        {newest("nvmlDeviceGetComputeMode"), "compute mode"},
 		needMIG:         {newest("nvmlDeviceGetMigMode"), "whether MIG is on"},
-		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad rows of memory wait for a reset"},
+		needRows:        {newest("nvmlDeviceGetRemappedRows"), "whether bad memory rows wait for a reset"},
 		needFields:      {newest("nvmlDeviceGetFieldValues"), "whether a GPU is well again after an error"},
-		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are next to a GPU, where the kernel does not tell"},
-		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, where the kernel does not tell"},
+		needCPUs:        {newest("nvmlDeviceGetCpuAffinity"), "which CPUs are near a GPU, if the kernel does not say"},
+		needNodes:       {newest("nvmlDeviceGetMemoryAffinity"), "the NUMA node of a GPU, if the kernel does not say"},
 		needAncestor:    {newest("nvmlDeviceGetTopologyCommonAncestor"), "how GPUs are connected by PCIe"},
 		needNVLink:      {newest("nvmlDeviceGetNvLinkState"), "how many NVLinks join two GPUs"},
 		needNVLinkEnd:   {newest("nvmlDeviceGetNvLinkRemoteDeviceType"), "how many NVLinks lead to NVSwitches"},
@@ -86,8 +86,8 @@ func entries() [needs]entry {
 		needVersion:     {newest("nvmlSystemGetNVMLVersion"), "version of the library"},
 		needCUDA:        {[]string{"nvmlSystemGetCudaDriverVersion_v2"}, "version of CUDA"},
 		needErrorString: {newest("nvmlErrorString"), "the driver's messages in words"},
-		needOf535:       {newest("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only tells which driver this is"},
-		needOf535Fixed:  {newest("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only tells which driver this is"},
+		needOf535:       {newest("nvmlDeviceGetConfComputeMemSizeInfo"), "nothing, it only identifies the driver"},
+		needOf535Fixed:  {newest("nvmlDeviceGetRunningProcessDetailList"), "nothing, it only identifies the driver"},
 	}
 }
 
@@ -100,18 +100,18 @@ func newest(name string, versions ...string) []string {
 	return append(names, name)
 }
 
-// Symbol is one line of a Symbols.
+// A Symbol describes one function of the library.
 type Symbol struct {
-	Name    string // the newest that is there, or the newest there could be
+	Name    string // the newest name present, or else the newest possible
 	Present bool
-	Loss    string // what is lost without it; "" means everything
+	Loss    string // what is lost without it, "" for everything
 }
 
-// symbols holds, per need, the newest name that the library has, "" if none.
+// symbols holds the newest name that the library has for each need, or "".
 type symbols [needs]string
 
-// look finds out by lookup, which returns an error for a name that is not there.
-func look(lookup func(string) error) symbols {
+// findSymbols finds the functions of the library. lookup returns an error for a missing name.
+func findSymbols(lookup func(string) error) symbols {
 	var has symbols
 	for n, e := range entries() {
 		for _, name := range e.names {
@@ -128,7 +128,7 @@ func (has symbols) any(n need) bool {
 	return has[n] != ""
 }
 
-// missing lists what nothing works without, "" if it is all there.
+// missing lists the required functions that the library lacks.
 func (has symbols) missing() string {
 	var names []string
 	for n, e := range entries() {
@@ -139,7 +139,7 @@ func (has symbols) missing() string {
 	return strings.Join(names, ", ")
 }
 
-// overruns says whether this is a driver of invariant 5.
+// overruns reports whether this is a driver of invariant 5.
 func (has symbols) overruns() bool {
 	return has.any(needOf535) && !has.any(needOf535Fixed)
 }

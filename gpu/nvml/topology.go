@@ -6,19 +6,17 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// topology remembers how the GPUs are connected. It is read once of a set of
-// GPUs, and again now and then: the NVSwitches of some machines are brought up
-// by a service that may come later than we do.
+// topology remembers the connections between GPUs. A set of GPUs is surveyed once, and again from
+// time to time, because on some machines a service starts the NVSwitches later than us.
 type topology struct {
-	of      map[int]string // the UUIDs by index that links are about
+	of      map[int]string // UUIDs by index of the GPUs in links
 	links   []gpu.Link
-	running chan []gpu.Link // the survey under way; nil: none
-	about   map[int]string  // what running is about
-	since   time.Time       // the begin of the last survey
+	running chan []gpu.Link // result of the running survey, or nil
+	about   map[int]string  // UUIDs by index of the running survey
+	since   time.Time       // beginning of the last survey
 }
 
-// busy says whether a survey has still not returned, and takes its answer if it
-// has.
+// busy reports whether a survey has still not returned, and stores its result if it has.
 func (t *topology) busy() bool {
 	if t.running == nil {
 		return false
@@ -36,7 +34,7 @@ func (t *topology) take(links []gpu.Link) {
 	t.of, t.links, t.running = t.about, links, nil
 }
 
-// covers says whether every GPU that is well is one that links are about.
+// covers reports whether links include every GPU that is well.
 func (t *topology) covers(devices []gpu.Device) bool {
 	for _, d := range devices {
 		if uuid, ok := t.of[d.Index]; d.Health == gpu.HealthOK && (!ok || uuid != d.UUID) {
@@ -46,7 +44,7 @@ func (t *topology) covers(devices []gpu.Device) bool {
 	return true
 }
 
-// among are the links between GPUs that are still who they were.
+// among returns the links between GPUs whose identity has not changed.
 func (t *topology) among(devices []gpu.Device) []gpu.Link {
 	same := make(map[int]bool, len(devices))
 	for _, d := range devices {
@@ -62,8 +60,8 @@ func (t *topology) among(devices []gpu.Device) []gpu.Link {
 	return links
 }
 
-// readLinks is how the devices are connected. A survey that is not back before
-// expired shows in a later Snapshot; one that only looks again is not waited for.
+// readLinks returns the connections between devices. A survey that is not back before expired shows
+// in a later Snapshot. A repeated survey is not waited for.
 func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu.Link {
 	t := &l.topology
 	well := wellOf(devices)
@@ -85,8 +83,8 @@ func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu
 	return t.among(devices)
 }
 
-// begin starts a survey in a goroutine of its own, which ends with its last call
-// into the driver.
+// begin starts a survey in its own goroutine, which lives until its last call into the driver
+// returns.
 func (t *topology) begin(s *survey, about map[int]string, now time.Time) {
 	answer := make(chan []gpu.Link, 1)
 	t.running, t.about, t.since = answer, about, now

@@ -20,7 +20,7 @@ func wantLinks(t *testing.T, s gpu.Snapshot, want ...gpu.Link) {
 	}
 }
 
-// Every way in which two GPUs can be connected.
+// Two GPUs can be connected in all of these ways.
 func TestLinksBetweenTwo(t *testing.T) {
 	tests := []struct {
 		name, a, b string
@@ -46,7 +46,7 @@ func TestLinksBetweenTwo(t *testing.T) {
 	}
 }
 
-// On a machine with NVSwitches every GPU has all its NVLinks to every other.
+// With NVSwitches, every GPU has all its NVLinks to every other.
 func TestLinksThroughNVSwitches(t *testing.T) {
 	lines := make([]string, 8)
 	for i := range lines {
@@ -56,7 +56,7 @@ func TestLinksThroughNVSwitches(t *testing.T) {
 	wantLinks(t, newRig(t).gpus(lines...).start().sample(), want...)
 }
 
-// Invariant 6: what an older driver does not tell is left out, or less exact.
+// Invariant 6: what an older driver does not report is left out or less exact.
 func TestLinksOfOlderDrivers(t *testing.T) {
 	straight := []string{"island=1 lanes=6", "island=1 lanes=6", "numa=1"}
 	link := func(a, b int, kind gpu.LinkKind, lanes int) gpu.Link {
@@ -83,7 +83,7 @@ func TestLinksOfOlderDrivers(t *testing.T) {
 	}
 }
 
-// What does not change is not asked with every Snapshot, but of other GPUs it is.
+// Links are not read again with every Snapshot, unless the GPUs change.
 func TestLinksAreReadOnce(t *testing.T) {
 	r := newRig(t).gpus("", "uuid=GPU-b").start()
 	node, bridge := gpu.Link{A: 0, B: 1, Kind: gpu.LinkNode}, gpu.Link{A: 0, B: 1, Kind: gpu.LinkBridge}
@@ -93,15 +93,14 @@ func TestLinksAreReadOnce(t *testing.T) {
 	wantLinks(t, r.gpus("bridge=1", "bridge=1 uuid=GPU-c").sample(), bridge)
 }
 
-// A GPU that was not well when the others were read is asked about once it is,
-// and the NVSwitches may come up later than we do.
-func TestLinksThatComeLater(t *testing.T) {
+// A GPU that was not well during the survey is surveyed once it is, and NVSwitches may start later.
+func TestLaterLinksAreFound(t *testing.T) {
 	r := newRig(t).gpus("", "", "lost=1").start(variableTopology + "=1ns")
 	node := gpu.Link{A: 0, B: 1, Kind: gpu.LinkNode}
 	wantLinks(t, r.sample(), node)
 	wantLinks(t, r.gpus("", "", "").sample(), gputest.NodeLinks(3)...)
 	r.gpus("island=1 nvswitch=1 lanes=18", "island=1 nvswitch=1 lanes=18", "")
-	for s := r.sample(); len(s.Links) != 3 || s.Links[0].Lanes != 18; s = r.sample() { // ends with the test's own time at worst
+	for s := r.sample(); len(s.Links) != 3 || s.Links[0].Lanes != 18; s = r.sample() { // until the test times out
 	}
 }
 
@@ -120,7 +119,7 @@ func TestASurveyThatHangsIsNotWaitedForAgain(t *testing.T) {
 	}
 }
 
-// evenCPUs lists CPUs with even numbers, as the kernel does.
+// evenCPUs lists CPUs with even numbers in the kernel's format.
 func evenCPUs(n int) string {
 	var set cpuset.Set
 	for i := range n {
@@ -129,11 +128,11 @@ func evenCPUs(n int) string {
 	return set.String()
 }
 
-// The kernel's word comes before the driver's, and neither is needed.
-func TestWhatIsNear(t *testing.T) {
+// The kernel's files take precedence over the driver, and neither is required.
+func TestNodeAndCPUs(t *testing.T) {
 	tests := []struct {
 		name        string
-		node, cpus  string // files; "-": none
+		node, cpus  string // contents of files, "-" for no file
 		line        string
 		wantNode    int
 		wantedCPUs  string
@@ -175,8 +174,8 @@ func TestWhatIsNear(t *testing.T) {
 	}
 }
 
-// A GPU that is not well is still where it was.
-func TestALostGPUIsWhereItWas(t *testing.T) {
+// A GPU that is not well keeps its node and CPUs.
+func TestALostGPUKeepsItsPlace(t *testing.T) {
 	r := newRig(t).gpus(fakenvml.Islands()...).start()
 	well(t, r.sample(), 8)
 	lines := fakenvml.Islands()

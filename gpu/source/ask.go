@@ -13,13 +13,12 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lookGrace is how long to look for an answer whose time passed while nobody
-// was reading: it may have come.
+// lookGrace is the time to check for an answer that may have arrived while nobody was reading,
+// after its timeout.
 const lookGrace = 50 * time.Millisecond
 
-// ask makes one request and waits for its answer, each until it has had timeout
-// but never longer than limit. An answer that an earlier caller did not wait
-// for is waited for first and thrown away.
+// ask sends a request and waits for its answer, each for at most timeout and not beyond limit. An
+// answer that an earlier caller did not wait for is read first and dropped.
 func (c *child) ask(
 	ctx context.Context, op string, seq uint64, timeout time.Duration, limit time.Time,
 ) (gpu.Snapshot, error) {
@@ -37,8 +36,8 @@ func (c *child) ask(
 	return c.answer(ctx, timeout, limit)
 }
 
-// request writes the pending request; the pipe always has room for one, also
-// where the start of the child took all the time there was.
+// request writes the pending request. The pipe always has room for a request, even if starting the
+// child took all the time.
 func (c *child) request(op string, limit time.Time) error {
 	if least := time.Now().Add(lookGrace); limit.Before(least) {
 		limit = least
@@ -55,8 +54,8 @@ func (c *child) request(op string, limit time.Time) error {
 	}
 }
 
-// answer reads the answer to the pending request. It is ErrNoAnswer when the
-// request has had timeout, and errCut when ctx or limit ended before that.
+// answer reads the answer to the pending request. It returns ErrNoAnswer if the request has had
+// timeout, and errCut if ctx or limit ended earlier.
 func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
 	began, due := time.Now(), c.since.Add(timeout)
 	deadline := due
@@ -91,8 +90,8 @@ func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Ti
 	return s, nil
 }
 
-// line reads up to a newline, and keeps what it has when deadline passes or ctx
-// ends, which are both os.ErrDeadlineExceeded.
+// line reads a line. When deadline passes or ctx ends it keeps the incomplete line, and returns
+// os.ErrDeadlineExceeded.
 func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
 	_ = c.stdout.SetReadDeadline(deadline)
 	cut := make(chan struct{})
@@ -102,7 +101,7 @@ func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
 	})
 	defer func() {
 		if !stop() {
-			<-cut // or it would cut the next one short
+			<-cut // otherwise it could interrupt the next read
 		}
 	}()
 	for {

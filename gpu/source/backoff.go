@@ -12,8 +12,8 @@ const (
 	lastDelay  = 30 * time.Second
 )
 
-// BackoffError says that the child failed again and again and is not started
-// before After has passed.
+// A BackoffError says that the child failed repeatedly, and is not started again before After has
+// passed.
 type BackoffError struct {
 	After    time.Duration
 	Failures int
@@ -39,14 +39,14 @@ func (b *backoff) reset() {
 	*b = backoff{}
 }
 
-// failed counts one; the first leaves the next start at once.
+// failed counts a failure. After the first one, the next start is not delayed.
 func (b *backoff) failed(now time.Time, err error) {
 	b.failures++
 	b.last = err
 	b.until = now.Add(retry.After(b.failures-1, firstDelay, lastDelay))
 }
 
-// check is nil when a start may be tried.
+// check returns nil if the child may be started.
 func (b *backoff) check(now time.Time) error {
 	if after := b.until.Sub(now); after > 0 {
 		return &BackoffError{After: after, Failures: b.failures, Last: b.last}

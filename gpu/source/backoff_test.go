@@ -37,7 +37,7 @@ func TestBackoff(t *testing.T) {
 }
 
 // Invariant 5.
-func TestTalkRate(t *testing.T) {
+func TestLogRate(t *testing.T) {
 	now := time.Unix(0, 0)
 	log := newChildLog(slog.New(slog.DiscardHandler))
 	log.now = func() time.Time { return now }

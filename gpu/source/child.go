@@ -12,34 +12,34 @@ import (
 	"time"
 )
 
-// endGrace is how long end waits for a killed child: long enough to learn how
-// it ended, short enough to count as not waiting.
+// endGrace is how long end waits for a killed child: long enough to learn how it ended, and short
+// enough not to matter.
 const endGrace = time.Second
 
 const endedWell = " (exit status 0)"
 
-// child is one process and our ends of its pipes.
+// A child is a process with our ends of its pipes.
 type child struct {
 	pid           int
 	kill          func()
 	stdin, stdout *os.File
 	lines         *bufio.Reader
-	partial       []byte // of an answer, when a Sample ended before the child
+	partial       []byte // incomplete answer, if a Sample ended first
 
-	pending uint64        // the seq of the request without an answer; 0: none
-	since   time.Time     // of pending
-	looked  time.Duration // for its answer, after its time had passed
+	pending uint64        // seq of the unanswered request, 0 for none
+	since   time.Time     // when pending was sent
+	looked  time.Duration // time spent reading after the timeout of pending
 
-	ended     chan struct{} // closed when it was reaped
-	how       string        // how it ended; to be read after ended
-	logClosed chan struct{} // closed when its stderr is read no more
-	lastLine  string        // the last line of its stderr; to be read after logClosed
-	closeLog  func()        // makes that happen
+	ended     chan struct{} // closed when the child was reaped
+	how       string        // how it ended, valid after ended
+	logClosed chan struct{} // closed when its stderr is no longer read
+	lastLine  string        // last line of its stderr, valid after logClosed
+	closeLog  func()        // closes its stderr
 }
 
-// start runs the program with three pipes. The goroutine that waits for it keeps
-// its thread: the kernel sends the death signal when the thread that started the
-// child ends.
+// start runs the program with three pipes. The goroutine that waits for the process keeps its
+// thread, because the kernel sends the parent death signal when the thread that started the child
+// ends.
 func start(o Options, log *childLog) (*child, error) {
 	cmd := exec.Command(o.Path, o.Args...)
 	cmd.Dir, cmd.Env = "/", o.Env
@@ -82,7 +82,7 @@ func newLines(r io.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(r, 64<<10)
 }
 
-// pipes are for stdin, stdout and stderr.
+// pipes for stdin, stdout and stderr.
 type pipes struct {
 	ours, theirs [3]*os.File
 }
@@ -119,9 +119,9 @@ func describe(state *os.ProcessState) string {
 	return how
 }
 
-// end kills the child and lets go of its pipes. It says whether it has ended
-// within endGrace; if not, the goroutine that waits for it stays until it has.
-// What it last said is worth as long a wait.
+// end kills the child and closes its pipes. It reports whether the child ended within endGrace;
+// otherwise the goroutine that waits for it stays until it does. It waits as long for the child's
+// last output.
 func (c *child) end() bool {
 	c.kill()
 	_ = c.stdin.Close()
@@ -150,7 +150,7 @@ func (c *child) hasEnded() bool {
 	}
 }
 
-// isGone says whether an error of a pipe means that the child has left it.
+// isGone reports whether an error of a pipe means that the child has closed it.
 func isGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }

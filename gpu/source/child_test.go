@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// The child of these tests is the test binary again, behaving as it is told.
+// The child in these tests is the test binary itself, which behaves according to this variable.
 const variableMode = "SOURCE_TEST_MODE"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// behave answers requests according to mode, of which args may name a file.
+// behave answers requests according to mode. args may name a file.
 func behave(mode string, args []string) int {
 	if mode == "hang unless there" {
 		mode = "hang"
@@ -61,7 +61,7 @@ func behave(mode string, args []string) int {
 	return 0
 }
 
-// reply writes one answer; below 0 it goes on.
+// reply writes one answer. A negative result means to continue.
 func reply(mode string, seq uint64, args []string) int {
 	switch mode {
 	case "hang":
@@ -95,7 +95,7 @@ func reply(mode string, seq uint64, args []string) int {
 			if _, err := os.Stat(args[0]); err == nil {
 				break
 			}
-			time.Sleep(time.Millisecond) // of the child's, not of a test's
+			time.Sleep(time.Millisecond) // in the child, not in a test
 		}
 	}
 	line, err := gpu.Encode(gpu.Snapshot{Seq: seq, TakenUnixNano: time.Now().UnixNano(), Detail: fmt.Sprint(os.Getpid())})
@@ -115,7 +115,7 @@ func reply(mode string, seq uint64, args []string) int {
 	return -1
 }
 
-// hang is not select{}, which the runtime would call a deadlock.
+// hang does not use select{}, which the runtime reports as a deadlock.
 func hang() {
 	for {
 		_ = syscall.Pause()

@@ -12,21 +12,20 @@ import (
 	"unicode"
 )
 
-// The rate of lines that children log: so many at once, then one a second; a line is cut
-// at maxLogLine bytes.
+// Children may log a burst of lines, then one per second. A longer line is cut at maxLogLine bytes.
 const (
 	logBurst   = 20
 	maxLogLine = 512
 )
 
-// childLog logs what children say on stderr.
+// A childLog logs the stderr of children.
 type childLog struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the following fields
 	tokens     float64
-	at         time.Time // when tokens was right
+	at         time.Time // when tokens was computed
 	suppressed int
 }
 
@@ -34,8 +33,7 @@ func newChildLog(log *slog.Logger) *childLog {
 	return &childLog{log: log, now: time.Now, tokens: logBurst}
 }
 
-// copy logs the lines of r until it ends, or is closed, and returns the last that
-// is not empty.
+// copy logs the lines of r until its end, and returns the last one that is not empty.
 func (l *childLog) copy(r io.Reader, pid int) (last string) {
 	lines := bufio.NewReaderSize(r, maxLogLine)
 	for {
@@ -65,8 +63,7 @@ func (l *childLog) say(line string, pid int) {
 	l.log.Warn("nvml child says", args...)
 }
 
-// take spends a token if there is one, and returns how many lines were dropped
-// since the last that was not.
+// take spends a token if there is one, and returns the number of lines that were dropped before.
 func (l *childLog) take() (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,24 +8,26 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// countEvery is how often the GPUs are counted by another child: one counts them when it begins, and sees none that
-// come. To end it for that would shut GPUs down that nobody else uses.
-const countEvery = time.Minute
+// countInterval is the interval at which a second child counts the GPUs. A child counts them only when
+// it starts, and does not notice new ones. Restarting it instead would shut down GPUs that nobody
+// else uses.
+const countInterval = time.Minute
 
-// count is when the GPUs were counted last, and the count under way; nil: none is.
+// count holds the time of the last count, and the result channel of the running one, or nil.
 type count struct {
 	last time.Time
 	n    chan int
 }
 
-// recount has the GPUs counted from time to time, and ends the child where there are more than it knows. It waits
-// for no count. A child that reads no GPUs begins anew by itself, and a count would only repeat its complaint.
+// recount starts a count from time to time, and ends the child if there are more GPUs than it
+// knows. It does not wait for counts. A child without GPUs restarts by itself, and a count would
+// only repeat its complaint.
 func (s *Source) recount(known *gpu.Snapshot) {
 	select {
 	case n := <-s.count.n:
 		s.count.n = nil
 		if min(n, gpu.MaxDevices) > len(known.Devices) && known.Problem == gpu.ProblemNone {
-			s.opts.Log.Info("GPUs have come, starting another nvml child", "gpus", n, "known", len(known.Devices))
+			s.opts.Log.Info("new GPUs found, starting another nvml child", "gpus", n, "known", len(known.Devices))
 			s.killChild()
 		}
 	default:
@@ -34,7 +36,7 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	if s.count.last.IsZero() {
 		s.count.last = now
 	}
-	if known.Problem != gpu.ProblemNone || s.count.n != nil || now.Sub(s.count.last) < countEvery {
+	if known.Problem != gpu.ProblemNone || s.count.n != nil || now.Sub(s.count.last) < countInterval {
 		return
 	}
 	n := make(chan int, 1)
@@ -42,7 +44,8 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	go func() { n <- s.counted() }()
 }
 
-// counted counts the GPUs by a child of its own; 0 where it can't. One that hangs in the driver is the last.
+// counted counts the GPUs with a new child, and returns 0 if that fails. It waits for the child to
+// end, so if that hangs in the driver, no further count starts.
 func (s *Source) counted() (n int) {
 	o := s.opts
 	o.Args = append([]string{"--count"}, o.Args...)
@@ -52,7 +55,7 @@ func (s *Source) counted() (n int) {
 	}
 	stop := make(chan struct{})
 	defer close(stop)
-	go func() { // ends with this count, or the source
+	go func() { // ends with this count or with the source
 		select {
 		case <-s.closing:
 			c.kill()

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A child counts the GPUs when it begins: another one counts them from time to time, and where some have come a new
-// child is asked.
-func TestGPUsThatComeAreCounted(t *testing.T) {
+// A child does not notice new GPUs. Another child counts them from time to time, and a new child
+// then reads them.
+func TestNewGPUsAreFound(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	s := open(t, options(t, "good")) // which knows no GPU
 	s.now = func() time.Time { return now }
@@ -22,11 +22,11 @@ func TestGPUsThatComeAreCounted(t *testing.T) {
 			return start(o, log)
 		}
 		first := mustSample(t, s).Detail
-		now = now.Add(countEvery)
+		now = now.Add(countInterval)
 		if last := mustSample(t, s).Detail; last != first {
 			t.Errorf("%s: another child was asked at once", c.says)
 		}
-		for s.count.n != nil { // ends with the test's own time at worst
+		for s.count.n != nil { // until the test times out
 			mustSample(t, s)
 		}
 		if last := mustSample(t, s).Detail; (last != first) != c.fresh {

@@ -13,54 +13,54 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Options of New. Path is required.
+// Options configure New. Path is required.
 type Options struct {
-	Path    string        // of gpusched-nvml
-	Args    []string      // for it
-	Env     []string      // its environment; nil: ours
-	Timeout time.Duration // how long it may take to answer; 0: 10 s
-	Log     *slog.Logger  // for its stderr; nil: slog.Default
+	Path    string // of gpusched-nvml
+	Args    []string
+	Env     []string      // nil for our own
+	Timeout time.Duration // for an answer, default 10 s
+	Log     *slog.Logger  // for the child's stderr, default slog.Default
 }
 
-// MaxAbandoned is how many killed children may be left in the driver before no
-// other is started.
+// MaxAbandoned is the number of killed children that may hang in the driver before no other is
+// started.
 const MaxAbandoned = 3
 
 var (
-	// ErrClosed is the answer after Close.
+	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("the source is closed")
-	// ErrNoAnswer means that the child hung and was given up.
+	// ErrNoAnswer means that the child hung and was abandoned.
 	ErrNoAnswer = errors.New("no answer in time")
 	// ErrAbandoned means that MaxAbandoned children hang in the driver.
 	ErrAbandoned = errors.New("too many killed children still hang in the driver")
 
 	errGone = errors.New("it ended")
-	errLine = errors.New("it wrote nonsense")
-	errCut  = errors.New("given up before the child had its time")
+	errLine = errors.New("it wrote an invalid line")
+	errCut  = errors.New("interrupted before the child's time limit")
 )
 
-// Source asks a child. Its methods may be called by several goroutines; they
-// take turns.
+// A Source requests Snapshots from a child. Several goroutines may call its methods, which take
+// turns.
 type Source struct {
 	opts     Options
 	now      func() time.Time
 	spawn    func(Options, *childLog) (*child, error)
 	childLog *childLog
 
-	turn      chan struct{} // holds one token: whoever has it owns the fields up to mu
+	turn      chan struct{} // holds one token, whose owner may use the fields up to mu
 	seq       uint64
-	child     *child // nil: none
+	child     *child // nil if not running
 	abandoned []*child
 	backoff   backoff
 	count     count
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	closed  bool
-	closing chan struct{}           // closed with closed
-	cancel  context.CancelCauseFunc // of the Sample that has the turn; nil: none
+	closing chan struct{}           // closed when closed is set
+	cancel  context.CancelCauseFunc // cancels the running Sample, or nil
 }
 
-// New starts nothing yet: the first Sample does.
+// New returns a Source. The first Sample starts the child.
 func New(o Options) *Source {
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
@@ -74,14 +74,13 @@ func New(o Options) *Source {
 	return s
 }
 
-// Sample asks for a Snapshot with everything. It waits for its turn for Options.Timeout at most,
-// and then as long for the child. With an error the Snapshot has ProblemStale with
-// the error as its Detail, so that it can be used as it is; the error is
-// ErrClosed, ErrNoAnswer, ErrAbandoned, a *BackoffError, that of ctx, or what
-// was wrong with the child.
+// Sample returns a complete Snapshot. It waits up to Options.Timeout for its turn, and as long
+// again for the child. On an error, the Snapshot is still valid: it has ProblemStale, with the
+// error as its Detail. The error wraps ErrClosed, ErrNoAnswer, ErrAbandoned, a *BackoffError, the
+// cause of ctx, or the child's failure.
 func (s *Source) Sample(ctx context.Context) (gpu.Snapshot, error) { return s.get(ctx, gpu.OpSample) }
 
-// Look is a Sample without the energy: what a decision needs, several times as fast.
+// Look is a Sample without the energy. It is several times as fast, and enough for decisions.
 func (s *Source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.get(ctx, gpu.OpLook) }
 
 func (s *Source) get(ctx context.Context, op string) (gpu.Snapshot, error) {
@@ -106,9 +105,9 @@ func (s *Source) inTurn(ctx context.Context, cancel context.CancelCauseFunc, op 
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()
 	case <-ctx.Done():
-		return gpu.Snapshot{}, fmt.Errorf("waiting for a sample under way: %w", context.Cause(ctx))
+		return gpu.Snapshot{}, fmt.Errorf("waiting for another sample: %w", context.Cause(ctx))
 	case <-patience.C:
-		return gpu.Snapshot{}, fmt.Errorf("waiting for a sample under way: %w", ErrNoAnswer)
+		return gpu.Snapshot{}, fmt.Errorf("waiting for another sample: %w", ErrNoAnswer)
 	case <-s.closing:
 		return gpu.Snapshot{}, ErrClosed
 	}
@@ -119,7 +118,8 @@ func (s *Source) inTurn(ctx context.Context, cancel context.CancelCauseFunc, op 
 	return s.sample(ctx, op)
 }
 
-// setCancel lets Close end the Sample under way; false if that has happened.
+// setCancel registers the running Sample, which Close will cancel. It returns false if the Source
+// is closed.
 func (s *Source) setCancel(cancel context.CancelCauseFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,12 +127,12 @@ func (s *Source) setCancel(cancel context.CancelCauseFunc) bool {
 	return !s.closed
 }
 
-// sample asks the child. One that ended since it last answered is replaced at
-// once; so is one that crashes over this request, but only once.
+// sample asks the child. A child that ended since its last answer is replaced at once. One that
+// crashes during this request is also replaced, but only once.
 func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 	limit := time.Now().Add(s.opts.Timeout)
 	for {
-		fresh, err := s.ensure()
+		fresh, err := s.ensureChild()
 		if err != nil {
 			return gpu.Snapshot{}, err
 		}
@@ -146,7 +146,7 @@ func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 		case errors.Is(err, errCut): // the next Sample gives the child the rest of its time
 			return gpu.Snapshot{}, err
 		case errors.Is(err, errGone) && !fresh:
-			s.noteEnd(s.killChild())
+			s.logEnd(s.killChild())
 		default:
 			pid := s.child.pid
 			err = fmt.Errorf("child %d: %w%s", pid, err, s.killChild())
@@ -156,12 +156,12 @@ func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 	}
 }
 
-// ensure has a child to ask, and says whether it is a new one.
-func (s *Source) ensure() (fresh bool, err error) {
+// ensureChild starts a child if none is running, and reports whether it did.
+func (s *Source) ensureChild() (fresh bool, err error) {
 	if s.child != nil {
 		return false, nil
 	}
-	s.forget()
+	s.dropEnded()
 	if len(s.abandoned) >= MaxAbandoned {
 		return false, fmt.Errorf("%w (%d; look at \"dmesg | grep -i nvrm\")", ErrAbandoned, len(s.abandoned))
 	}
@@ -179,8 +179,8 @@ func (s *Source) ensure() (fresh bool, err error) {
 	return true, nil
 }
 
-// killChild kills the child and returns how it ended, as words to append: also what it
-// said last, where that is known by now.
+// killChild kills the child. It returns a phrase about how the child ended, with its last output if
+// known.
 func (s *Source) killChild() string {
 	c := s.child
 	s.child = nil
@@ -194,14 +194,14 @@ func (s *Source) killChild() string {
 	return c.how + ", and said last: " + c.lastLine
 }
 
-// forget strikes off the abandoned children that have ended.
-func (s *Source) forget() {
+// dropEnded drops abandoned children that have ended.
+func (s *Source) dropEnded() {
 	s.abandoned = slices.DeleteFunc(s.abandoned, (*child).hasEnded)
 }
 
-// noteEnd logs the end of a child that had answered before. Success is its way
-// to make room for a child that loads the library afresh.
-func (s *Source) noteEnd(how string) {
+// logEnd logs the end of a child that had answered before. A child exits with success to be
+// replaced by one that loads the library again.
+func (s *Source) logEnd(how string) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(how, endedWell) {
 		level = slog.LevelDebug
@@ -209,8 +209,8 @@ func (s *Source) noteEnd(how string) {
 	s.opts.Log.Log(context.Background(), level, "nvml child ended, starting another"+how)
 }
 
-// Close ends the child and every Sample, and returns when they have ended; its
-// error reports children that cannot be killed.
+// Close ends the child and all Samples, and waits for them. It returns an error if children cannot
+// be killed.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -228,7 +228,7 @@ func (s *Source) Close() error {
 	if s.child != nil {
 		s.killChild()
 	}
-	s.forget()
+	s.dropEnded()
 	if len(s.abandoned) > 0 {
 		return fmt.Errorf("closing the source of GPU samples: %d killed children hang in the driver", len(s.abandoned))
 	}

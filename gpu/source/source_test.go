@@ -41,11 +41,11 @@ func mustSample(t *testing.T, s *Source) gpu.Snapshot {
 	return snapshot
 }
 
-// mustFail is a Sample that fails with all of the words.
+// mustFail expects a Sample that fails with all of the words.
 func mustFail(t *testing.T, s *Source, words ...string) error {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
-	for errors.Is(err, errCut) { // this process was not run for as long as the child has
+	for errors.Is(err, errCut) { // this process did not get to run in time
 		snapshot, err = s.Sample(t.Context())
 	}
 	if err == nil {
@@ -69,16 +69,16 @@ func TestBadChildren(t *testing.T) {
 	}{
 		{"crash at once", []string{"it ended", "exit status 127", "--census", "said last: symbol lookup error: ?[31mundefined symbol"}},
 		{"crash on a request", []string{"it ended", "exit status 3"}},
-		{"garbage", []string{"it wrote nonsense", "killed"}},
-		{"another seq", []string{"it wrote nonsense", "instead of"}},
-		{"endless line", []string{"it wrote nonsense", "more than 4194304 bytes"}},
+		{"garbage", []string{"it wrote an invalid line", "killed"}},
+		{"another seq", []string{"it wrote an invalid line", "instead of"}},
+		{"endless line", []string{"it wrote an invalid line", "more than 4194304 bytes"}},
 		{"deaf", []string{"it ended", "killed"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
 			s := open(t, options(t, tt.mode))
 			mustFail(t, s, append(tt.words, "sampling the GPUs: child ")...)
-			mustFail(t, s, tt.words...) // the second start is at once
+			mustFail(t, s, tt.words...) // the second start is not delayed
 			var waiting *BackoffError
 			if err := mustFail(t, s, "failed 2 times, next start in "); !errors.As(err, &waiting) || waiting.After <= 0 || waiting.After > firstDelay {
 				t.Errorf("the third: %v", err)
@@ -92,8 +92,8 @@ func TestNoProgram(t *testing.T) {
 	mustFail(t, s, `starting "/no/such/gpusched-nvml"`, "no such file")
 }
 
-// A child that ends after an answer, as one with a spent library does, is
-// replaced within the next Sample.
+// A child that exits after an answer, as it does to reload the library, is replaced within the next
+// Sample.
 func TestAChildThatEndsIsReplaced(t *testing.T) {
 	s := open(t, options(t, "one answer"))
 	seen := map[string]bool{}
@@ -125,7 +125,7 @@ func TestAHungChildIsAbandoned(t *testing.T) {
 	mustSample(t, s)
 }
 
-// Invariant 2: children that cannot be killed are not piled up.
+// Invariant 2: unkillable children do not accumulate.
 func TestUnkillableChildren(t *testing.T) {
 	o := options(t, "good")
 	o.Timeout = 20 * time.Millisecond
@@ -145,7 +145,7 @@ func TestUnkillableChildren(t *testing.T) {
 	if len(hung) != MaxAbandoned {
 		t.Errorf("%d children were started", len(hung))
 	}
-	close(hung[1].ended) // the driver let go of one
+	close(hung[1].ended) // the driver releases one
 	s.spawn, s.opts.Timeout = start, 20*time.Second
 	mustSample(t, s)
 	if err := s.Close(); err == nil || !strings.Contains(err.Error(), "2 killed children") {
@@ -171,7 +171,7 @@ func unkillable(t *testing.T) *child {
 	return c
 }
 
-// Invariant 1: a caller's context ends its Sample; the child keeps its time.
+// Invariant 1: the end of a caller's context ends its Sample. The child keeps its time.
 func TestAContextThatEndsLeavesTheChild(t *testing.T) {
 	there := filename(t)
 	s := open(t, options(t, "when there", there))
@@ -194,7 +194,7 @@ func TestAContextThatEndsLeavesTheChild(t *testing.T) {
 	}
 }
 
-// giveUp asks, and goes before there is an answer.
+// giveUp sends a request and does not wait for the answer.
 func giveUp(t *testing.T, s *Source) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -212,8 +212,8 @@ func giveUp(t *testing.T, s *Source) {
 	}
 }
 
-// Invariant 2: also when no caller ever waits that long.
-func TestImpatientCallersFindOut(t *testing.T) {
+// Invariant 2, even if no caller waits for the whole timeout.
+func TestImpatientCallersNoticeHangs(t *testing.T) {
 	o := options(t, "hang")
 	o.Timeout = 150 * time.Millisecond
 	s := open(t, o)
@@ -230,7 +230,7 @@ func TestImpatientCallersFindOut(t *testing.T) {
 	}
 }
 
-// An answer that came when nobody was reading counts as one.
+// An answer that arrived while nobody was reading counts.
 func TestALateAnswerIsNotAHang(t *testing.T) {
 	there := filename(t)
 	s := open(t, options(t, "when there", there))
@@ -247,7 +247,7 @@ func TestALateAnswerIsNotAHang(t *testing.T) {
 	}
 }
 
-// awaitAnswer waits until there is something to read, or nobody left to write it.
+// awaitAnswer waits until the pipe has data or is closed.
 func awaitAnswer(t *testing.T, pipe *os.File) {
 	t.Helper()
 	err := pipe.SetReadDeadline(time.Time{})
@@ -319,7 +319,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	}
 }
 
-// Invariant 4: the child holds a pipe; its end is the pipe's end.
+// Invariant 4: the child holds a pipe, which closes when the child ends.
 func TestAChildDoesNotOutliveUs(t *testing.T) {
 	fifo := filename(t)
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -330,7 +330,7 @@ func TestAChildDoesNotOutliveUs(t *testing.T) {
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := os.Open(fifo) // waits for the child to open the other end
+	held, err := os.Open(fifo) // waits until the child opens the other end
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestAChildDoesNotOutliveUs(t *testing.T) {
 }
 
 // Invariant 5.
-func TestTalkIsBounded(t *testing.T) {
+func TestStderrIsBounded(t *testing.T) {
 	var log lockedBuffer
 	o := options(t, "talk")
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))

@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// layout is how many lines each part has.
+// layout is the number of lines of each part of the screen.
 type layout struct {
 	head int
-	gpus int // without their title
-	jobs int // without theirs
+	gpus int // without their heading
+	jobs int // without their heading
 }
 
-// layout gives the GPUs what they need, up to half of what there is.
+// layout gives the GPUs the lines that they need, up to half of the free ones.
 func (m *Model) layout() layout {
 	head := 1
 	switch alarm := m.alarm(); {
@@ -32,7 +32,7 @@ func (m *Model) layout() layout {
 	gpus := len(m.picture.GPUs.GPUs)
 	most := max(1, room/2-1)
 	if wanted := len(m.rows); wanted+1 < room-most-1 {
-		most = max(most, room-wanted-2) // the jobs do not need it
+		most = max(most, room-wanted-2) // the jobs leave these lines empty
 	}
 	gpus = min(gpus, most)
 	if gpus > 0 {
@@ -87,14 +87,14 @@ func (m *Model) drawTables() Frame {
 	return append(out[:max(0, m.height-len(last))], last...)
 }
 
-// drawHead says how the scheduler is, what there is and what I have of it.
+// drawHead draws the scheduler's health, the totals and the user's own jobs.
 func (m *Model) drawHead(lines int) Frame {
 	first := m.line()
 	first.put(bold, "gpusched ")
 	status := m.picture.Status
 	switch {
 	case m.picture.At.IsZero() && m.problem == nil:
-		first.put(plain, "asks the scheduler …")
+		first.put(plain, "asking the scheduler …")
 	case status != nil:
 		first.put(healthStyle(status.Health), string(status.Health))
 		first.put(plain, "  "+cmp.Or(api.CountLine(status.Counts), "no jobs"))
@@ -125,7 +125,8 @@ func (m *Model) drawHead(lines int) Frame {
 	return append(out, m.thirdLine())
 }
 
-// thirdLine is what I have, and what is left out, which is the more important where both have no room.
+// thirdLine draws the user's own jobs and the active filters. Where both do not fit, the filters
+// win.
 func (m *Model) thirdLine() Line {
 	l, marks := m.line(), ""
 	if m.Mine {
@@ -146,16 +147,16 @@ func (m *Model) thirdLine() Line {
 	return l.spans
 }
 
-// alarm is what is wrong with all of it.
+// alarm returns the problem that concerns the whole screen, if any.
 func (m *Model) alarm() string {
 	old := m.now.Sub(m.picture.At)
-	age := "no answer for " + term.Age(old) + ", this is of " + m.picture.At.In(m.Zone).Format("15:04:05")
+	age := "no answer for " + term.Age(old) + ", this is from " + m.picture.At.In(m.Zone).Format("15:04:05")
 	switch {
 	case m.problem != nil && m.picture.At.IsZero():
 		return m.problem.Error()
 	case m.problem != nil:
 		return age + ": " + m.problem.Error()
-	case !m.picture.At.IsZero() && m.asking && old > stale:
+	case !m.picture.At.IsZero() && m.asking && old > staleAfter:
 		return age
 	case m.picture.GPUs.Problem != "":
 		return m.picture.GPUs.ProblemDetail
@@ -175,7 +176,7 @@ func healthStyle(h job.Health) term.Style {
 	return term.Red
 }
 
-// promised is what jobs have besides GPUs.
+// promised describes the memory and CPUs allocated to jobs.
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
@@ -190,7 +191,7 @@ func promised(h *job.HostView) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// rounded is a size without what does not matter of it.
+// rounded formats a size, from 10 GiB on in whole GiB.
 func rounded(n int64) string {
 	if n >= 10<<30 {
 		n = n >> 30 << 30
@@ -198,14 +199,15 @@ func rounded(n int64) string {
 	return job.FormatSize(n)
 }
 
-// mostNote is how many lines a note or an alarm may have.
+// mostNote is the maximum number of lines of a note or an alarm.
 const mostNote = 3
 
-// lastLines are the question, the filter that is typed, what was done last, or the keys.
+// lastLines draws, in this order of precedence, the open question, the filter being typed, the last
+// note, or the keys.
 func (m *Model) lastLines() Frame {
 	switch {
 	case m.question != nil:
-		return m.asked(m.question.text)
+		return m.drawQuestion(m.question.text)
 	case m.note == "" || m.typing:
 		return Frame{m.lastLine()}
 	}
@@ -216,8 +218,8 @@ func (m *Model) lastLines() Frame {
 	return m.prose(style, m.note, max(1, min(mostNote, m.height/6)))
 }
 
-// asked is a question, in as many lines as it needs, with what may be answered at its end.
-func (m *Model) asked(text string) (out Frame) {
+// drawQuestion draws a question in as many lines as it needs, with the possible answers at its end.
+func (m *Model) drawQuestion(text string) (out Frame) {
 	const answers = "[y/N]"
 	lines := folded(text, max(1, m.width-2))
 	if last := lines[len(lines)-1]; term.Columns(last) > m.width-len(answers)-3 {
@@ -235,7 +237,7 @@ func (m *Model) asked(text string) (out Frame) {
 	return out
 }
 
-// prose is a text in so many lines at most.
+// prose draws a text in at most the given number of lines.
 func (m *Model) prose(style term.Style, text string, most int) (out Frame) {
 	lines := folded(text, m.width)
 	for i, part := range lines[:min(most, len(lines))] {
@@ -256,20 +258,20 @@ func (m *Model) lastLine() Line {
 		l.put(bold, "filter: ")
 		l.put(plain, m.filter)
 		l.put(reverse, " ")
-		l.right(dim, "Enter keeps it, Esc ends it")
+		l.right(dim, "Enter keeps it, Esc clears it")
 		return l.spans
 	}
 	if missing := m.missing(); missing != "" && m.width < 70 {
-		l.put(dim, "? help · q leave · too narrow for "+missing)
+		l.put(dim, "? help · q quit · too narrow for "+missing)
 		return l.spans
 	}
 	if m.onGPUs {
-		return m.hints("p pause/resume", "Tab jobs", "? help", "q leave")
+		return m.hints("p pause/resume", "Tab jobs", "? help", "q quit")
 	}
-	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q leave")
+	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q quit")
 }
 
-// hints are the keys, as many as fit: the last two, how to get help and out, before all others.
+// hints draws the keys that fit. The last two, for help and for leaving, take precedence.
 func (m *Model) hints(keys ...string) Line {
 	l, last := m.line(), len(keys)-2
 	room := l.width + 2 - term.Columns(strings.Join(keys[last:], "  ")) - 2

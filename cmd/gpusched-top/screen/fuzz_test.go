@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hostile is a picture with a text in place of each string of an answer.
+// hostile replaces every string of a picture with text.
 func hostile(p Picture, text string) Picture {
 	for _, answer := range []any{&p.GPUs, p.List, p.Status, p.Own} {
 		replace(reflect.ValueOf(answer), text)
@@ -24,7 +24,7 @@ func hostile(p Picture, text string) Picture {
 	return p
 }
 
-// replace puts a text into each string below a value.
+// replace sets every string below a value to text.
 func replace(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -46,8 +46,8 @@ func replace(v reflect.Value, text string) {
 	}
 }
 
-// Whatever the scheduler answers and a command prints, no character of a frame is one that a
-// terminal acts on, and no line is wider than the screen: invariants 1 and 2.
+// Invariants 1 and 2: whatever the scheduler answers and a command prints, a frame has no control
+// characters, and no line is wider than the screen.
 func FuzzFrame(f *testing.F) {
 	f.Add("\x1b[31m\x1b]52;c;ZXZpbA==\x07", 80, 24, "ab/\x1b")
 	f.Add("größe-模型\u202e\u200d\u009b31m", 40, 10, "gsq?jwl")
@@ -87,7 +87,7 @@ func FuzzFrame(f *testing.F) {
 
 func abs(n int) int { return max(n, -(n + 1)) }
 
-// unstyled is a text without the sequences that Styled puts in, and no others.
+// unstyled removes the sequences that Styled adds, and no others.
 func unstyled(text string) string {
 	for _, s := range []term.Style{bold, dim, reverse, cyan, blue, magenta, term.Red, term.Green, term.Yellow, "0"} {
 		text = strings.ReplaceAll(text, "\x1b["+string(s)+"m", "")

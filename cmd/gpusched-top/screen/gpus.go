@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// gpuLayout is which columns of the GPUs there is room for.
+// gpuLayout selects the columns of the GPU table.
 type gpuLayout struct {
-	model, spark, bar, amount int // columns, 0: not shown
+	model, spark, bar, amount int // widths, 0 for a hidden column
 	temp, power               bool
 }
 
-// gpuWidths gives each what the width of the screen allows. What is left is for the jobs.
+// gpuWidths chooses columns for the width of the screen. The rest of a line is for the jobs.
 func (m *Model) gpuWidths() (l gpuLayout) {
 	model := 5
 	for i := range m.picture.GPUs.GPUs {
@@ -39,7 +39,7 @@ func (m *Model) gpuWidths() (l gpuLayout) {
 	return gpuLayout{bar: 8, amount: 7}
 }
 
-// missing names the columns that the screen is too narrow for.
+// missing names the columns for which the screen is too narrow.
 func (m *Model) missing() string {
 	var names []string
 	l := m.gpuWidths()
@@ -58,7 +58,7 @@ func (m *Model) missing() string {
 	return strings.Join(names, " ")
 }
 
-// writeGPUs are the lines of the GPUs, below their head.
+// writeGPUs draws the GPU table, with its heading.
 func (m *Model) writeGPUs(lines int) Frame {
 	gpus := m.picture.GPUs.GPUs
 	at := m.gpuWidths()
@@ -161,7 +161,7 @@ func tempStyle(n int) term.Style {
 	return plain
 }
 
-// amount is how much memory is used of how much, in the unit of the whole.
+// amount formats used and total memory in the unit of the total.
 func amount(g api.GPU) string {
 	const gib = 1 << 30
 	total := g.MemTotalBytes
@@ -176,10 +176,10 @@ func amount(g api.GPU) string {
 	return fmt.Sprintf("%d/%dG", (g.MemUsedBytes+gib/2)/gib, (total+gib/2)/gib)
 }
 
-// makers are words of a model's name that say nothing here.
+// makers are the prefixes that shortModel removes.
 var makers = []string{"NVIDIA ", "GeForce ", "Tesla ", "Quadro "}
 
-// shortModel is the model without its maker.
+// shortModel returns the model without its maker.
 func shortModel(name string) string {
 	for _, word := range makers {
 		name = strings.TrimPrefix(name, word)
@@ -187,7 +187,7 @@ func shortModel(name string) string {
 	return name
 }
 
-// fitting is as many words of a model as there is room for.
+// fitting drops words from the end of a model's name until it fits.
 func fitting(name string, width int) string {
 	for term.Columns(name) > width {
 		at := strings.LastIndexAny(name, " -")
@@ -199,10 +199,11 @@ func fitting(name string, width int) string {
 	return name
 }
 
-// The parts of a memory bar: the jobs in turn, what no job has, and what nobody uses.
+// Blocks of a memory bar: jobs alternate between two, then come foreign processes, other use and
+// free memory.
 var jobBlocks = []string{"█", "▓"}
 
-// jobStyle is the colour of a job, the same on each of its GPUs.
+// jobStyle returns the colour of a job, which is the same on all its GPUs.
 func jobStyle(id job.ID) term.Style {
 	colours := []term.Style{term.Green, cyan, blue, magenta}
 	return colours[uint64(id)%uint64(len(colours))]
@@ -214,8 +215,8 @@ const (
 	freeBlock    = "░"
 )
 
-// memoryBar draws what of a GPU's memory its jobs use, processes of no job, and what cannot be
-// told apart. What uses any has a column at least while there are enough.
+// memoryBar draws the memory used by jobs, by foreign processes, and by neither. Every part in use
+// gets at least one column while columns are left.
 func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 	if g.MemTotalBytes == 0 {
 		l.put(plain, strings.Repeat(" ", columns))
@@ -236,14 +237,14 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 		part(jobStyle(s.Job), jobBlocks[i%len(jobBlocks)], max(0, s.UsedBytes))
 	}
 	part(term.Yellow, foreignBlock, g.Foreign().Bytes+max(0, g.UnlistedBytes))
-	// What the driver keeps for itself on each GPU is not worth a column.
+	// The little that the driver itself uses on each GPU gets no column.
 	if used > int64(g.MemTotalBytes)/int64(2*columns) {
 		part(dim, otherBlock, used)
 	}
 	l.put(dim, strings.Repeat(freeBlock, left))
 }
 
-// gpuWords says what keeps jobs off a GPU, if anything does.
+// gpuWords says why jobs cannot use a GPU, if anything prevents it.
 func gpuWords(g api.GPU, now time.Time) (string, term.Style) {
 	detail := g.Detail(words.Reader{})
 	word, style := string(g.State), term.Yellow
@@ -273,7 +274,7 @@ func gpuWords(g api.GPU, now time.Time) (string, term.Style) {
 	return word, style
 }
 
-// jobsOn names who has a GPU and who uses it without a job.
+// jobsOn names the jobs that have a GPU, and the users of its foreign processes.
 func (m *Model) jobsOn(l *line, g api.GPU) {
 	for i, s := range g.Shares {
 		if i > 0 {
@@ -304,7 +305,7 @@ func (m *Model) jobsOn(l *line, g api.GPU) {
 	l.put(term.Yellow, "outside: "+strings.Join(f.Users, ","))
 }
 
-// gpuCounts says how many GPUs are in which state, the ones that jobs can have first.
+// gpuCounts counts the GPUs in each state, usable ones first.
 func gpuCounts(gpus []api.GPU) string {
 	counts := map[string]int{}
 	for _, g := range gpus {

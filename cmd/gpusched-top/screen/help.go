@@ -6,27 +6,27 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// Keys are the keys and what they do, for help and for the manual.
+// Keys lists the keys with what they do, for help and for the manual.
 var Keys = [][2]string{
-	{"Up, Down, k, j", "select a job, or a GPU; PgUp, PgDn, Home, End (g, G) go further"},
-	{"Tab", "go to the GPUs, and back to the jobs"},
+	{"Up, Down, k, j", "select a job or a GPU; also PgUp, PgDn, Home, End (g, G)"},
+	{"Tab", "switch between jobs and GPUs"},
 	{"Enter, s", "show everything about the job"},
-	{"l", "show what it prints, as it prints it"},
-	{"w", "say why it waits, GPU by GPU"},
-	{"c", "cancel it; asks first"},
-	{"p", "pause the GPU, or let jobs back on it (administrators); asks"},
-	{"/", "filter: jobs whose id, user, name, state or reason has it"},
-	{"o", "sort by user, name, GPUs, time, or as the queue goes"},
-	{"u", "only your own jobs, or all"},
-	{"r", "look again now"},
+	{"l", "follow its output"},
+	{"w", "show why it waits, GPU by GPU"},
+	{"c", "cancel it (asks first)"},
+	{"p", "pause or resume the GPU, for administrators (asks first)"},
+	{"/", "show only jobs whose id, user, name, state or reason matches"},
+	{"o", "sort by user, name, GPUs, time or queue order"},
+	{"u", "switch between your own jobs and all"},
+	{"r", "refresh now"},
 	{"?, h", "this help"},
-	{"q, Esc, Ctrl-C", "leave; Ctrl-Z stops top until the shell's fg"},
+	{"q, Esc, Ctrl-C", "quit; Ctrl-Z suspends top until the shell's fg"},
 }
 
-// keyWidth is the width of the column of keys.
+// keyWidth is the width of the left column.
 const keyWidth = 16
 
-// helpLines are all lines of help, as wide as the screen.
+// helpLines returns the whole text of help, wrapped to the screen.
 func (m *Model) helpLines() (lines []Line) {
 	add := func(key, text string) {
 		for i, part := range folded(text, max(10, m.width-keyWidth)) {
@@ -52,14 +52,14 @@ func (m *Model) helpLines() (lines []Line) {
 		l.put(part.Style, part.Text)
 	}
 	lines = append(lines, l.spans)
-	add("LAST 60 S", "how busy it was; a space: not known")
+	add("LAST 60 S", "GPU utilisation; a space means that it is unknown")
 	add("7_[0-9]", "tasks of an array in the same state; type /7_3 to find one")
-	add("TIME", "for how long the job runs, or has waited")
-	add("LEFT", "<2h until its time limit, ~2h by what earlier runs took; of one that waits, when it probably starts")
+	add("TIME", "how long the job has been running or waiting")
+	add("LEFT", "running: <2h until the time limit, ~2h until the expected end; waiting: when it is expected to start")
 	return lines
 }
 
-// folded is a text in lines that end at words.
+// folded wraps a text at words.
 func folded(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -71,7 +71,7 @@ func folded(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// helpKey moves in help that is longer than the screen, and leaves it.
+// helpKey scrolls help, or leaves it.
 func (m *Model) helpKey(k Key) {
 	last := max(0, len(m.helpLines())-(m.height-1))
 	switch k.Name {

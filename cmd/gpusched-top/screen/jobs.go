@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// nameOf tells a row from all others: tasks of an array have one for each state.
+// nameOf returns the key of a row, unique among all rows: an array has one row for each state of
+// its tasks.
 func nameOf(j *api.Job) string {
 	if j.Together != "" {
 		return j.Called() + " " + j.StateWord()
@@ -21,7 +22,7 @@ func nameOf(j *api.Job) string {
 	return j.Called()
 }
 
-// idOf is the job, with which tasks it is as far as there is room.
+// idOf returns the id, with the indexes of the tasks if they fit.
 func idOf(j api.Job) string {
 	if text := j.WithTasks(); len(text) <= longestID {
 		return text
@@ -29,7 +30,7 @@ func idOf(j api.Job) string {
 	return j.Called()
 }
 
-// stateWord is the state, or what is being done about it, in few columns.
+// stateWord returns a short word for the state, or for what is about to change it.
 func stateWord(j api.Job) string {
 	word := string(j.State)
 	switch {
@@ -55,7 +56,7 @@ func stateStyle(j api.Job) term.Style {
 	return term.Yellow
 }
 
-// gpusOf is which GPUs a job has, in brackets how many it asks.
+// gpusOf lists the GPUs of a job, or in parentheses the number that it requests.
 func gpusOf(j api.Job) string {
 	if len(j.GPUs) == 0 {
 		if j.GPUMilli == 0 {
@@ -78,7 +79,7 @@ func gpusOf(j api.Job) string {
 	return strings.Join(parts, ",")
 }
 
-// since is for how long a job runs, without the time in which it was suspended, or waits.
+// since returns the time that a job has been waiting, or running without its suspensions.
 func since(j api.Job, now time.Time) time.Duration {
 	if j.State == job.Queued || j.StartedAt.IsZero() {
 		return max(0, now.Sub(cmp.Or(j.QueuedAt, j.SubmittedAt)))
@@ -86,9 +87,9 @@ func since(j api.Job, now time.Time) time.Duration {
 	return j.Elapsed(now)
 }
 
-// ahead says what comes next of a job: of one that runs how long it still may, or probably will,
-// and of one that waits when it is expected to start.
-func (m *Model) ahead(j api.Job) string {
+// timeLeft says how long a running job has left, by its limit or by prediction, and when a waiting one
+// is expected to start.
+func (m *Model) timeLeft(j api.Job) string {
 	switch {
 	case j.State == job.Queued && j.ExpectedStart.IsZero() && j.StartUnknown:
 		return "unknown"
@@ -97,62 +98,61 @@ func (m *Model) ahead(j api.Job) string {
 	case j.State == job.Queued && !j.ExpectedStart.After(m.now):
 		return "soon"
 	case j.State == job.Queued:
-		return "in " + about(j.ExpectedStart.Sub(m.now))
+		return "in " + coarse(j.ExpectedStart.Sub(m.now))
 	case j.Suspended() || j.StartedAt.IsZero():
 		return ""
 	case j.ExpectedEnd.After(m.now) && (j.TimeLimit == 0 || j.ExpectedEnd.Before(m.limit(j).Add(-time.Minute))):
-		return "~" + about(j.ExpectedEnd.Sub(m.now))
+		return "~" + coarse(j.ExpectedEnd.Sub(m.now))
 	case j.TimeLimit > 0:
-		return "<" + about(m.limit(j).Sub(m.now))
+		return "<" + coarse(m.limit(j).Sub(m.now))
 	}
 	return "-"
 }
 
-// limit is when a job that runs reaches its time limit.
+// limit returns the time at which a running job reaches its time limit.
 func (m *Model) limit(j api.Job) time.Time {
 	return m.now.Add(j.TimeLimit.Duration() - since(j, m.now))
 }
 
-// about is a time of which the small unit does not matter.
-func about(d time.Duration) string {
+// coarse formats a duration, from 10 hours on without minutes.
+func coarse(d time.Duration) string {
 	if d >= 10*time.Hour {
 		d = d.Truncate(time.Hour)
 	}
 	return term.Age(d)
 }
 
-// column is one of the table of jobs.
+// A column of the job table.
 type column struct {
-	title string
-	least int // columns of the screen
-	most  int
-	right bool
-	cell  func(api.Job) string
-	style func(api.Job) term.Style
-	need  int // the width of the screen from which it is shown
+	title    string
+	minWidth int // in characters, like maxWidth
+	maxWidth int
+	right    bool
+	cell     func(api.Job) string
+	style    func(api.Job) term.Style
+	need     int // the smallest screen width that shows it
 }
 
-// longestID is how wide the first column may be.
+// longestID is the maximum width of the first column.
 const longestID = 14
 
 func (m *Model) jobColumns() []column {
 	local := m.terminal()
 	return []column{
-		{title: "ID", least: 4, most: longestID, right: true, cell: idOf},
-		{title: "USER", least: 4, most: 12, cell: func(j api.Job) string { return j.User }},
-		{title: "NAME", least: 4, most: 24, cell: func(j api.Job) string { return j.Name }, need: 56},
-		{title: "STATE", least: 5, most: 14, cell: stateWord, style: stateStyle},
-		{title: "GPUS", least: 4, most: 9, cell: gpusOf},
-		{title: "TIME", least: 4, most: 6, right: true, cell: func(j api.Job) string { return term.Age(since(j, m.now)) }},
-		{title: "LEFT", least: 4, most: 8, right: true, cell: m.ahead, need: 48},
-		{title: "WHY", least: 8, most: 400, cell: func(j api.Job) string { return j.Cause(local.Reader()) }, need: 70},
+		{title: "ID", minWidth: 4, maxWidth: longestID, right: true, cell: idOf},
+		{title: "USER", minWidth: 4, maxWidth: 12, cell: func(j api.Job) string { return j.User }},
+		{title: "NAME", minWidth: 4, maxWidth: 24, cell: func(j api.Job) string { return j.Name }, need: 56},
+		{title: "STATE", minWidth: 5, maxWidth: 14, cell: stateWord, style: stateStyle},
+		{title: "GPUS", minWidth: 4, maxWidth: 9, cell: gpusOf},
+		{title: "TIME", minWidth: 4, maxWidth: 6, right: true, cell: func(j api.Job) string { return term.Age(since(j, m.now)) }},
+		{title: "LEFT", minWidth: 4, maxWidth: 8, right: true, cell: m.timeLeft, need: 48},
+		{title: "WHY", minWidth: 8, maxWidth: 400, cell: func(j api.Job) string { return j.Cause(local.Reader()) }, need: 70},
 	}
 }
 
-// terminal has the rule for times.
 func (m *Model) terminal() *term.Terminal { return &term.Terminal{TTY: true, Now: m.now} }
 
-// writeJobs are the table of the jobs that fit into so many lines, below its head.
+// writeJobs draws the job table, with its heading, in the given number of lines.
 func (m *Model) writeJobs(lines int) Frame {
 	cols := slices.DeleteFunc(m.jobColumns(), func(c column) bool { return m.width < c.need })
 	rows := m.rows[min(m.top, len(m.rows)):min(m.top+lines, len(m.rows))]
@@ -160,7 +160,7 @@ func (m *Model) writeJobs(lines int) Frame {
 	head := m.line()
 	for i, c := range cols {
 		if i == len(cols)-1 {
-			widths[i] = min(widths[i], max(c.least, m.width-head.used))
+			widths[i] = min(widths[i], max(c.minWidth, m.width-head.used))
 			head.put(dim, c.title)
 			break
 		}
@@ -190,20 +190,21 @@ func (m *Model) writeJobs(lines int) Frame {
 	return out
 }
 
-// measure is how wide each column is: as wide as it has to be, and the widest give way.
+// measure returns the column widths: what the cells need, reduced from the widest columns until the
+// table fits.
 func (m *Model) measure(cols []column, rows []api.Job) []int {
 	widths, over := make([]int, len(cols)), len(cols)-1-m.width
 	for i, c := range cols {
-		widths[i] = max(c.least, term.Columns(c.title))
+		widths[i] = max(c.minWidth, term.Columns(c.title))
 		for at := range rows {
-			widths[i] = max(widths[i], min(c.most, term.Columns(c.cell(rows[at]))))
+			widths[i] = max(widths[i], min(c.maxWidth, term.Columns(c.cell(rows[at]))))
 		}
 		over += widths[i]
 	}
 	for ; over > 0; over-- {
 		widest := -1
 		for i, c := range cols {
-			if widths[i] > c.least && (widest < 0 || widths[i]-2*c.least > widths[widest]-2*cols[widest].least) {
+			if widths[i] > c.minWidth && (widest < 0 || widths[i]-2*c.minWidth > widths[widest]-2*cols[widest].minWidth) {
 				widest = i
 			}
 		}
@@ -215,7 +216,7 @@ func (m *Model) measure(cols []column, rows []api.Job) []int {
 	return widths
 }
 
-// whichJobs says which of how many jobs are shown.
+// whichJobs says which part of the jobs is shown.
 func (m *Model) whichJobs(shown int) string {
 	total := len(m.rows)
 	if m.filter == "" {
@@ -230,18 +231,18 @@ func (m *Model) whichJobs(shown int) string {
 	return fmt.Sprintf("%d-%d of %d", m.top+1, m.top+shown, total)
 }
 
-// empty says that there is no job to show, and why.
+// empty says why no job is shown.
 func (m *Model) empty() string {
 	switch {
 	case m.filter != "":
-		return "no job has " + strconv.Quote(m.filter) + " (Esc shows all)"
+		return "no job matches " + strconv.Quote(m.filter) + " (Esc shows all)"
 	case m.Mine:
-		return "you have no job here (u shows everybody's)"
+		return "you have no jobs (u shows everybody's)"
 	}
 	return "no jobs"
 }
 
-// ownLine is what I have and wait for.
+// ownLine summarizes the user's running and waiting jobs.
 func (m *Model) ownLine() string {
 	running, milli := 0, 0
 	var seen []api.Job
@@ -271,9 +272,9 @@ func (m *Model) ownLine() string {
 	text += fmt.Sprintf(", %d queued", len(own.Jobs)+own.Omitted)
 	switch first := own.Jobs[0]; {
 	case first.ExpectedStart.After(m.now):
-		text += ", the next starts in about " + about(first.ExpectedStart.Sub(m.now))
+		text += ", the next starts in about " + coarse(first.ExpectedStart.Sub(m.now))
 	case first.StartUnknown:
-		text += ", when the next starts is unknown"
+		text += ", the next starts at an unknown time"
 	}
 	return text
 }

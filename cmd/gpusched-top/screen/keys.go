@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxFilter bounds what is typed as a filter, in characters.
+// maxFilter is the longest filter, in characters.
 const maxFilter = 60
 
-// key does what a key says. What has the keys is, in this order: the question, the filter that is
+// key handles a key. It goes to the first of these that is active: the question, the filter being
 // typed, help, the pane, the tables.
 func (m *Model) key(k Key) []any {
 	switch {
@@ -46,7 +46,7 @@ func (m *Model) leave() []any {
 	return []any{Quit{}}
 }
 
-// answer takes the answer to a question: nothing but y is a yes.
+// answer handles the answer to a question. Only y means yes.
 func (m *Model) answer(k Key) []any {
 	q := m.question
 	m.question = nil
@@ -54,7 +54,7 @@ func (m *Model) answer(k Key) []any {
 		m.note, m.bad = "nothing was done", false
 		return nil
 	}
-	m.note, m.bad = "asked …", false
+	m.note, m.bad = "sent …", false
 	return []any{q.yes}
 }
 
@@ -73,11 +73,11 @@ func (m *Model) typeFilter(k Key) {
 		m.filter += k.Text
 	}
 	m.top = 0
-	m.more()
+	m.fetchMore()
 	m.arrange()
 }
 
-// tableKey does what a key says of the tables.
+// tableKey handles a key for the tables.
 func (m *Model) tableKey(k Key) []any {
 	switch k.Name {
 	case "q", "Q":
@@ -106,20 +106,20 @@ func (m *Model) tableKey(k Key) []any {
 		m.typing = true
 	case "o":
 		m.sort = (m.sort + 1) % sortings
-		m.more()
+		m.fetchMore()
 		m.arrange()
 	case "u":
 		m.Mine = !m.Mine
-		m.soon()
+		m.refresh()
 	case "r", "ctrl+l":
-		m.soon()
+		m.refresh()
 	case "?", "h":
 		m.help = true
 	}
 	return nil
 }
 
-// move selects another job or GPU.
+// move changes the selected job or GPU.
 func (m *Model) move(key string) {
 	at, count, page := m.at(), len(m.rows), m.layout().jobs
 	if m.onGPUs {
@@ -147,13 +147,13 @@ func (m *Model) move(key string) {
 		m.selected = nameOf(&m.rows[at])
 	}
 	m.keep()
-	// What is below the last row is not here yet.
+	// Fetch the rows below the last known one.
 	if !m.onGPUs && m.wanted() > m.picture.Asked.Waiting {
-		m.more()
+		m.fetchMore()
 	}
 }
 
-// job is the selected one.
+// job returns the selected job.
 func (m *Model) job() (api.Job, bool) {
 	if len(m.rows) == 0 {
 		return api.Job{}, false
@@ -161,7 +161,7 @@ func (m *Model) job() (api.Job, bool) {
 	return m.rows[m.at()], true
 }
 
-// tasksOf are the tasks that share a row.
+// tasksOf returns the ids of the tasks that share a row.
 func (m *Model) tasksOf(row *api.Job) (ids []string) {
 	for i := range m.picture.List.Jobs {
 		j := &m.picture.List.Jobs[i]
@@ -177,10 +177,10 @@ func (m *Model) askCancel() {
 	if !ok {
 		return
 	}
-	ids, text, runs := []string{j.Called()}, "Cancel job "+j.Called(), ", which runs"
+	ids, text, runs := []string{j.Called()}, "Cancel job "+j.Called(), ", which is running"
 	if j.Alike > 1 {
 		ids = m.tasksOf(&j)
-		text, runs = fmt.Sprintf("Cancel %d tasks of job %s", len(ids), j.Called()), ", which run"
+		text, runs = fmt.Sprintf("Cancel %d tasks of job %s", len(ids), j.Called()), ", which are running"
 	}
 	if j.Name != "" {
 		text += fmt.Sprintf(" (%s)", term.Cut(term.Clean(j.Name), 40))
@@ -200,25 +200,25 @@ func (m *Model) askCancel() {
 func (m *Model) askPause() {
 	gpus := m.picture.GPUs.GPUs
 	if !m.onGPUs || m.gpu >= len(gpus) {
-		m.note, m.bad = "Tab goes to the GPUs, and p there pauses the selected one", false
+		m.note, m.bad = "press Tab to select a GPU, then p to pause it", false
 		return
 	}
 	g := gpus[m.gpu]
 	switch {
 	case g.Drain || g.State == job.GPUDrained || g.State == job.GPUDraining:
-		m.note, m.bad = fmt.Sprintf("GPU %d is drained: 'gpusched gpu undrain %d' puts it back", g.Index, g.Index), true
+		m.note, m.bad = fmt.Sprintf("GPU %d is drained: 'gpusched gpu undrain %d' puts it back into service", g.Index, g.Index), true
 	case g.Paused:
-		m.question = &question{fmt.Sprintf("Let jobs back on GPU %d?", g.Index), Control{GPU: g.Index}}
+		m.question = &question{fmt.Sprintf("Resume GPU %d, so that new jobs get it?", g.Index), Control{GPU: g.Index}}
 	default:
 		m.question = &question{fmt.Sprintf("Pause GPU %d, so that no new job gets it?", g.Index), Control{GPU: g.Index, Pause: true}}
 	}
 }
 
-// say shows what became of something, and looks at once how it is now.
+// say shows the outcome of an action, and asks for a new picture.
 func (m *Model) say(d Done) {
 	m.note, m.bad = d.Text, d.Err != nil
 	if d.Err != nil {
 		m.note = strings.TrimSpace(d.Text + " " + d.Err.Error())
 	}
-	m.soon()
+	m.refresh()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// Styles that package term has no name for.
+// Styles that package term does not name.
 const (
 	plain   = term.Plain
 	bold    = term.Bold
@@ -17,23 +17,23 @@ const (
 	magenta = term.Style("35")
 )
 
-// Span is text in one style.
+// A Span is text in one style.
 type Span struct {
 	Style term.Style
 	Text  string
 }
 
-// Line is one line of a frame.
+// A Line is one line of a frame.
 type Line []Span
 
-// Frame is the whole screen.
+// A Frame is the whole screen.
 type Frame []Line
 
-// String is the frame without its styles.
+// String returns the frame without styles.
 func (f Frame) String() string { return f.draw(func(s Span) string { return s.Text }) }
 
-// Styled is the frame as a terminal is sent it. Without colour what stands out is bold or
-// reversed.
+// Styled returns the frame with terminal sequences. Without colour, bold and reverse remain, and
+// red and yellow become bold.
 func (f Frame) Styled(colour bool) string {
 	return f.draw(func(s Span) string {
 		style := s.Style
@@ -72,18 +72,18 @@ func (f Frame) draw(span func(Span) string) string {
 	return b.String()
 }
 
-// line fills one line of the screen from the left.
+// A line fills one line of the screen from the left.
 type line struct {
 	spans Line
 	width int // of the screen
 	used  int
 	ascii bool
-	all   term.Style // of the whole line, instead of what its parts have
+	all   term.Style // if set, replaces the style of every part
 }
 
 func (m *Model) line() *line { return &line{width: m.width, ascii: m.ASCII} }
 
-// put adds text, as far as there is room.
+// put adds text, cut to the remaining width.
 func (l *line) put(style term.Style, text string) {
 	text = l.legible(text)
 	if room := l.width - l.used; term.Columns(text) > room {
@@ -103,18 +103,18 @@ func (l *line) put(style term.Style, text string) {
 	l.spans = append(l.spans, Span{style, text})
 }
 
-// cell adds text in so many columns.
+// cell adds text, cut or padded to a width.
 func (l *line) cell(style term.Style, text string, width int, right bool) {
 	l.put(style, term.Pad(l.cut(l.legible(text), width), width, right))
 }
 
-// fill ends the line with spaces, so that its style goes to the edge.
+// fill pads the line with spaces, so that its style reaches the edge.
 func (l *line) fill() Line {
 	l.put(plain, strings.Repeat(" ", max(0, l.width-l.used)))
 	return l.spans
 }
 
-// right puts text at the right edge, where there is room for all of it.
+// right puts text at the right edge if all of it fits.
 func (l *line) right(style term.Style, text string) {
 	text = l.legible(text)
 	if gap := l.width - l.used - term.Columns(text); gap > 0 {
@@ -123,7 +123,7 @@ func (l *line) right(style term.Style, text string) {
 	}
 }
 
-// legible is text that a terminal only shows.
+// legible removes control characters, and with ascii set replaces all non-ASCII ones.
 func (l *line) legible(text string) string {
 	text = term.Clean(text)
 	if !l.ascii {
@@ -151,7 +151,7 @@ func (l *line) cut(text string, width int) string {
 	return text
 }
 
-// asASCII are the characters of ours that some terminals lack.
+// asASCII replaces our own characters that some terminals lack.
 var asASCII = map[rune]rune{
 	'…': '~', '█': '#', '▓': '=', '▒': 'x', '░': '.', '▚': '-', '·': '.',
 }

@@ -11,52 +11,52 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Setting is what a screen is begun with.
+// A Setting is the configuration of a screen.
 type Setting struct {
 	UID   int
-	Mine  bool           // show only one's own jobs
-	ASCII bool           // the terminal may have no other characters
-	Zone  *time.Location // of the times
+	Mine  bool           // show only the user's own jobs
+	ASCII bool           // print only ASCII
+	Zone  *time.Location // for displayed times
 }
 
-// Picture is what the scheduler answered at one time.
+// A Picture is what the scheduler answered to one Fetch.
 type Picture struct {
 	Asked Fetch
-	At    time.Time // when it came
+	At    time.Time // when the answer came
 
 	TookGPUs, TookJobs time.Duration
 
 	GPUs   api.GPUsReply
-	List   *api.ListReply // nil, here and below: not asked for this time
+	List   *api.ListReply // this and the following are nil if not requested
 	Status *api.StatusReply
-	Own    *api.ListReply // of one's own waiting jobs the first
+	Own    *api.ListReply // the first of the user's own waiting jobs
 }
 
-// The messages that Update takes, besides Picture.
+// The messages that Update accepts besides Picture.
 type (
-	// Key is a key as bubbletea calls it, and what it types.
+	// Key is a key by bubbletea's name, and the text that it types.
 	Key struct{ Name, Text string }
 	// Size is the size of the terminal.
 	Size struct{ Width, Height int }
 	// Tick is the time, about once a second.
 	Tick struct{ Now time.Time }
-	// Failed says that a Fetch was not answered.
+	// Failed reports that a Fetch got no answer.
 	Failed struct {
 		Asked Fetch
 		At    time.Time
 		Took  time.Duration
 		Err   error
 	}
-	// Changed says that something is not any more as in the picture.
+	// Changed reports that the picture is out of date.
 	Changed struct{}
-	// Told says whether every change of a job is told from now on.
-	Told struct{ On bool }
-	// Done says what became of something that was asked for.
+	// Announced reports whether the scheduler now announces every change of a job.
+	Announced struct{ On bool }
+	// Done is the outcome of an action.
 	Done struct {
 		Text string
 		Err  error
 	}
-	// Printed is what a command in the pane printed.
+	// Printed is output of the command in a pane.
 	Printed struct {
 		Pane  int
 		Lines []string // complete ones
@@ -67,21 +67,21 @@ type (
 
 // The effects that Update returns.
 type (
-	// Fetch asks for a picture.
+	// Fetch asks for a Picture.
 	Fetch struct {
-		Waiting int  // at most so many waiting jobs, 0: all
-		Mine    bool // only one's own jobs
-		Jobs    bool // also the jobs
-		Status  bool // also what changes rarely
+		Waiting int  // maximum number of waiting jobs, 0 for all
+		Mine    bool // only the user's own jobs
+		Jobs    bool // include the jobs
+		Status  bool // include the status and the user's own jobs
 	}
-	// Cancel ends jobs.
+	// Cancel cancels jobs.
 	Cancel struct{ IDs []string }
-	// Control pauses a GPU, or lets jobs back on it.
+	// Control pauses or resumes a GPU.
 	Control struct {
 		GPU   int
 		Pause bool
 	}
-	// Open runs a command of gpusched in a pane of so many columns and lines.
+	// Open runs a gpusched command in a pane of this size.
 	Open struct {
 		Pane          int
 		Args          []string
@@ -89,71 +89,72 @@ type (
 	}
 	// Close ends the command in the pane.
 	Close struct{ Pane int }
-	// Suspend gives the terminal back to the shell.
+	// Suspend returns the terminal to the shell until it resumes the program.
 	Suspend struct{}
-	// Quit ends it all.
+	// Quit ends the program.
 	Quit struct{}
 )
 
-// The times between two pictures.
+// Intervals of polling.
 const (
-	// pause is between two pictures while nothing is known to have changed.
-	pause = 2 * time.Second
-	// least is between two pictures whatever changes.
-	least = time.Second
-	// share is how many times as long as the scheduler took for the GPUs, or for the jobs, it is left
-	// alone with them.
-	share = 20
-	// rarely is between two questions about what changes rarely: that includes the jobs, where each
-	// change is told, but for when they are expected to start.
-	rarely = 6 * time.Second
-	// stale is from when the age of the picture is said.
-	stale = 8 * time.Second
+	// pollInterval is the time between two pictures while no change is known.
+	pollInterval = 2 * time.Second
+	// minInterval is the minimum time between two pictures.
+	minInterval = time.Second
+	// loadFactor bounds the load on the scheduler: the delay after an answer is this many times the time
+	// that the answer took.
+	loadFactor = 20
+	// statusInterval is the time between two requests for the status. While every change is announced, it
+	// also is the time between two requests for the jobs, whose expected starts change without an
+	// event.
+	statusInterval = 6 * time.Second
+	// staleAfter is the age from which the picture's age is shown.
+	staleAfter = 8 * time.Second
 )
 
-// Model is the screen and all that it is made of.
+// A Model is the state of the screen.
 type Model struct {
 	Setting
 	width, height int
 	now           time.Time
 
-	picture  Picture
-	owners   map[job.ID]string // of the jobs that were seen
-	points   map[string][]point
-	problem  error // why there is no newer picture
-	asking   bool
-	next     time.Time // when the next picture is asked for
-	nextJobs time.Time // from when with the jobs
-	status   time.Time // when the status was asked for last
-	jobs     time.Time // and the jobs
-	changed  bool
-	told     bool   // every change is told
-	selected string // the row of a job, by nameOf
-	place    int    // where it is among the rows
-	gpu      int    // the selected GPU, by its place
-	top      int    // the first job that is shown
-	gpuTop   int
-	onGPUs   bool // the keys are for the GPUs
-	filter   string
-	typing   bool // the filter is being typed
-	sort     sorting
-	question *question
-	note     string // what was done last
-	bad      bool   // the note is of something that failed
-	pane     *pane
-	panes    int // how many there have been
-	help     bool
-	helpTop  int
-	rows     []api.Job // those that are shown, in order
+	picture   Picture
+	owners    map[job.ID]string // users of the jobs seen
+	points    map[string][]point
+	problem   error // why there is no newer picture
+	asking    bool
+	next      time.Time // when to ask for the next picture
+	nextJobs  time.Time // earliest time to include the jobs
+	status    time.Time // when the status was last requested
+	jobs      time.Time // when the jobs were last requested
+	changed   bool
+	announced bool   // every change is announced
+	selected  string // nameOf of the selected row
+	place     int    // its index in rows
+	gpu       int    // index of the selected GPU
+	top       int    // the first row shown
+	gpuTop    int
+	onGPUs    bool // keys go to the GPU table
+	filter    string
+	typing    bool // the filter is being typed
+	sort      sorting
+	question  *question
+	note      string // outcome of the last action
+	bad       bool   // the note reports a failure
+	pane      *pane
+	panes     int // number of panes opened so far
+	help      bool
+	helpTop   int
+	rows      []api.Job // shown jobs, in order
 }
 
-// question is asked before something is done.
+// A question is asked before an action.
 type question struct {
 	text string
-	yes  any // the effect
+	yes  any // the effect of answering yes
 }
 
-// New is an empty screen.
+// New returns an empty screen.
 func New(s Setting) *Model {
 	if s.Zone == nil {
 		s.Zone = time.UTC
@@ -161,7 +162,7 @@ func New(s Setting) *Model {
 	return &Model{Setting: s, width: 80, height: 24, owners: map[job.ID]string{}, points: map[string][]point{}}
 }
 
-// Update takes a message and returns what is to be done about it.
+// Update handles a message and returns the effects to perform.
 func (m *Model) Update(msg any) []any {
 	switch msg := msg.(type) {
 	case Key:
@@ -171,13 +172,13 @@ func (m *Model) Update(msg any) []any {
 	case Tick:
 		m.now = msg.Now.In(m.Zone)
 	case Picture:
-		m.take(msg)
+		m.setPicture(msg)
 	case Failed:
-		m.asking, m.problem, m.next = false, msg.Err, msg.At.Add(patience(msg.Took, pause))
+		m.asking, m.problem, m.next = false, msg.Err, msg.At.Add(delayAfter(msg.Took, pollInterval))
 	case Changed:
 		m.changed = true
-	case Told:
-		m.told = msg.On
+	case Announced:
+		m.announced = msg.On
 	case Done:
 		m.say(msg)
 	case Printed:
@@ -187,12 +188,12 @@ func (m *Model) Update(msg any) []any {
 	return m.ask()
 }
 
-// take has a new picture shown.
-func (m *Model) take(p Picture) {
+// setPicture replaces the picture. Parts that were not requested keep their last value.
+func (m *Model) setPicture(p Picture) {
 	if p.List == nil {
 		p.List, p.Asked = m.picture.List, m.picture.Asked
 	} else {
-		m.nextJobs = p.At.Add(patience(p.TookJobs, least))
+		m.nextJobs = p.At.Add(delayAfter(p.TookJobs, minInterval))
 	}
 	if p.Status == nil {
 		p.Status = m.picture.Status
@@ -201,19 +202,20 @@ func (m *Model) take(p Picture) {
 		p.Own = m.picture.Own
 	}
 	m.asking, m.problem, m.picture = false, nil, p
-	m.next = p.At.Add(patience(p.TookGPUs, pause))
+	m.next = p.At.Add(delayAfter(p.TookGPUs, pollInterval))
 	if p.List != nil {
-		m.learn(p.List.Jobs)
+		m.rememberUsers(p.List.Jobs)
 	}
 	if p.Status != nil {
-		m.learn(p.Status.Running)
+		m.rememberUsers(p.Status.Running)
 	}
 	m.remember(&p.GPUs)
 	m.arrange()
 }
 
-// learn keeps whose jobs are: a list of one's own jobs does not say it of others that have GPUs.
-func (m *Model) learn(jobs []api.Job) {
+// rememberUsers stores the users of jobs. A list of the user's own jobs lacks the users of other jobs
+// that have GPUs.
+func (m *Model) rememberUsers(jobs []api.Job) {
 	if len(m.owners) > 100_000 {
 		clear(m.owners)
 	}
@@ -224,26 +226,25 @@ func (m *Model) learn(jobs []api.Job) {
 	}
 }
 
-// patience is for how long the scheduler is left alone after an answer, at least so long: what it
-// has to work for is asked for less often.
-func patience(took, atLeast time.Duration) time.Duration {
-	return max(atLeast, min(share*took, time.Minute))
+// delayAfter returns the delay after an answer. It grows with the scheduler's work for the answer.
+func delayAfter(took, atLeast time.Duration) time.Duration {
+	return max(atLeast, min(loadFactor*took, time.Minute))
 }
 
-// soon has a new picture asked for as soon as that may be.
-func (m *Model) soon() {
+// refresh requests a new picture at the next opportunity.
+func (m *Model) refresh() {
 	m.next, m.nextJobs = time.Time{}, time.Time{}
 	m.changed, m.status = true, time.Time{}
 }
 
-// more has more jobs asked for, unless all of them are here.
-func (m *Model) more() {
+// fetchMore requests more jobs, unless all of them are known.
+func (m *Model) fetchMore() {
 	if m.omitted() > 0 {
 		m.next, m.nextJobs, m.changed = m.picture.At, m.picture.At, true
 	}
 }
 
-// omitted is how many waiting jobs are not here.
+// omitted returns the number of waiting jobs that are not in the picture.
 func (m *Model) omitted() int {
 	if m.picture.List == nil {
 		return 0
@@ -251,7 +252,7 @@ func (m *Model) omitted() int {
 	return m.picture.List.Omitted
 }
 
-// ask returns the question for the next picture, if it is time for one.
+// ask returns a Fetch if one is due.
 func (m *Model) ask() []any {
 	due := m.next
 	if m.changed && m.nextJobs.Before(due) {
@@ -261,10 +262,10 @@ func (m *Model) ask() []any {
 		return nil
 	}
 	f := Fetch{Waiting: m.wanted(), Mine: m.Mine}
-	f.Jobs = !m.now.Before(m.nextJobs) && (!m.told || m.changed || m.now.Sub(m.jobs) >= rarely)
+	f.Jobs = !m.now.Before(m.nextJobs) && (!m.announced || m.changed || m.now.Sub(m.jobs) >= statusInterval)
 	if f.Jobs {
 		m.jobs, m.changed = m.now, false
-		if f.Status = m.now.Sub(m.status) >= rarely; f.Status {
+		if f.Status = m.now.Sub(m.status) >= statusInterval; f.Status {
 			m.status = m.now
 		}
 	}
@@ -272,8 +273,8 @@ func (m *Model) ask() []any {
 	return []any{f}
 }
 
-// wanted is how many waiting jobs are asked for: those that are on the screen and some more, so
-// that keys move at once; all where they are to be looked through or sorted.
+// wanted returns the number of waiting jobs to fetch: those on the screen and some more, so that
+// scrolling needs no request. It is 0, for all, if they are to be filtered or sorted.
 func (m *Model) wanted() int {
 	if m.filter != "" || m.typing || m.sort != byQueue {
 		return 0
@@ -288,13 +289,13 @@ func (m *Model) wanted() int {
 	return shown/page*page + page
 }
 
-// arrange makes the rows: those that the filter lets through, sorted.
+// arrange builds the rows: it filters and sorts the jobs.
 func (m *Model) arrange() {
 	m.rows = nil
 	if m.picture.List != nil {
 		m.rows = m.picture.List.Jobs
 	}
-	if m.filter != "" { // of tasks in one row those that match
+	if m.filter != "" { // before grouping, so that a row counts only the matching tasks
 		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matches(j, m.filter) })
 	}
 	m.rows = api.ByState(m.rows, 0)
@@ -303,7 +304,7 @@ func (m *Model) arrange() {
 	}
 }
 
-// matches reports whether each word of a filter is in what the row says of a job.
+// matches reports whether every word of a filter occurs in a job's row.
 func matches(j api.Job, filter string) bool {
 	text := strings.ToLower(strings.Join([]string{idOf(j), j.User, j.Name, stateWord(j), j.Cause(words.Reader{})}, "\n"))
 	for _, word := range strings.Fields(strings.ToLower(filter)) {
@@ -314,7 +315,8 @@ func matches(j api.Job, filter string) bool {
 	return true
 }
 
-// keep has the selected job and GPU on the screen; a job that is gone leaves its place to the next.
+// keep scrolls so that the selected job and GPU are visible. If the selected job is gone, the next
+// one is selected.
 func (m *Model) keep() {
 	room := m.layout()
 	gpus := len(m.picture.GPUs.GPUs)
@@ -327,13 +329,13 @@ func (m *Model) keep() {
 	}
 }
 
-// inView is the first of so many rows that are shown, so that one of them is.
+// inView returns the first visible row, moved as little as possible so that the row at is visible.
 func inView(top, at, count, shown int) int {
 	shown = max(1, shown)
 	return max(0, at-shown+1, min(top, at, count-shown))
 }
 
-// at is the place of the selected job, or where it was.
+// at returns the index of the selected job, or its last index if it is gone.
 func (m *Model) at() int {
 	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return nameOf(&j) == m.selected })
 	if at < 0 {
@@ -342,11 +344,11 @@ func (m *Model) at() int {
 	return at
 }
 
-// sorting is an order of the jobs.
+// A sorting is an order of the jobs.
 type sorting int
 
 const (
-	byQueue sorting = iota // those that run, then the queue
+	byQueue sorting = iota // running jobs, then the queue
 	byUser
 	byName
 	byGPUs
@@ -358,7 +360,7 @@ func (s sorting) String() string {
 	return [...]string{"queue", "user", "name", "GPUs", "time"}[s]
 }
 
-// compare puts the most of what people look for first.
+// compare returns the comparison for a sorting. For GPUs and time, the largest values come first.
 func (s sorting) compare(now time.Time) func(a, b api.Job) int {
 	return func(a, b api.Job) int {
 		switch s {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fetches are the questions among effects.
+// fetches returns the Fetches among effects.
 func fetches(effects []any) (list []Fetch) {
 	for _, e := range effects {
 		if f, ok := e.(Fetch); ok {
@@ -23,26 +23,26 @@ func fetches(effects []any) (list []Fetch) {
 	return list
 }
 
-// The scheduler is asked every two seconds, one question at a time, and for the jobs less often
-// where it has to work for the answer. Where each change is told, it is asked for the jobs when
-// there is one, every second at most, and now and then.
-func TestHowOftenItAsks(t *testing.T) {
+// The screen polls every two seconds, with one request at a time, and asks for the jobs less often
+// if the answer costs the scheduler much. While changes are announced, it asks for the jobs after a
+// change, at most every second, and now and then.
+func TestPollingIntervals(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		took          time.Duration // for the jobs
-		told, changed bool
-		err           error
-		all, jobs     int // questions in a minute
+		name               string
+		took               time.Duration // for the jobs
+		announced, changed bool
+		err                error
+		all, jobs          int // requests in a minute
 	}{
 		{name: "a short queue", took: 5 * time.Millisecond, all: 30, jobs: 30},
 		{name: "a long queue", took: 400 * time.Millisecond, all: 30, jobs: 8},
 		{name: "nobody there", took: time.Millisecond, err: errors.New("away"), all: 30, jobs: 30},
-		{name: "nothing is told", told: true, took: 5 * time.Millisecond, all: 30, jobs: 10},
-		{name: "always something new", told: true, changed: true, took: 5 * time.Millisecond, all: 60, jobs: 60},
-		{name: "always something new in a long queue", told: true, changed: true, took: 400 * time.Millisecond, all: 30, jobs: 8},
+		{name: "nothing is announced", announced: true, took: 5 * time.Millisecond, all: 30, jobs: 10},
+		{name: "always something new", announced: true, changed: true, took: 5 * time.Millisecond, all: 60, jobs: 60},
+		{name: "always something new in a long queue", announced: true, changed: true, took: 400 * time.Millisecond, all: 30, jobs: 8},
 	} {
 		m, all, jobs, statuses := New(Setting{UID: alice}), 0, 0, 0
-		m.Update(Told{c.told})
+		m.Update(Announced{c.announced})
 		for second := range 60 {
 			now := at.Add(time.Duration(second) * time.Second)
 			if c.changed {
@@ -75,7 +75,7 @@ func TestHowOftenItAsks(t *testing.T) {
 	}
 }
 
-// queue is a picture of so many waiting jobs as far as they were asked for.
+// queue returns a picture of total waiting jobs, as many as were asked for.
 func queue(f Fetch, total int) Picture {
 	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[job.State]int{"queued": total}}}
 	n := total
@@ -89,8 +89,8 @@ func queue(f Fetch, total int) Picture {
 	return p
 }
 
-// Of 10 000 waiting jobs those are asked for that are on the screen, and some more; all where
-// they are searched or sorted.
+// Of 10 000 waiting jobs, only those on the screen and some more are fetched, or all if they are
+// searched or sorted.
 func TestFetchesWhatIsShown(t *testing.T) {
 	m := New(Setting{UID: alice})
 	m.Update(Size{80, 24})
@@ -124,7 +124,7 @@ func TestFetchesWhatIsShown(t *testing.T) {
 	}
 }
 
-// The selection stays with its job, wherever that moves; the next is selected where it is gone.
+// The selection follows its job. If the job is gone, the next one is selected.
 func TestSelection(t *testing.T) {
 	m := shown(lab(), 80, 24, Setting{})
 	for range 3 {
@@ -143,7 +143,7 @@ func TestSelection(t *testing.T) {
 	}
 	p.List.Jobs = slices.DeleteFunc(p.List.Jobs, func(j api.Job) bool { return j.ID == 44 })
 	m.Update(p)
-	if m.selected != "43" { // it has the place now
+	if m.selected != "43" { // it took the place
 		t.Errorf("%s is selected", m.selected)
 	}
 	m.Update(Picture{At: at, List: &api.ListReply{}})
@@ -152,7 +152,6 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// What each key does.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		keys string
@@ -173,14 +172,14 @@ func TestKeys(t *testing.T) {
 		{keys: "c n", note: "nothing was done"},
 		{keys: "c enter", note: "nothing was done"},
 		{keys: "G c y", want: []any{Cancel{[]string{"48"}}}},
-		{keys: "p", note: "Tab goes to the GPUs"},
+		{keys: "p", note: "press Tab to select a GPU"},
 		{keys: "tab p y", want: []any{Control{GPU: 0, Pause: true}}},
 		{keys: "tab end k k p y", want: []any{Control{GPU: 5}}},
 		{keys: "? q", want: nil},
 		{keys: "/ q esc q", want: []any{Quit{}}},
 	} {
 		m := shown(lab(), 80, 24, Setting{})
-		m.next = at.Add(time.Hour) // it has no questions of its own now
+		m.next = at.Add(time.Hour) // no polling during the test
 		var got []any
 		for key := range strings.FieldsSeq(c.keys) {
 			k := Key{Name: key}
@@ -195,7 +194,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Mine asks for one's own jobs, and still names who has the GPUs.
+// With only one's own jobs shown, the GPU table still names the other users.
 func TestMine(t *testing.T) {
 	m := shown(lab(), 120, 24, Setting{})
 	asked := fetches(m.Update(Key{Name: "u"}))
@@ -210,7 +209,7 @@ func TestMine(t *testing.T) {
 	}
 }
 
-// The sparkline has its samples where they belong, however irregularly they come.
+// A sparkline shows samples in their columns, however irregular they are.
 func TestSparkline(t *testing.T) {
 	now := at
 	points := func(ago ...int) (list []point) {
@@ -238,7 +237,7 @@ func TestSparkline(t *testing.T) {
 	}
 }
 
-// A sample is kept once, for as long as it is shown, also after the clock was set back.
+// A sample is kept once and as long as it is shown, even if the clock is set back.
 func TestRemember(t *testing.T) {
 	m := New(Setting{})
 	see := func(at time.Time, util int) {
@@ -261,7 +260,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// What a command prints is bounded, and what is followed stays at its end.
+// The lines of a pane are bounded, and a followed pane stays at its end.
 func TestPane(t *testing.T) {
 	m := shown(lab(), 80, 24, Setting{})
 	m.Update(Key{Name: "l"})
@@ -285,7 +284,7 @@ func TestPane(t *testing.T) {
 	}
 }
 
-// sweep is a picture of an array of which many tasks run and some wait again, and of a job behind them.
+// sweep returns a picture of an array whose tasks run or wait, and of a job behind it.
 func sweep(tasks int) Picture {
 	p := Picture{At: at, List: &api.ListReply{}, Status: &api.StatusReply{}}
 	for i := range tasks {
@@ -302,8 +301,9 @@ func sweep(tasks int) Picture {
 	return p
 }
 
-// A thousand tasks that run have one row, which stays selected, and what waits is on the screen. A filter finds one
-// of them. What is done to a row is done to its tasks, or shown of their array.
+// A thousand running tasks have one row, which stays selected, and the waiting jobs are on the
+// screen. A filter finds a single task. Actions on a row apply to its tasks; details are shown for
+// the array.
 func TestTasksShareARow(t *testing.T) {
 	m := shown(sweep(1000), 80, 24, Setting{})
 	var rows []string
@@ -328,7 +328,7 @@ func TestTasksShareARow(t *testing.T) {
 	}
 	m.Update(Key{Name: "q"})
 	m.Update(Key{Name: "c"})
-	if q := m.question; q == nil || q.text != "Cancel 3 tasks of job 7 (sweep) of bob, which run?" || !reflect.DeepEqual(q.yes, Cancel{[]string{"7_0", "7_1", "7_3"}}) {
+	if q := m.question; q == nil || q.text != "Cancel 3 tasks of job 7 (sweep) of bob, which are running?" || !reflect.DeepEqual(q.yes, Cancel{[]string{"7_0", "7_1", "7_3"}}) {
 		t.Errorf("it asks %+v", q)
 	}
 	m.Update(Key{Name: "n"})

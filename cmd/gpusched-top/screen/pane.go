@@ -7,20 +7,20 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// maxLines bounds what is kept of what a command prints; the oldest lines go first.
+// maxLines is the number of lines kept in a pane; the oldest are dropped.
 const maxLines = 5000
 
-// pane shows what a command prints about a job.
+// A pane shows the output of a command about a job.
 type pane struct {
 	number int
 	args   []string
 	lines  []string
-	last   string   // the beginning of a line that is not complete
+	last   string   // the incomplete last line
 	gone   bool     // lines were dropped
-	rows   []string // the lines as they are on a screen
-	width  int      // of that screen
-	top    int      // the first line that is shown
-	follow bool     // the end stays in view
+	rows   []string // the lines, wrapped
+	width  int      // width for which rows are wrapped
+	top    int      // first row shown
+	follow bool     // stay at the end
 	ended  bool
 }
 
@@ -35,18 +35,18 @@ func (m *Model) openPane(args ...string) []any {
 	return []any{Open{Pane: m.panes, Args: m.pane.args, Width: m.width, Height: max(1, m.height-2)}}
 }
 
-// print adds what the command printed.
+// print adds output to the pane.
 func (m *Model) print(p Printed) {
 	if m.pane == nil || m.pane.number != p.Pane {
 		return
 	}
-	m.shown() // what is there is in rows
+	m.shown() // brings rows up to date
 	for _, text := range p.Lines {
 		m.pane.lines = append(m.pane.lines, text)
 		m.pane.rows = append(m.pane.rows, m.rowsOf(text)...)
 	}
 	m.pane.last, m.pane.ended = p.Last, m.pane.ended || p.Ended
-	if len(m.pane.lines) > 2*maxLines { // rarely, as it is all done again
+	if len(m.pane.lines) > 2*maxLines { // only now and then, because all lines are wrapped again
 		m.pane.lines = append([]string(nil), m.pane.lines[len(m.pane.lines)-maxLines:]...)
 		m.pane.gone, m.pane.width = true, 0
 		before := len(m.pane.rows)
@@ -54,12 +54,12 @@ func (m *Model) print(p Printed) {
 	}
 }
 
-// rowsOf is a line as it is on the screen.
+// rowsOf wraps a line for the screen.
 func (m *Model) rowsOf(text string) []string {
 	return wrapped(expanded(text), m.width, m.pane.args[0] != "logs")
 }
 
-// shown are the lines of the pane, those that are too long in several.
+// shown returns the wrapped lines of the pane.
 func (m *Model) shown() []string {
 	p := m.pane
 	if p.width != m.width {
@@ -74,7 +74,7 @@ func (m *Model) shown() []string {
 	return append(p.rows[:len(p.rows):len(p.rows)], m.rowsOf(p.last)...)
 }
 
-// expanded has spaces for tabulators.
+// expanded replaces tabs with spaces.
 func expanded(text string) string {
 	var b strings.Builder
 	for part, rest, more := strings.Cut(text, "\t"); ; part, rest, more = strings.Cut(rest, "\t") {
@@ -86,7 +86,7 @@ func expanded(text string) string {
 	}
 }
 
-// wrapped is a text in pieces that are as wide as the screen. Sentences are cut at words.
+// wrapped splits a text into pieces of the given width, for sentences at words.
 func wrapped(text string, width int, sentence bool) (out []string) {
 	text = term.Clean(text)
 	start, used, word := 0, 0, 0
@@ -135,7 +135,6 @@ func (m *Model) paneKey(k Key) []any {
 	return nil
 }
 
-// drawPane is the screen with the pane on it.
 func (m *Model) drawPane() Frame {
 	p, lines, page := m.pane, m.shown(), max(1, m.height-2)
 	top := min(p.top, max(0, len(lines)-page))
@@ -147,9 +146,9 @@ func (m *Model) drawPane() Frame {
 	head.put(plain, " gpusched "+strings.Join(p.args, " "))
 	switch {
 	case p.ended && len(lines) == 0:
-		head.put(plain, ": it printed nothing")
+		head.put(plain, ": no output")
 	case !p.ended && p.args[0] == "logs":
-		head.put(plain, ": followed")
+		head.put(plain, ": following")
 	case !p.ended:
 		head.put(plain, ": …")
 	}
@@ -167,5 +166,5 @@ func (m *Model) drawPane() Frame {
 		}
 		out = append(out, l.spans)
 	}
-	return append(out, m.hints("arrows, PgUp, PgDn move", "G end", "q back", "Ctrl-C leave"))
+	return append(out, m.hints("arrows, PgUp, PgDn move", "G end", "q back", "Ctrl-C quit"))
 }

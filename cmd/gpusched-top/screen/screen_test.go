@@ -56,7 +56,7 @@ func waiting(id job.ID, uid int, name, why string, since, start time.Duration) a
 	return j
 }
 
-// lab is a machine of eight GPUs on which everything happens.
+// lab returns a picture of eight GPUs and jobs in all kinds of states.
 func lab() Picture {
 	train, shared, half := running(41, alice, "train-resnet", 3*time.Hour+12*time.Minute, 0, 1), running(42, bob, "notebook", 26*time.Hour, 2), running(43, alice, "eval", 5*time.Minute, 2)
 	train.TimeLimit = job.Span(8 * time.Hour)
@@ -95,13 +95,13 @@ func lab() Picture {
 	}
 }
 
-// shown is a screen with a picture on it.
+// shown returns a screen that shows the picture.
 func shown(p Picture, width, height int, s Setting) *Model {
 	s.UID = alice
 	m := New(s)
 	m.Update(Size{width, height})
 	m.Update(Tick{at})
-	// A minute of samples, not one like another.
+	// A minute of varying samples.
 	for i := range 12 {
 		past := p.GPUs
 		past.SampledAt, past.GPUs = at.Add(time.Duration(i-12)*5*time.Second), nil
@@ -117,7 +117,7 @@ func shown(p Picture, width, height int, s Setting) *Model {
 	return m
 }
 
-// The frames of golden files: a name, a size, and what is done before.
+// Each golden file is the frame after some messages, at one size.
 func TestFrames(t *testing.T) {
 	away := Failed{At: at, Err: errors.New("the scheduler at /run/gpusched/gpusched.sock cannot be reached: nobody listens there")}
 	many := lab()
@@ -173,7 +173,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// fits holds that a frame is as large as the screen, and has no character that a terminal acts on.
+// fits checks that a frame has the size of the screen and no control characters.
 func fits(t *testing.T, f Frame, width, height int) {
 	t.Helper()
 	text := f.String()
@@ -191,8 +191,8 @@ func fits(t *testing.T, f Frame, width, height int) {
 	}
 }
 
-// The manual has the keys as help has them.
-func TestTheManualHasTheKeys(t *testing.T) {
+// The manual lists the same keys as help.
+func TestManualListsTheKeys(t *testing.T) {
 	page, err := os.ReadFile("../../gpusched/manual/text/top.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// span is the time that a sparkline shows.
+	// span is the time that a sparkline covers.
 	span = time.Minute
-	// held is for how long a sample counts where no other follows it. The scheduler looks every
-	// 5 s unless the site has changed that.
+	// held is the time that a sample counts if no other follows. By default, the scheduler samples
+	// every 5 s.
 	held = 15 * time.Second
-	// maxPoints bounds what is kept of one GPU: more than one a second is never asked for.
+	// maxPoints is the number of samples kept for a GPU. The screen asks at most once a second.
 	maxPoints = 90
 )
 
-// point is one sample of a GPU's utilisation, in percent.
+// A point is one sample of a GPU's utilisation, in percent.
 type point struct {
 	at   time.Time
 	util int
 }
 
-// remember keeps what a sample says of each GPU, once.
+// remember stores the utilisation of each GPU, once for each sample.
 func (m *Model) remember(reply *api.GPUsReply) {
 	at := reply.SampledAt
 	if at.IsZero() {
@@ -35,7 +35,7 @@ func (m *Model) remember(reply *api.GPUsReply) {
 		points := m.points[g.UUID]
 		switch n := len(points); {
 		case g.UtilPercent < 0:
-		case n > 0 && !at.After(points[n-1].at): // the same one again, or the clock was set back
+		case n > 0 && !at.After(points[n-1].at): // the same sample again, or the clock was set back
 			if at.Before(points[n-1].at.Add(-span)) {
 				points = []point{{at, g.UtilPercent}}
 			}
@@ -52,9 +52,9 @@ func (m *Model) remember(reply *api.GPUsReply) {
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// sparkline draws the last minute up to now in so many columns. Each is the same part of that
-// minute and shows the highest sample of it; of a part without a sample it shows the one before,
-// and a space where that is too long ago. In ASCII a digit is so many tenths.
+// sparkline draws the minute before now in the given number of columns. A column shows the highest
+// sample of its part of the minute; without one, the sample before, or a space if that is too old.
+// In ASCII, digits stand for tenths.
 func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	var b strings.Builder
 	step := span / time.Duration(max(1, width))
@@ -73,7 +73,7 @@ func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	return b.String()
 }
 
-// level has one of its own for what does nothing.
+// level returns the index of a block. The lowest block is for 0 % alone.
 func level(util int) int {
 	if util <= 0 {
 		return 0
@@ -81,8 +81,8 @@ func level(util int) int {
 	return min(1+util*(len(levels)-1)/100, len(levels)-1)
 }
 
-// between is the highest sample after one moment and up to another, or the last before them that
-// still counts; -1: there is none.
+// between returns the highest sample after from and up to to. Without one it returns the last
+// before that still counts, or -1.
 func between(points []point, from, to time.Time) int {
 	before, within := -1, -1
 	for _, p := range points {

@@ -1,10 +1,10 @@
 'use strict';
-// Puts times in the reader's zone, and renews the sections that the server sends.
+// Converts times to the reader's zone, and replaces sections with those that the server sends.
 (() => {
   const pad = (n) => String(n).padStart(2, '0');
   const day = (t) => `${t.getFullYear()}-${pad(t.getMonth() + 1)}-${pad(t.getDate())}`;
 
-  // As 'gpusched list' has it: two units at most.
+  // At most two units, as in 'gpusched list'.
   const span = (seconds) => {
     const s = Math.max(0, Math.floor(seconds));
     const pair = (big, small, b, c) => Math.floor(s / big) + b + (Math.floor((s % big) / small) ? Math.floor((s % big) / small) + c : '');
@@ -45,7 +45,7 @@
   tell(document);
   setInterval(() => tell(document), 1000);
 
-  // What has the focus, or was scrolled, stays so when its section is renewed.
+  // Replaces a section, and keeps its focus and scroll positions.
   const renew = (section, html) => {
     const focus = section.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
     const scrolled = [...section.querySelectorAll('.wide')].map((e) => e.scrollLeft);
@@ -68,13 +68,13 @@
     });
     source.addEventListener('open', () => { link.hidden = true; });
     source.addEventListener('error', () => {
-      link.textContent = 'Connection lost. This page shows the last state that arrived.';
+      link.textContent = 'Connection lost. This page shows the last state it received.';
       link.hidden = false;
     });
     return source;
   };
 
-  // A tab that nobody sees for a while costs the machine nothing; it is brought up to date when it is seen.
+  // A hidden tab disconnects after a minute, and reconnects when it is shown again.
   let source = listen(live);
   let unseen;
   document.addEventListener('visibilitychange', () => {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Escape is a text as a page may have it.
+// Escape makes text safe for a page.
 func Escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) {
@@ -20,32 +20,32 @@ func Escape(s string) string {
 	}, s))
 }
 
-// Columns is a column for each slot of an axis, with a part for each series.
+// A Columns chart has a column for each slot of an axis, with a part for each series.
 type Columns struct {
-	Label  string               // what it shows, for who does not see it
+	Label  string               // description for readers who cannot see it
 	Width  float64              // in SVG units
-	Slots  []string             // what is written below the columns, as far as there is room
-	Series []Series             // the first is the lowest
-	Over   bool                 // each begins at the floor, over the one before, instead of on it
-	Most   float64              // what the axis reaches; 0: as far as the figures do
-	Figure func(float64) string // a figure with its unit
+	Slots  []string             // names below the columns, where they fit
+	Series []Series             // lowest first
+	Over   bool                 // series begin at the floor and overlap, instead of being stacked
+	Most   float64              // end of the axis; 0 for the largest value
+	Figure func(float64) string // formats a value with its unit
 }
 
-// Series is the parts of one colour.
+// A Series is the parts of one colour.
 type Series struct {
 	Name, Class string
 	Values      []float64 // by slot
 }
 
-// The room in a drawing of columns, in SVG units.
+// Layout of a column chart in SVG units.
 const (
-	columnsLeft = 76.0 // for the figures of the axis
+	columnsLeft = 76.0 // for the values of the axis
 	columnsTop  = 10.0
 	columnsHigh = 180.0
 	columnsFoot = 26.0 // for the names of slots
 )
 
-// SVG draws it; "" where there is nothing but zeros.
+// SVG draws the chart, or returns "" if all values are zero.
 func (c *Columns) SVG() string {
 	most := c.highest()
 	if most == 0 {
@@ -65,7 +65,7 @@ func (c *Columns) SVG() string {
 		}
 	}
 	b.WriteByte('\n')
-	free := 0.0 // from where on there is room for a name
+	free := 0.0 // where the next name can begin
 	for i, slot := range c.Slots {
 		c.column(&b, i, floor, columnsHigh/most)
 		room := 10 * float64(utf8.RuneCountInString(slot))
@@ -79,7 +79,7 @@ func (c *Columns) SVG() string {
 	return b.String()
 }
 
-// step is from one slot to the next.
+// step returns the distance between two slots.
 func (c *Columns) step() float64 { return (c.Width - columnsLeft) / float64(len(c.Slots)) }
 
 // column draws the parts of a slot.
@@ -105,7 +105,7 @@ func (c *Columns) column(b *strings.Builder, slot int, floor, scale float64) {
 	}
 }
 
-// highest is the height of the highest column.
+// highest returns the height of the highest column.
 func (c *Columns) highest() float64 {
 	most := 0.0
 	for i := range c.Slots {
@@ -120,7 +120,7 @@ func (c *Columns) highest() float64 {
 	return most
 }
 
-// round is the next figure that reads well, and so does its half.
+// round returns the next number that is easy to read, like its half.
 func round(most float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, n := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {
@@ -131,13 +131,13 @@ func round(most float64) float64 {
 	return 10 * unit
 }
 
-// Bar is a bar from left to right.
+// A Bar is a horizontal bar.
 type Bar struct {
 	Name, Figure string
 	Value        float64
 }
 
-// Bars draws bars below each other; "" where there is nothing but zeros.
+// Bars draws bars below each other, or returns "" if all values are zero.
 func Bars(label, class string, bars []Bar) string {
 	const high, left, width, right = 24, 220, 1000, 90
 	most := 0.0
@@ -159,7 +159,7 @@ func Bars(label, class string, bars []Bar) string {
 	return b.String()
 }
 
-// Periods are the days, weeks or months from one to another, as a report names them.
+// Periods returns the days, weeks or months between two dates, as a report names them.
 func Periods(kind, from, to string) (list []string) {
 	at, err := time.Parse(time.DateOnly, from)
 	last, err2 := time.Parse(time.DateOnly, to)

@@ -12,7 +12,7 @@ import (
 
 const hostile = `"></svg><script>alert(1)</script>&'`
 
-// drawing is what of an SVG counts: the rectangles, and the text.
+// A drawing is the relevant content of an SVG: rectangles and text.
 type drawing struct {
 	Rects []struct {
 		Class  string  `xml:"class,attr"`
@@ -71,7 +71,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// However many slots there are, their names do not lie over each other.
+// The names of slots do not overlap, however many slots there are.
 func TestColumnsHaveRoomForNames(t *testing.T) {
 	c := Columns{Width: 1000, Figure: hours, Series: []Series{{"", "c", nil}}}
 	for range 90 {

@@ -1,4 +1,4 @@
-// Package chart draws figures as SVG, for the pages of 'gpusched report --html', of gpusched-web and
-// of the simulator. Colours and letters are the page's: a drawing has the classes of its series, axis for
-// lines, and text. Whatever is written in it is escaped.
+// Package chart draws figures as SVG for the pages of 'gpusched report --html', gpusched-web and
+// the simulator. The page sets colours and fonts: a drawing has the classes of its series, the
+// class axis for lines, and text. All text is escaped.
 package chart

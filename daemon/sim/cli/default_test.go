@@ -8,8 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// TestProductIsDefault: the simulated policy "fair" is what the daemon follows
-// without a configuration.
+// The simulated policy "fair" is the daemon's policy without a configuration.
 func TestProductIsDefault(t *testing.T) {
 	s := config.Default().Scheduling
 	want := sched.Policy{

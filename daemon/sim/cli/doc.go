@@ -1,4 +1,4 @@
-// Package cli is the command "gpuschedd sim": it reads a trace, has package sim
-// replay it under each policy and seed, and prints what came of it as a table, as
-// JSON or as an HTML page that needs nothing else. It computes no figure of its own.
+// Package cli is the command "gpuschedd sim". It reads a trace, replays it with package sim under
+// each policy and seed, and prints the results as a table, as JSON or as a self-contained HTML
+// page. It computes no figures itself.
 package cli

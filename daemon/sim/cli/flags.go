@@ -18,33 +18,32 @@ const usage = `usage: gpuschedd sim --trace FILE [options]
        gpuschedd sim --scenario NAME [options]
        gpuschedd sim --generate N|SCENARIO [--days D] [--seed S] > trace.csv
 
-Replays a trace of jobs, or a made-up scenario, through this scheduler under a virtual clock and says
-how long jobs would have waited. It needs no GPU and no right, and starts no
-daemon.
+Replays a trace of jobs, or a made-up scenario, through this scheduler under a virtual clock, and
+reports how long jobs would have waited. It needs no GPU, no special rights and no daemon.
 
 `
 
 // options is the command line of "gpuschedd sim".
 type options struct {
 	trace, format, workload string
-	scenario                *sim.Scenario // to replay instead of a trace
+	scenario                *sim.Scenario // replayed instead of a trace
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
 	tell                    func(done, of int) // of Run
-	gpus                    *int               // nil: as many as the scenario is meant for or the log says, or 8
-	procs                   int                // that are a GPU
+	gpus                    *int               // nil for the scenario's or the log's number, or 8
+	procs                   int                // per GPU
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int
 	from                    time.Time
-	generate                string // how many jobs, or the scenario, to write
+	generate                string // number of jobs, or scenario, to write
 	users, sizes            bool
 	json                    bool
 	report                  string
 }
 
-// parse reads the command line. Help goes to talk.
+// parse reads the command line, and prints help to talk.
 func parse(args []string, talk io.Writer) (*options, error) {
 	o := &options{policies: []string{"fair"}, seeds: []uint64{1}}
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
@@ -53,11 +52,11 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	o.jobFlags(f)
 	o.schedulerFlags(f)
 	f.IntVar(&o.options.Starts, "starts", 0,
-		"ask when jobs are expected to start, of every `n`-th one, and say how far off that was")
-	f.BoolVar(&o.users, "users", false, "a table by user too: GPU-hours, waits, slowdown")
-	f.BoolVar(&o.sizes, "sizes", false, "a table by GPUs asked too")
-	f.BoolVar(&o.json, "json", false, "print JSON, which always has both")
-	f.StringVar(&o.report, "report", "", "write an HTML page into this `directory` too")
+		"ask when every `n`-th job is expected to start, and report how accurate that was")
+	f.BoolVar(&o.users, "users", false, "also print a table by user: GPU-hours, waits, slowdown")
+	f.BoolVar(&o.sizes, "sizes", false, "also print a table by number of GPUs requested")
+	f.BoolVar(&o.json, "json", false, "print JSON, which always includes both tables")
+	f.StringVar(&o.report, "report", "", "also write an HTML page to this `directory`")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(talk, usage)
 		f.SetOutput(talk)
@@ -73,47 +72,47 @@ func parse(args []string, talk io.Writer) (*options, error) {
 	return o, o.check(f.Args())
 }
 
-// jobFlags are about which jobs there are.
+// jobFlags defines the flags about jobs.
 func (o *options) jobFlags(f *flag.FlagSet) {
-	f.StringVar(&o.trace, "trace", "", "the trace, a `file`; - is standard input")
+	f.StringVar(&o.trace, "trace", "", "`file` with the trace; - for standard input")
 	f.StringVar(&o.format, "format", "auto",
-		"of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), swf, philly or openb")
+		"format of the trace: auto, csv (submit,duration,gpus,user[,limit][,gpu_mem][,kind]), swf, philly or openb")
 	f.IntVar(&o.procs, "procs-per-gpu", 1, "`processors` of an SWF log that count as one GPU")
-	f.Func("scenario", "replay a made-up workload instead, drawn anew for each seed; its `name` is one of those below",
+	f.Func("scenario", "replay a made-up workload instead, drawn anew for each seed; the `names` are below",
 		o.setScenario)
-	f.StringVar(&o.generate, "generate", "", "write a made-up trace instead: `N` jobs of a laboratory, or a scenario's")
+	f.StringVar(&o.generate, "generate", "", "write a made-up trace instead: `N` jobs of a laboratory, or those of a scenario")
 	f.StringVar(&o.workload, "workload", "",
-		"w1 (jobs drawn to a load), as-is, or pack (nothing ends, how full do GPUs get); default by the trace")
+		"w1 (draws jobs up to a load), as-is, or pack (no job ends: how full do the GPUs get?); the default depends on the trace")
 	f.Func("seed", "seeds: a number, a list 1,2,5 or a range 1-3 (default 1)", o.setSeeds)
 	f.Float64Var(&o.load, "load", 0,
-		"work per day over what the GPUs can do (w1, default 0.9; scenarios), or asked over the machine (pack, default 1.3)")
-	f.IntVar(&o.days, "days", 0, "of the trace or the scenario; 0 is all (w1: 75)")
+		"work per day relative to what the GPUs can do (w1, default 0.9; scenarios), or requested GPUs relative to the machine (pack, default 1.3)")
+	f.IntVar(&o.days, "days", 0, "number of days of the trace or the scenario; 0: all (w1: 75)")
 	f.Func("from", "first day of the trace to use, a `date` such as 2017-10-02",
 		func(s string) (err error) { o.from, err = time.Parse(time.DateOnly, s); return err })
 	f.BoolVar(&o.options.Spread, "spread", false, "jobs ask for the emptiest GPU instead of the fullest that fits")
 }
 
-// schedulerFlags are about the machine, its scheduler and what stopping costs.
+// schedulerFlags defines the flags about the machine, the scheduler and the cost of stops.
 func (o *options) schedulerFlags(f *flag.FlagSet) {
 	f.Func("policy", "`names`, or all: "+strings.Join(sim.Names(), ", ")+" (default fair)", o.setPolicies)
-	f.Func("gpus", "of the machine, a `number` (default 8, or the scenario's, or the SWF log's)", parsed(&o.gpus, strconv.Atoi))
+	f.Func("gpus", "`number` of GPUs in the machine (default 8, or the scenario's, or the SWF log's)", parsed(&o.gpus, strconv.Atoi))
 	o.options.GPUMemBytes = 80 << 30
 	f.Func("gpu-mem", "memory of a GPU, a `size` (default 80G)",
 		func(s string) (err error) { o.options.GPUMemBytes, err = job.ParseSize(s); return err })
-	f.Func("predict", "run times known to the scheduler: learned, user-limit, oracle or noisy (default learned)",
+	f.Func("predict", "what the scheduler knows about run times: learned, user-limit, oracle or noisy (default learned)",
 		func(s string) (err error) { o.options.Predict, err = sim.ParsePrediction(s); return err })
 	f.DurationVar(&o.options.SwitchCost, "switch-cost", time.Minute,
-		"extra run time of a job that goes on after it was stopped")
+		"extra run time of a job that continues after it was stopped")
 	f.DurationVar(&o.tuning.Slice, "slice", 0,
-		"least time a preemptible job runs before it is stopped (default the policy's)")
-	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "of fair share (default the policy's)")
-	f.Func("depth", "how many jobs have GPUs kept for them, a `number` (default the policy's)",
+		"minimum time that a preemptible job runs before it is stopped (default: the policy's)")
+	f.DurationVar(&o.tuning.HalfLife, "half-life", 0, "half-life of fair share (default: the policy's)")
+	f.Func("depth", "`number` of waiting jobs that GPUs are reserved for (default: the policy's)",
 		parsed(&o.tuning.Depth, strconv.Atoi))
-	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default the policy's)",
+	f.Func("preemptible", "share of jobs that may be stopped for others, `0 to 1` (default: the policy's)",
 		parsed(&o.tuning.Preemptible, fraction))
 }
 
-// parsed sets what a flag points to by parsing its text.
+// parsed returns a flag function that stores the parsed value.
 func parsed[T any](to **T, parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		v, err := parse(s)
@@ -137,7 +136,7 @@ func (o *options) setScenario(name string) error {
 	return err
 }
 
-// maxSeeds bounds a range of seeds.
+// maxSeeds is the maximum number of seeds in a range.
 const maxSeeds = 1000
 
 func (o *options) setSeeds(s string) error {
@@ -162,10 +161,10 @@ func (o *options) setSeeds(s string) error {
 	return nil
 }
 
-// maxGenerated bounds a made-up trace.
+// maxGenerated is the maximum number of generated jobs.
 const maxGenerated = 1_000_000
 
-// check holds the options against each other and fills in the machine's GPUs.
+// check checks the options together, and sets the number of GPUs.
 func (o *options) check(rest []string) error {
 	for _, name := range o.policies {
 		if _, err := sim.Named(name, sim.Tuning{}); err != nil {
@@ -173,7 +172,7 @@ func (o *options) check(rest []string) error {
 		}
 	}
 	if n, err := strconv.Atoi(o.generate); err == nil && (n < 1 || n > maxGenerated) {
-		return fmt.Errorf("--generate makes 1 to %d jobs", maxGenerated)
+		return fmt.Errorf("--generate can make 1 to %d jobs", maxGenerated)
 	} else if err != nil && o.generate != "" {
 		if err := o.setScenario(o.generate); err != nil {
 			return fmt.Errorf("--generate takes a number of jobs or a scenario: %w", err)
@@ -188,17 +187,17 @@ func (o *options) check(rest []string) error {
 	case len(rest) > 0:
 		return fmt.Errorf("takes no arguments, got %q; see --help", rest)
 	case o.generate == "" && o.trace == "" && o.scenario == nil:
-		return errors.New("which trace? --trace FILE, or a made-up one: --scenario flood, or --generate 2000 > trace.csv")
+		return errors.New("no trace is given: use --trace FILE, or a made-up one: --scenario flood, or --generate 2000 > trace.csv")
 	case o.trace != "" && o.scenario != nil:
-		return errors.New("--trace or --scenario? Both say which jobs there are")
+		return errors.New("--trace and --scenario cannot be combined: each provides the jobs")
 	case o.options.GPUs < 1 || o.options.GPUs > job.MaxGPUs:
-		return fmt.Errorf("--gpus is 1 to %d", job.MaxGPUs)
+		return fmt.Errorf("--gpus must be 1 to %d", job.MaxGPUs)
 	case o.procs < 1:
-		return errors.New("--procs-per-gpu is at least 1")
+		return errors.New("--procs-per-gpu must be at least 1")
 	case !within(o.load, 10) || o.days < 0 || o.days > maxDays:
-		return fmt.Errorf("--load is 0 to 10, --days is 0 to %d", maxDays)
+		return fmt.Errorf("--load must be 0 to 10, and --days 0 to %d", maxDays)
 	case o.options.Starts < 0:
-		return errors.New("--starts can't be negative")
+		return errors.New("--starts must not be negative")
 	case !slices.Contains([]string{"", "w1", "as-is", "pack"}, o.workload):
 		return fmt.Errorf("there is no workload %q: choose among w1, as-is, pack", o.workload)
 	case !slices.Contains(sim.Formats(), o.format):
@@ -213,40 +212,40 @@ func (o *options) check(rest []string) error {
 // maxDays is ten years.
 const maxDays = 3660
 
-// within reports whether a number is one from 0 to a bound; NaN is none.
+// within reports whether x is between 0 and most. NaN is not.
 func within(x, most float64) bool { return x >= 0 && x <= most }
 
-// maxDepth is as many as the configuration allows.
+// maxDepth is the maximum that the configuration allows.
 const maxDepth = 16
 
-// checkTuning holds what changes the policies against what a site could configure.
+// checkTuning limits changes of policies to what a site can configure.
 func (o *options) checkTuning() error {
 	t := &o.tuning
 	switch most := maxDays * 24 * time.Hour; {
 	case min(o.options.SwitchCost, t.Slice, t.HalfLife) < 0 || max(o.options.SwitchCost, t.Slice, t.HalfLife) > most:
-		return fmt.Errorf("a duration can't be negative, nor more than %d days", maxDays)
+		return fmt.Errorf("a duration must not be negative or more than %d days", maxDays)
 	case t.Preemptible != nil && !within(*t.Preemptible, 1):
-		return errors.New("--preemptible is 0 to 1")
+		return errors.New("--preemptible must be 0 to 1")
 	case t.Depth != nil && (*t.Depth < 0 || *t.Depth > maxDepth):
-		return fmt.Errorf("--depth is 0 to %d", maxDepth)
+		return fmt.Errorf("--depth must be 0 to %d", maxDepth)
 	case t.HalfLife > 0 && t.HalfLife < time.Minute:
-		return errors.New("--half-life is at least a minute")
+		return errors.New("--half-life must be at least a minute")
 	}
 	return nil
 }
 
-// checkScenario refuses what has no meaning for the scenario.
+// checkScenario refuses options that do not apply to the scenario.
 func (o *options) checkScenario() error {
 	switch {
 	case o.scenario == nil:
 		return nil
 	case o.scenario.Days == 0 && (o.days > 0 || o.load > 0):
-		return fmt.Errorf("--days and --load have no meaning for the scenario %s, which has its own instants",
+		return fmt.Errorf("--days and --load do not apply to the scenario %s, which has fixed times",
 			o.scenario.Name)
 	case !o.from.IsZero():
-		return errors.New("--from has no meaning for a scenario")
+		return errors.New("--from does not apply to a scenario")
 	case o.workload != "":
-		return errors.New("--workload has no meaning for a scenario")
+		return errors.New("--workload does not apply to a scenario")
 	}
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// groupRow is a row of a table by user or size.
+// A groupRow is a row of a table by user or size.
 type groupRow struct {
 	name string
 	sim.Group
 }
 
-// userRows are the users, who got most first.
+// userRows returns a row for each user, largest GPU time first.
 func userRows(runs []*sim.Outcome) []groupRow {
 	var rows []groupRow
 	for _, g := range sim.Users(runs...) {
@@ -26,7 +26,7 @@ func userRows(runs []*sim.Outcome) []groupRow {
 	return rows
 }
 
-// sizeRows are the sizes, the smallest first.
+// sizeRows returns a row for each size, smallest first.
 func sizeRows(runs []*sim.Outcome) []groupRow {
 	var rows []groupRow
 	for _, g := range sim.Sizes(runs...) {
@@ -35,7 +35,7 @@ func sizeRows(runs []*sim.Outcome) []groupRow {
 	return rows
 }
 
-// writeGroups prints the rows of each policy, means of its seeds.
+// writeGroups prints the rows of each policy as means of its seeds.
 func writeGroups(out io.Writer, runs []policyRun, title string, of func([]*sim.Outcome) []groupRow) error {
 	fmt.Fprintf(out, "\n%s\n", title)
 	columns := sim.GroupColumns()

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// A policyRun is one policy's outcomes, by seed, and the mean of their figures.
+// A policyRun has the outcomes of one policy by seed, and their mean figures.
 type policyRun struct {
 	Policy   string
 	Outcomes []*sim.Outcome
@@ -24,8 +24,8 @@ pre{overflow:auto}svg{width:100%;height:auto}svg text{font:14px system-ui,sans-s
 .s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}
 .s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
 
-// render writes the page: well-formed XML that names no other resource. Subtitle says what was run, and tables has the
-// figures as text.
+// render returns the page: well-formed XML without external resources. subtitle says what was run,
+// and tables has the figures as text.
 func render(title, subtitle, tables string, runs []policyRun) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>%s</title><style>%s</style></head><body>\n", html.EscapeString(title), style)
@@ -33,7 +33,7 @@ func render(title, subtitle, tables string, runs []policyRun) string {
 	section(&b, "Mean completion time",
 		"From submission to end. No scheduler can beat the lower bound.", bars(runs))
 	section(&b, "How soon jobs are done",
-		"Hours after their submission by which this share of the jobs is complete.", distribution(runs))
+		"Hours after submission within which this share of the jobs completed.", distribution(runs))
 	fairness(&b, runs)
 	b.WriteString("</body></html>\n")
 	return b.String()
@@ -43,13 +43,13 @@ func section(b *strings.Builder, title, note, svg string) {
 	fmt.Fprintf(b, "<h2>%s</h2>\n<p class=\"note\">%s</p>\n%s\n", html.EscapeString(title), html.EscapeString(note), svg)
 }
 
-// fairness writes what is about users over time, of each policy's first seed.
+// fairness writes charts of users over time for each policy's first seed.
 func fairness(b *strings.Builder, runs []policyRun) {
 	users, longest := shownOf(runs)
 	for _, r := range runs {
 		got, misplaced := drawFairness(r, users, longest)
-		section(b, "Who got the GPUs: "+r.Policy, "GPUs in use by user, first seed.", got.SVG()+"<p>"+legend(users)+"</p>")
-		section(b, "How far from an even division: "+r.Policy, "GPUs that would have gone to other users if those in use were "+
-			"at each instant divided evenly among those with jobs, nobody more than one's jobs ask. First seed.", misplaced.SVG())
+		section(b, "Who got the GPUs: "+r.Policy, "GPUs in use by each user, first seed.", got.SVG()+"<p>"+legend(users)+"</p>")
+		section(b, "How far from an even division: "+r.Policy, "GPUs that would have gone to other users if, at each instant, the GPUs in use "+
+			"were divided evenly among the users with jobs, up to what their jobs request. First seed.", misplaced.SVG())
 	}
 }

@@ -29,7 +29,7 @@ func rendered(t *testing.T) string {
 	return render(`a "title" <b>`, "subtitle & more", "tables < all", runs)
 }
 
-// TestPage: the page is well-formed and names nothing else, and the same runs give the same one.
+// The page is well-formed, names no other resource, and is the same for the same runs.
 func TestPage(t *testing.T) {
 	text := rendered(t)
 	dec := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>\n")))
@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	// The bars, and two drawings of each of two policies; the completion times.
+	// The bars, two charts for each of two policies, and the completion times.
 	if count["svg"] != 5 || count["rect"] < 50 || count["table"] != 1 || count["b"] != 0 {
 		t.Errorf("the page has %v", count)
 	}
@@ -69,8 +69,8 @@ func TestEmptyPage(t *testing.T) {
 	}
 }
 
-// TestWhoGotTheGPUs: while bob waits ann has both GPUs, one of which would be his; then each has one.
-func TestWhoGotTheGPUs(t *testing.T) {
+// While bob waits ann has both GPUs, one of which should be his. Later each has one.
+func TestFairnessCharts(t *testing.T) {
 	hour := func(n int) time.Duration { return time.Duration(n) * 6 * time.Hour }
 	job := func(user string, from, start, end int) sim.JobOutcome {
 		return sim.JobOutcome{

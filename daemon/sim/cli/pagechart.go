@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
-// width is that of a drawing, in SVG units.
+// width is the width of a chart in SVG units.
 const width = 1000
 
-// bars draws each policy's mean completion time, and the lower bound.
+// bars charts each policy's mean completion time and the lower bound.
 func bars(runs []policyRun) string {
 	var list []chart.Bar
 	bound := 0.0
@@ -25,10 +25,10 @@ func bars(runs []policyRun) string {
 	return chart.Bars("mean completion time by policy", "s0", append(list, hours("lower bound", bound)))
 }
 
-// quantiles are those that the table of completion times has.
+// quantiles are the columns of the table of completion times.
 var quantiles = []int{10, 25, 50, 75, 90, 99}
 
-// distribution writes after how many hours a share of the jobs is done.
+// distribution returns a table of the hours after which a share of the jobs is done.
 func distribution(runs []policyRun) string {
 	var b strings.Builder
 	b.WriteString("<table><tr><th>policy</th>")

@@ -11,10 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// A drawing of users over time has so many steps at most, and so many users have a colour in it.
+// Maximum number of columns in a chart over time, and of users with their own colour.
 const columns, shownUsers = 80, 6
 
-// shownOf returns the users who got most in all runs' first seeds, and the seconds of the longest run.
+// shownOf returns the users with the most GPU time in all runs' first seeds, and the seconds of the
+// longest run.
 func shownOf(runs []policyRun) (users []string, longest float64) {
 	most := map[string]float64{}
 	for _, r := range runs {
@@ -40,8 +41,9 @@ func fairnessOf(r policyRun) *sim.Fairness {
 	return r.Outcomes[0].Fairness()
 }
 
-// drawFairness draws who had the GPUs of a run's first seed, and how much of that an even division would have given to
-// others: GPUs in the mean over windows, of which as many are taken together as make few columns of the longest run.
+// drawFairness charts who had the GPUs in a run's first seed, and how many of them an even division
+// would have given to others. Columns are means over as many windows as keep their number small in
+// the longest run.
 func drawFairness(r policyRun, users []string, longest float64) (got, misplaced *chart.Columns) {
 	f := fairnessOf(r)
 	step := max(1, int((longest/max(f.Window, 1)+columns-1)/columns))
@@ -71,7 +73,6 @@ func drawFairness(r policyRun, users []string, longest float64) (got, misplaced 
 	return got, misplaced
 }
 
-// legend names the colours of users.
 func legend(users []string) string {
 	var b strings.Builder
 	for i, name := range append(slices.Clone(users), "others") {

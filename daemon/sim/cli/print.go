@@ -32,7 +32,7 @@ type policyFigures struct {
 	Runs   []seedFigures     `json:"runs"`
 }
 
-// seedFigures is one seed's figures: Metrics, or Packed in workload pack.
+// seedFigures has the figures of one seed: Metrics, or Packed for the workload pack.
 type seedFigures struct {
 	Seed     uint64            `json:"seed"`
 	Hash     string            `json:"hash"`
@@ -68,7 +68,8 @@ func (o *options) printJSON(out io.Writer, list []policyFigures) error {
 	})
 }
 
-// writeTables prints a line per policy and seed, and the mean of several seeds; and the other tables, if asked for.
+// writeTables prints a line for each policy and seed and the mean of several seeds, and the other
+// requested tables.
 func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 	err := writeFigures(out, o, runs, sim.Columns(),
 		func(x *sim.Outcome) *sim.Metrics { return &x.Metrics }, func(r policyRun) *sim.Metrics { return &r.Mean })
@@ -76,7 +77,7 @@ func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 		err = errors.Join(err, writeGroups(out, runs, "by user", userRows))
 	}
 	if o.sizes {
-		err = errors.Join(err, writeGroups(out, runs, "by GPUs asked", sizeRows))
+		err = errors.Join(err, writeGroups(out, runs, "by GPUs requested", sizeRows))
 	}
 	if o.options.Starts > 0 {
 		fmt.Fprint(out, "\nexpected starts\n")
@@ -87,7 +88,7 @@ func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 	return err
 }
 
-// writeFigures prints what each outcome and the mean of several have of the figures, if they have them.
+// writeFigures prints the figures of each outcome and the mean of several, if they have them.
 func writeFigures[T any](out io.Writer, o *options, runs []policyRun, columns []sim.Column[T], of func(*sim.Outcome) *T,
 	mean func(policyRun) *T) error {
 	head := []string{"policy", "seed"}
@@ -116,7 +117,7 @@ func writeFigures[T any](out io.Writer, o *options, runs []policyRun, columns []
 	return writeRows(out, rows)
 }
 
-// writeRows prints a table, the columns aligned to the right.
+// writeRows prints a right-aligned table.
 func writeRows(out io.Writer, rows [][]string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range rows {
@@ -125,7 +126,7 @@ func writeRows(out io.Writer, rows [][]string) error {
 	return w.Flush()
 }
 
-// pack fills the machine until nothing more fits and says how full it got.
+// pack fills the machine until nothing fits any more, and prints how full it is.
 func (o *options) pack(trace sim.Trace, out io.Writer) error {
 	o.load = cmp.Or(o.load, 1.3)
 	policy, err := sim.Named("fifo", o.tuning)

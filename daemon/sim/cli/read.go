@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// read reads the trace and fills in what goes by its format.
+// read reads the trace, and sets the options that depend on its format.
 func (o *options) read() (sim.Trace, error) {
 	if o.scenario != nil {
 		o.workload = o.scenario.Name
@@ -42,15 +42,15 @@ func (o *options) read() (sim.Trace, error) {
 	if format == sim.FormatSWF {
 		trace, err = o.onGPUs(trace)
 	} else if o.procs != 1 {
-		err = fmt.Errorf("--procs-per-gpu is for logs in the format swf, and the trace is in the format %s", format)
+		err = fmt.Errorf("--procs-per-gpu applies only to logs in the format swf, and the format of the trace is %s", format)
 	}
 	return trace, errors.Join(err, o.choose(format))
 }
 
-// unpacked reads through gzip, in which archives keep logs.
+// unpacked decompresses gzip, which archives use for logs.
 func unpacked(file io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(file)
-	if begin, _ := in.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) { // a short file gives fewer, and an error
+	if begin, _ := in.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) { // a short file gives fewer bytes and an error
 		return in, nil
 	}
 	out, err := gzip.NewReader(in)
@@ -60,15 +60,14 @@ func unpacked(file io.Reader) (io.Reader, error) {
 	return out, nil
 }
 
-// onGPUs makes GPUs of a log's processors. The machine is the log's unless the
-// options say how large it is.
+// onGPUs combines a log's processors into GPUs. The machine is the log's unless --gpus is given.
 func (o *options) onGPUs(trace sim.Trace) (sim.Trace, error) {
 	trace = trace.Gather(o.procs)
 	switch {
 	case o.gpus != nil:
 	case trace.GPUs > job.MaxGPUs:
-		return trace, fmt.Errorf("trace %q: the machine has %d processors, and a simulated one at most %d GPUs: say how many "+
-			"processors are one GPU (--procs-per-gpu 16) or how large the machine is (--gpus)", o.trace, trace.GPUs*o.procs,
+		return trace, fmt.Errorf("trace %q: the machine has %d processors, and a simulated one at most %d GPUs: set the number of "+
+			"processors per GPU (--procs-per-gpu 16) or the size of the machine (--gpus)", o.trace, trace.GPUs*o.procs,
 			job.MaxGPUs)
 	case trace.GPUs > 0:
 		o.options.GPUs = trace.GPUs
@@ -76,7 +75,7 @@ func (o *options) onGPUs(trace sim.Trace) (sim.Trace, error) {
 	return trace, nil
 }
 
-// choose fills in the workload that the format is for, and its days and load.
+// choose sets the default workload of the format, with its days and load.
 func (o *options) choose(format sim.Format) error {
 	if o.workload == "" {
 		o.workload = cmp.Or(map[sim.Format]string{sim.FormatPhilly: "w1", sim.FormatOpenb: "pack"}[format], "as-is")
@@ -87,13 +86,13 @@ func (o *options) choose(format sim.Format) error {
 		}
 		o.days, o.load = cmp.Or(o.days, 75), cmp.Or(o.load, 0.9)
 	} else if o.load > 0 && o.workload == "as-is" {
-		return errors.New("--load has no meaning for --workload as-is: use w1, which draws jobs to a load")
+		return errors.New("--load does not apply to --workload as-is: use w1, which draws jobs up to a load")
 	}
 	return nil
 }
 
-// tellLeftOut says how many jobs of the trace are not replayed. Workload w1 has its
-// own rule, and a pack takes what fits.
+// tellLeftOut reports how many jobs of the trace are not replayed. The workload w1 has its own
+// rule, and pack takes what fits.
 func (o *options) tellLeftOut(trace sim.Trace, talk io.Writer) {
 	var parts []string
 	if trace.Skipped > 0 {
@@ -101,11 +100,11 @@ func (o *options) tellLeftOut(trace sim.Trace, talk io.Writer) {
 	}
 	if o.workload == "as-is" {
 		if n := o.drawn(trace, o.seeds[0]).Dropped; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d that ask more than the machine has, %d GPUs of %s", n, o.options.GPUs,
+			parts = append(parts, fmt.Sprintf("%d that request more than the machine has, %d GPUs of %s", n, o.options.GPUs,
 				job.FormatSize(o.options.GPUMemBytes)))
 		}
 	}
 	if len(parts) > 0 {
-		fmt.Fprintf(talk, "gpuschedd sim: jobs of the trace that are left out: %s\n", strings.Join(parts, ", "))
+		fmt.Fprintf(talk, "gpuschedd sim: jobs of the trace left out: %s\n", strings.Join(parts, ", "))
 	}
 }

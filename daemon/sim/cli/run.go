@@ -17,9 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Run carries out the command line, without "gpuschedd sim", and returns the exit
-// code. Help and what is wrong go to talk; tell is called with how many of how many
-// replays are done.
+// Run runs the command line, without "gpuschedd sim", and returns the exit code. Help and errors go
+// to talk. tell is called with the number of finished replays and their total.
 func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 	o, err := parse(args, talk)
 	switch {
@@ -64,16 +63,16 @@ func (o *options) run(out, talk io.Writer) error {
 	return o.writeTables(out, runs)
 }
 
-// generated is the made-up trace to write.
+// generated returns the made-up trace to write.
 func (o *options) generated() sim.Trace {
 	if o.scenario != nil {
 		return o.drawn(sim.Trace{}, o.seeds[0])
 	}
-	n, _ := strconv.Atoi(o.generate) // check has seen that it is a number
+	n, _ := strconv.Atoi(o.generate) // check has verified that it is a number
 	return sim.Generate(n, cmp.Or(o.days, 14), o.seeds[0])
 }
 
-// drawn is the jobs of one seed.
+// drawn returns the jobs of one seed.
 func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 	if o.scenario != nil {
 		trace = o.scenario.Make(sim.Setting{GPUs: o.options.GPUs, Days: o.days, Load: o.load, Seed: seed})
@@ -85,8 +84,7 @@ func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 	return trace.Fit(o.options.GPUs, o.options.GPUMemBytes)
 }
 
-// replay runs every policy with every seed, as many at a time as there are
-// processors.
+// replay runs every policy with every seed, as many at once as there are CPUs.
 func (o *options) replay(trace sim.Trace) ([]policyRun, error) {
 	runs := make([]policyRun, len(o.policies))
 	errs := make([]error, len(o.policies)*len(o.seeds))

@@ -17,11 +17,11 @@ var update = flag.Bool("update", false, "write what the simulations print into t
 
 const sampleTrace = "../../../contrib/sim/sample.csv"
 
-// quiet is for those who do not wait.
+// quiet reports no progress.
 func quiet(int, int) {}
 
-// TestSimGolden replays the sample. Another figure means that jobs of the
-// sample wait longer or shorter than before: look at which before rewriting.
+// The sample is replayed. Another figure means that jobs of the sample wait longer or shorter than
+// before: find out which before updating.
 func TestSimGolden(t *testing.T) {
 	for name, args := range map[string]string{
 		"table.txt":  "--trace " + sampleTrace + " --policy fifo-strict,fifo --gpus 8",
@@ -48,7 +48,7 @@ func TestSimGolden(t *testing.T) {
 	}
 }
 
-// TestSimJSON holds the schema, and that a report is written beside it.
+// The JSON has its schema, and a report is written too.
 func TestSimJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	var out, talk bytes.Buffer
@@ -70,10 +70,10 @@ func TestSimJSON(t *testing.T) {
 	}
 }
 
-// TestSimUsage: what is wrong is said, with exit code 2.
+// Wrong usage is explained, with exit code 2.
 func TestSimUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                  "which trace?",
+		"":                                  "no trace is given",
 		"--polcy fifo":                      "not defined: -polcy; see 'gpuschedd sim --help'",
 		"--trace x --policy lifo":           "no policy \"lifo\": choose among fifo-strict, fifo",
 		"--trace x --seed 5-3":              "not a range",
@@ -81,28 +81,28 @@ func TestSimUsage(t *testing.T) {
 		"--trace x --predict tarot":         "choose among learned",
 		"--trace x --workload w2":           "no workload \"w2\"",
 		"--trace x --format xml":            "no format \"xml\": choose among auto, csv, swf,",
-		"--trace x --gpus 0":                "--gpus is 1 to",
-		"--trace x --procs-per-gpu 0":       "--procs-per-gpu is at least 1",
-		"--trace x --preemptible 2":         "--preemptible is 0 to 1",
-		"--trace x --preemptible NaN":       "--preemptible is 0 to 1",
-		"--trace x --preemptible -0.1":      "--preemptible is 0 to 1",
-		"--trace x --load nan":              "--load is 0 to 10",
-		"--trace x --load +Inf":             "--load is 0 to 10",
-		"--trace x --switch-cost -1s":       "a duration can't be negative",
-		"--trace x --slice 2000000h":        "nor more than 3660 days",
-		"--trace x --half-life 1ns":         "--half-life is at least a minute",
-		"--trace x --depth -1":              "--depth is 0 to 16",
-		"--trace x --depth 99":              "--depth is 0 to 16",
+		"--trace x --gpus 0":                "--gpus must be 1 to",
+		"--trace x --procs-per-gpu 0":       "--procs-per-gpu must be at least 1",
+		"--trace x --preemptible 2":         "--preemptible must be 0 to 1",
+		"--trace x --preemptible NaN":       "--preemptible must be 0 to 1",
+		"--trace x --preemptible -0.1":      "--preemptible must be 0 to 1",
+		"--trace x --load nan":              "--load must be 0 to 10",
+		"--trace x --load +Inf":             "--load must be 0 to 10",
+		"--trace x --switch-cost -1s":       "a duration must not be negative",
+		"--trace x --slice 2000000h":        "or more than 3660 days",
+		"--trace x --half-life 1ns":         "--half-life must be at least a minute",
+		"--trace x --depth -1":              "--depth must be 0 to 16",
+		"--trace x --depth 99":              "--depth must be 0 to 16",
 		"--trace x more":                    "takes no arguments",
 		"--generate 2000000":                "1 to 1000000 jobs",
 		"--generate 0":                      "1 to 1000000 jobs",
 		"--generate drought":                "no scenario \"drought\": choose among flood",
 		"--scenario drought":                "no scenario \"drought\": choose among flood",
-		"--scenario flood --trace x":        "--trace or --scenario?",
-		"--scenario flood --days 3":         "has its own instants",
-		"--scenario wide --from 2026-01-01": "--from has no meaning",
-		"--scenario wide --workload w1":     "--workload has no meaning",
-		"--trace x --days 99999":            "--days is 0 to 3660",
+		"--scenario flood --trace x":        "cannot be combined",
+		"--scenario flood --days 3":         "has fixed times",
+		"--scenario wide --from 2026-01-01": "--from does not apply",
+		"--scenario wide --workload w1":     "--workload does not apply",
+		"--trace x --days 99999":            "--days 0 to 3660",
 	} {
 		var out, talk bytes.Buffer
 		if code := Run(strings.Fields(args), &out, &talk, quiet); code != 2 || !strings.Contains(talk.String(), want) || out.Len() > 0 {
@@ -121,8 +121,7 @@ func TestSimUsage(t *testing.T) {
 	}
 }
 
-// TestScenarioIsWritten: a scenario that was written is the scenario when it is
-// read, and what each user got is in the JSON.
+// A scenario that was written and read again is the same, and the JSON has each user's GPU time.
 func TestScenarioIsWritten(t *testing.T) {
 	const shape = " --gpus 4 --days 4 --seed 2"
 	var file, direct, read, talk bytes.Buffer
@@ -152,8 +151,8 @@ func TestScenarioIsWritten(t *testing.T) {
 	}
 }
 
-// TestPackedLog: a log of the archive is read as it comes, the machine is the log's,
-// and what is left out is said.
+// A compressed log of the archive can be read. The machine is the log's, and skipped jobs are
+// reported.
 func TestPackedLog(t *testing.T) {
 	const log = "; MaxProcs: 4096\n" +
 		"1 0 0 100 8 -1 -1 8 3600 -1 1 7 2 3 -1 -1 -1 -1\n" +
@@ -169,13 +168,13 @@ func TestPackedLog(t *testing.T) {
 	if err := os.WriteFile(path, packed.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const leftOut = "left out: 1 without a GPU or a run time, 1 that ask more than the machine has, "
+	const leftOut = "left out: 1 without a GPU or a run time, 1 that request more than the machine has, "
 	for _, c := range []struct {
 		args       string
 		code, gpus int
 		talk       string
 	}{
-		{"", 1, 0, "has 4096 processors, and a simulated one at most 1024 GPUs: say how many"},
+		{"", 1, 0, "has 4096 processors, and a simulated one at most 1024 GPUs: set the number"},
 		{"--procs-per-gpu 64", 0, 64, leftOut + "64 GPUs"},
 		{"--gpus 8", 0, 8, leftOut + "8 GPUs"},
 	} {
@@ -195,7 +194,7 @@ func TestPackedLog(t *testing.T) {
 	}
 }
 
-// TestSampleIsGenerated: anyone can make the committed sample again.
+// The committed sample can be generated again.
 func TestSampleIsGenerated(t *testing.T) {
 	var out bytes.Buffer
 	if code := Run([]string{"--generate", "2000", "--seed", "1"}, &out, &out, quiet); code != 0 {

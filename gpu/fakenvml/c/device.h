@@ -1,14 +1,14 @@
-// What the calls on a GPU begin with.
+// The beginning of every call on a GPU.
 #pragma once
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS 1
 #include "nvml.h"
 #include "state.h"
 
-// Copies GPU index as it is now; a line that has gone from the file since the init is a lost GPU.
+// Copies the current GPU with this index. A line that has been removed since nvmlInit is a lost GPU.
 nvmlReturn_t fake_at(unsigned int index, struct fake_gpu *g);
 
-// Every call on a GPU starts here: it may take its time, hang, or refuse.
+// Every call on a GPU begins here: it may be slow, hang or fail.
 nvmlReturn_t fake_enter(nvmlDevice_t device, struct fake_gpu *g);
 
 #define ENTER_AS(d, g, entered)                      \

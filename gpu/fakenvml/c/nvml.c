@@ -1,5 +1,5 @@
-// The part of NVML that gpusched calls, told from the state directory. Every
-// other export of nvml.h is a generated weak stub that answers NVML_ERROR_NOT_SUPPORTED.
+// The functions of NVML that gpusched calls, implemented with the state directory. Every other
+// export of nvml.h is a generated weak stub that returns NVML_ERROR_NOT_SUPPORTED.
 #define _GNU_SOURCE
 #define NVML_NO_UNVERSIONED_FUNC_DEFS 1
 #include "device.h"
@@ -24,7 +24,7 @@ static int same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-// Re-reads the GPUs if the file is another one than last time; lock held.
+// Reads the GPUs again if the file has been replaced. The caller holds the lock.
 static int refresh(void)
 {
 	char path[4096];
@@ -44,7 +44,7 @@ static void hang(void)
 		pause();
 }
 
-// What the file "init" says nvmlInit should do: a code, or "hang"; 0 if absent.
+// The result of nvmlInit by the file "init": a code, or "hang"; 0 without the file.
 static nvmlReturn_t init_answer(void)
 {
 	char path[4096], word[32] = "";
@@ -239,7 +239,7 @@ nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long l
 	return NVML_SUCCESS;
 }
 
-// The live claims on g, good until the thread's next call.
+// The live claims on g, valid until the thread's next call.
 static const struct fake_claim *claims(const struct fake_gpu *g, int *n)
 {
 	static __thread struct fake_claim found[FAKE_MAX_CLAIMS];
@@ -286,7 +286,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *v)
 	return r;
 }
 
-// Calls put(i, claim) for each claim of that kind on d, or asks for more room.
+// Calls put(i, claim) for each claim of the kind on d, or reports that the buffer is too small.
 static nvmlReturn_t processes(nvmlDevice_t d, int kind, unsigned int *room, void (*put)(void *, int, const struct fake_claim *), void *to)
 {
 	ENTER(g);

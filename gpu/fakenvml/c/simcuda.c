@@ -1,5 +1,5 @@
-// simcuda behaves like a CUDA program towards its surroundings: it sees the GPUs
-// whose nodes it can open, takes memory on them and leaves it behind as it ends.
+// simcuda behaves like a CUDA program: it sees the GPUs whose nodes it can open, claims memory on
+// them, and its claims end with it.
 #define _GNU_SOURCE
 #include "state.h"
 
@@ -102,8 +102,8 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-// The errno of opening the node of GPU g, 0 if it opens. ENXIO is what a node
-// without a driver gives once the device filter let it through.
+// The errno of opening the node of GPU g, or 0. A node without a driver gives ENXIO after the device
+// filter has allowed it.
 static int open_node(const struct fake_gpu *g)
 {
 	const char *dev = getenv("SIMCUDA_DEV");
@@ -119,7 +119,7 @@ static int open_node(const struct fake_gpu *g)
 static int opened(int err) { return err == 0 || err == ENXIO || err == ENODEV; }
 
 // Puts the GPUs that CUDA_VISIBLE_DEVICES names among the openable ones into
-// visible: like CUDA, the first entry that names none ends the list.
+// visible. As in CUDA, the first invalid entry ends the list.
 static void choose(const int *openable, int n)
 {
 	const char *env = getenv("CUDA_VISIBLE_DEVICES");
@@ -201,7 +201,7 @@ static void write_claim(const struct fake_gpu *g, unsigned long long bytes, int 
 	}
 }
 
-// Takes bytes on each visible GPU or dies, as one step against other simcudas.
+// Claims bytes on each visible GPU, or exits. This is atomic with respect to other simcudas.
 static void claim(unsigned long long bytes, int util)
 {
 	static struct fake_claim claims[FAKE_MAX_CLAIMS];
@@ -244,7 +244,7 @@ static void hold(double seconds)
 		;
 }
 
-// Leaves a child behind that is in no session, no process group and no tree of ours.
+// Leaves a child behind that is outside our session, process group and process tree.
 static void leave_orphan(const struct options *o)
 {
 	int ready[2];

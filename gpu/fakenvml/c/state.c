@@ -119,7 +119,7 @@ static int gpu_set(struct fake_gpu *g, const char *key, const char *value)
 	return 0;
 }
 
-// Cuts key=value or key="a value" off the front of *line; 0 at its end, -1 if it is neither.
+// Cuts key=value or key="a value" off the front of *line. Returns 0 at the end, -1 for anything else.
 static int next_pair(char **line, char **key, char **value)
 {
 	char *p = *line + strspn(*line, " \t\r\n");
@@ -219,7 +219,7 @@ static int kinds_of(const char *value)
 	return kinds;
 }
 
-// Reads one claim; 0 if it does not count.
+// Reads one claim. Returns 0 if it does not count.
 static int claim_read(int dirfd, const char *name, int minor, struct fake_claim *c)
 {
 	char text[256], end;

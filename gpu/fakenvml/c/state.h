@@ -1,5 +1,5 @@
-// The state directory that the fake library and simcuda share: what GPUs there
-// are and which processes hold memory on them. See doc.go of the Go package.
+// The state directory that the fake library and simcuda share: the GPUs, and the processes that hold
+// memory on them. See doc.go of the Go package.
 #pragma once
 
 #define FAKE_MAX_GPUS 64
@@ -33,18 +33,18 @@ struct fake_claim {
 	unsigned long long bytes;
 };
 
-// Each returns how many it filled in, or -1 with a line on stderr.
+// Both return the number of elements read, or -1 with a message on stderr.
 int fake_gpus(struct fake_gpu *out, int max);
 int fake_claims(struct fake_claim *out, int max, int minor); // of that GPU; -1: of all
 
-// Sets the bits of the CPUs of a list such as "0-3,8"; -1 if it is none or exceeds the bits.
+// Sets the bits of the CPUs in a list such as "0-3,8". Returns -1 if it is invalid or too large.
 int fake_cpus(const char *list, unsigned long *mask, unsigned int words);
 
-// Bytes that are neither reserved nor used nor claimed on gpu.
+// Bytes of gpu that are neither reserved nor used nor claimed.
 unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
 unsigned long long fake_used(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
 
 const char *fake_dir(void);
 
-// The start time of a live process, 0 if it is gone (or a zombie).
+// The start time of a live process, or 0 if it has ended or is a zombie.
 unsigned long long fake_start_time(int pid);

@@ -1,4 +1,4 @@
-// How the GPUs are connected and what is next to them.
+// How the GPUs are connected, and the nodes and CPUs near them.
 #define _GNU_SOURCE
 #include "device.h"
 
@@ -13,7 +13,7 @@ static int same_gpu(const struct fake_gpu *a, const struct fake_gpu *b)
 	return !strcmp(a->uuid, b->uuid);
 }
 
-// Does not return while the file "topology" says so.
+// Blocks while the file "topology" says "hang".
 static void compare(void)
 {
 	char path[4096], word[8] = "";
@@ -27,7 +27,7 @@ static void compare(void)
 		pause();
 }
 
-// Finds where NVLink number link of g leads: 1 to the GPU peer, 2 to a switch, 0 nowhere.
+// Returns where NVLink number link of g leads: 1 to the GPU peer, 2 to a switch, 0 nowhere.
 static int other_end(const struct fake_gpu *g, unsigned int link, struct fake_gpu *peer)
 {
 	if (g->island <= 0 || g->lanes <= 0)
@@ -79,7 +79,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d, unsigned int li
 	return end ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-// The first version fills in less.
+// Version 1 fills in less.
 nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t d, unsigned int link, nvmlPciInfo_t *v)
 {
 	nvmlReturn_t r = nvmlDeviceGetNvLinkRemotePciInfo_v2(d, link, v);

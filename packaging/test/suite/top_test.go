@@ -63,18 +63,18 @@ func TestTop(t *testing.T) {
 	shows("a", `(?m)^GPU MODEL          UTIL LAST 60 S            MEMORY `)
 
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	shows("a", `no answer for \d+s, this is of \d\d:\d\d:\d\d: `)
+	shows("a", `no answer for \d+s, this is from \d\d:\d\d:\d\d: `)
 	shows("a", row)
 	sh(t, "", "systemctl start gpusched.socket gpusched.service")
 	until(t, "the answer is new", func() bool { return !strings.Contains(tmux("capture-pane -p -t a"), "no answer") })
 
 	types("a", "Tab c")
-	shows("a", fmt.Sprintf(`Cancel job %d \(größe-模型\), which runs\? +\[y/N\]`, id))
+	shows("a", fmt.Sprintf(`Cancel job %d \(größe-模型\), which is running\? +\[y/N\]`, id))
 	types("a", "y")
 	ended(t, wait(t, id), "cancelled", "cancelled by alice")
 	shows("a", `no jobs`)
-	types("a", "C-z") // no shell is there that would bring it back
-	shows("a", `no shell has started this`)
+	types("a", "C-z") // there is no shell that could resume it
+	shows("a", `cannot suspend: no shell started this`)
 	types("a", "q")
 	shows("a", `(?m)^left with 0$`)
 	if mode := tmux("display -p -t a '#{alternate_on} #{cursor_flag}'"); mode != "0 1" {
