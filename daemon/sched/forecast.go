@@ -70,9 +70,9 @@ type Range struct {
 	Unknown             bool // jobs that it waits for run for ever, as far as is known
 }
 
-// GoOn simulates until it is known when a job starts. It stops early and returns false once asked
+// Simulate runs passes until it is known when a job starts. It stops early and returns false once asked
 // returns false.
-func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
+func (f *Forecast) Simulate(asked func() bool, id job.ID) bool {
 	f.begin()
 	for _, one := range f.futures {
 		if !one.runUntilStart(id, asked) {
@@ -84,7 +84,7 @@ func (f *Forecast) GoOn(asked func() bool, id job.ID) bool {
 
 // Start returns when a job starts, if it is among the first.
 func (f *Forecast) Start(id job.ID) Range {
-	f.GoOn(func() bool { return true }, id)
+	f.Simulate(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
 	for i := range f.futures {
 		at[i] = f.futures[i].start(id)

@@ -284,7 +284,7 @@ func TestForecastStops(t *testing.T) {
 		return n
 	}
 	left := 3
-	if f.GoOn(func() bool { left--; return left >= 0 }, 2) || passes() != 3 {
+	if f.Simulate(func() bool { left--; return left >= 0 }, 2) || passes() != 3 {
 		t.Errorf("%d passes though nobody asked for more than 3", passes())
 	}
 	if r := f.Start(2); r != (Range{}) || passes() != allPasses {

@@ -30,7 +30,7 @@ func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	if f == nil || v.State != job.Queued || never {
 		return asked()
 	}
-	if !f.Forecast.GoOn(asked, v.ID) {
+	if !f.Forecast.Simulate(asked, v.ID) {
 		return false
 	}
 	r := f.Forecast.Start(v.ID)

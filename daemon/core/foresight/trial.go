@@ -57,7 +57,7 @@ func NewTrial(
 // not.
 func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	t.Ahead = in
-	if !in.Forecast.GoOn(asked, t.id) {
+	if !in.Forecast.Simulate(asked, t.id) {
 		return false
 	}
 	t.now = in.Forecast.Start(t.id)
@@ -82,7 +82,7 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 			continue
 		}
 		other := t.Ahead.Forecast.With(t.id, &w.request, w.expected, until)
-		if !other.GoOn(asked, t.id) {
+		if !other.Simulate(asked, t.id) {
 			break
 		}
 		n++
