@@ -115,7 +115,7 @@ func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	is := show()
 	same := is.SuspendedAt.Equal(was.SuspendedAt)
 	is.SuspendedAt, was.SuspendedAt = time.Time{}, time.Time{}
-	if is.Request.TimeLimit != was.Request.TimeLimit || !same || is.Suspension != was.Suspension || is.Rested == 0 {
+	if is.Request.TimeLimit != was.Request.TimeLimit || !same || is.Suspension != was.Suspension || is.SuspendedTime == 0 {
 		t.Errorf("it has a limit of %s and is %+v, and before %s and %+v", is.Request.TimeLimit, is.Suspension, was.Request.TimeLimit, was.Suspension)
 	}
 	do(job.Command{Kind: job.CommandResume})

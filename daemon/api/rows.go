@@ -82,9 +82,9 @@ func oneRow(list []*Job) Job {
 			longest = j
 		}
 	}
-	row.StartedAt, row.SuspendedAt, row.Rested = longest.StartedAt, longest.SuspendedAt, longest.Rested
+	row.StartedAt, row.SuspendedAt, row.SuspendedTime = longest.StartedAt, longest.SuspendedAt, longest.SuspendedTime
 	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row ends with its newest task
-		row.StartedAt, row.Rested = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
+		row.StartedAt, row.SuspendedTime = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
 	slices.SortFunc(row.GPUs, func(a, b Allocation) int { return cmp.Compare(a.Index, b.Index) })
@@ -263,7 +263,7 @@ func (j *Job) Elapsed(now time.Time) time.Duration {
 	case j.Suspended():
 		end = j.SuspendedAt
 	}
-	return max(0, end.Sub(j.StartedAt)-j.Rested.Duration())
+	return max(0, end.Sub(j.StartedAt)-j.SuspendedTime.Duration())
 }
 
 // CountLine returns the numbers of live jobs by state, such as "2 running, 1 queued"; "" if there are none.

@@ -88,7 +88,7 @@ type Job struct {
 	SuspendedAt    time.Time `json:"suspended_at,omitzero"`
 	SuspendedBy    string    `json:"suspended_by,omitempty"`
 	SuspendedUntil time.Time `json:"suspended_until,omitzero"`
-	Rested         job.Span  `json:"suspended_seconds,omitempty"`
+	SuspendedTime  job.Span  `json:"suspended_seconds,omitempty"`
 
 	Failures int `json:"failures,omitempty"` // attempts that failed
 	Requeues int `json:"requeues,omitempty"` // how often an attempt that had begun ended with the job back in the queue, for any cause

@@ -74,7 +74,7 @@ func limitAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" || j.IsSuspended() {
 		return time.Time{}
 	}
-	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.Rested)
+	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.SuspendedTime)
 }
 
 // stopAt returns when a running job that was warned is to be stopped; zero: it is not to be

@@ -55,7 +55,7 @@ func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.
 	r := sched.Running{
 		ID: j.ID, MemBytes: j.Request.MemBytes, CPUs: j.CPUs(), Quota: l.QuotaMilli(),
 		Preemptible: j.Request.Preemptible, Priority: j.Request.Priority,
-		Account: l.Account, Since: sched.At(j.QueuedAt), Start: sched.At(since), Rested: j.SuspendedFor(now),
+		Account: l.Account, Since: sched.At(j.QueuedAt), Start: sched.At(since), SuspendedTime: j.SuspendedFor(now),
 		Served: j.Served, Guarded: j.Guarded,
 		Stopping: j.State == job.Ending || j.Stop != "", Throttle: l.Throttle, Rate: accounts.RateOf(j),
 	}

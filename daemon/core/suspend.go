@@ -70,7 +70,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	case ahead != nil && !until.After(now):
 		return job.Refuse("conflict/suspend-reserved", halted.Called(), ahead.ID, ahead.For(), ahead.From)
 	case !until.IsZero() && !until.After(now):
-		return job.Refuse("conflict/suspend-over", halted.Called(), halted.Rested.Truncate(time.Second), most)
+		return job.Refuse("conflict/suspend-over", halted.Called(), halted.SuspendedTime.Truncate(time.Second), most)
 	}
 	if w, found := c.queue.delaysOthers(l, end, late, now); found {
 		return job.Refuse("conflict/suspend-waits", halted.Called(), c.jobs.Called(w.Job), w.At.Time())
@@ -133,7 +133,7 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 // decides.
 func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {
-		until = j.SuspendedAt.Add(max(0, most-j.Rested))
+		until = j.SuspendedAt.Add(max(0, most-j.SuspendedTime))
 	}
 	left := predict.Remaining(j.Expected, j.Served+tracked.RanFor(j, j.SuspendedAt))
 	if limit := j.Request.TimeLimit.Duration(); limit > 0 {

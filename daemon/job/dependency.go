@@ -1,5 +1,7 @@
 package job
 
+import "slices"
+
 // DependencyKind is the event of another job that a dependency waits for.
 type DependencyKind string
 
@@ -55,11 +57,7 @@ func checkDependencies(list []Dependency, p *Problems) {
 		p.add("usage/dependencies", len(list), MaxDependencies)
 	}
 	for _, d := range list {
-		known := false
-		for _, k := range dependencyKinds {
-			known = known || d.Kind == k
-		}
-		if !known || d.Job < 1 {
+		if !slices.Contains(dependencyKinds, d.Kind) || d.Job < 1 {
 			p.add("usage/dependency", dependencyKinds)
 			return
 		}

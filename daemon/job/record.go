@@ -146,12 +146,12 @@ type Life struct {
 
 // Suspension says whether the current or last attempt is suspended, and for how long it was.
 type Suspension struct {
-	SuspendedAt time.Time     `json:"suspended_at,omitzero"` // zero: it is not suspended
-	SuspendedBy string        `json:"suspended_by,omitempty"`
-	Endless     bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not resume by itself
-	Over        bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner
-	Rested      time.Duration `json:"rested,omitempty"`            // its suspended time up to its last resumption
-	Freezes     bool          `json:"freezes,omitempty"`           // it was suspended once: its unit may be frozen
+	SuspendedAt   time.Time     `json:"suspended_at,omitzero"` // zero: it is not suspended
+	SuspendedBy   string        `json:"suspended_by,omitempty"`
+	Endless       bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not resume by itself
+	Over          bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner
+	SuspendedTime time.Duration `json:"rested,omitempty"`            // its suspended time up to its last resumption
+	Freezes       bool          `json:"freezes,omitempty"`           // it was suspended once: its unit may be frozen
 }
 
 // IsSuspended reports whether the job is suspended.
@@ -160,14 +160,14 @@ func (s *Suspension) IsSuspended() bool { return !s.SuspendedAt.IsZero() }
 // SuspendedFor returns the time for which the attempt has been suspended in all.
 func (s *Suspension) SuspendedFor(now time.Time) time.Duration {
 	if s.SuspendedAt.IsZero() {
-		return s.Rested
+		return s.SuspendedTime
 	}
-	return s.Rested + max(0, now.Sub(s.SuspendedAt))
+	return s.SuspendedTime + max(0, now.Sub(s.SuspendedAt))
 }
 
 // Resume ends the suspension, if any.
 func (s *Suspension) Resume(now time.Time) {
-	s.Rested = s.SuspendedFor(now)
+	s.SuspendedTime = s.SuspendedFor(now)
 	s.SuspendedAt, s.SuspendedBy = time.Time{}, ""
 	s.Endless, s.Over = false, false
 }

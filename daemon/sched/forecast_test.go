@@ -206,7 +206,9 @@ func TestForecastOfRanges(t *testing.T) {
 		"only their limit": {func(r *Running, e *predict.Estimate) { e.Known, r.Request = false, limit }, "20m0s at the latest"},
 		"suspended":        {func(r *Running, _ *predict.Estimate) { r.Still = Never }, "unknown"},
 		"for a while":      {func(r *Running, _ *predict.Estimate) { r.Request, r.Still = limit, noon.Add(time.Hour) }, "54m53s to 1h40m0s, likely 1h20m0s"},
-		"it had been":      {func(r *Running, _ *predict.Estimate) { r.Request, r.Start, r.Rested = limit, ago(time.Hour), time.Hour }, "6m53s to 25m0s, likely 20m0s"},
+		"it had been": {func(r *Running, _ *predict.Estimate) {
+			r.Request, r.Start, r.SuspendedTime = limit, ago(time.Hour), time.Hour
+		}, "6m53s to 25m0s, likely 20m0s"},
 	} {
 		sc := newScene(t, 2)
 		believed := hour

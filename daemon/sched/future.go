@@ -70,7 +70,7 @@ func (f *future) fateOf(r *Running) fate {
 		x.shape, x.requeues = newShape(r.Request), r.Stopping
 	}
 	if r.Request != nil && r.Request.TimeLimit > 0 {
-		x.limit = max(f.begun, r.Start.Add(r.Rested+r.Request.TimeLimit.Duration()))
+		x.limit = max(f.begun, r.Start.Add(r.SuspendedTime+r.Request.TimeLimit.Duration()))
 	}
 	if !r.Stopping {
 		f.setEnd(r, &x)

@@ -134,31 +134,31 @@ type Grant struct {
 
 // Running is a job that holds GPUs or host resources.
 type Running struct {
-	ID          job.ID
-	Grants      []Grant
-	MemBytes    int64
-	CPUs        int           // number that it counts for
-	Quota       int           // GPUs in quotas, in milli
-	End         Instant       // expected; not before Snapshot.Now
-	Late        Instant       // when four in five jobs like it will have ended, if after End
-	Stopping    bool          // it has been told to stop
-	Still       Instant       // it is suspended until then, Never if unknown; 0: it is not suspended
-	Notice      time.Duration // time that it takes to stop; if it has been told already, the time left
-	Preemptible bool
-	Priority    job.Priority
-	Account     *Account
-	Since       Instant // its start minus its wait before
-	Start       Instant
-	Rested      time.Duration // time since Start for which it was suspended
-	Expected    time.Duration // run time, including earlier attempts
-	Effort      time.Duration // see predict.Estimate.Effort; 0: what is left of Expected
-	Program     predict.Kind  // user, size and program, without the arguments
-	Untried     bool          // too few jobs of its kind have ended to know how long they run
-	Served      time.Duration // run time of earlier attempts
-	Guarded     bool          // it was guarded when it started
-	Rate        Rate
-	Request     *job.Request // for forecasts: what it waits for again once preempted; nil: it does not
-	Throttle    *Throttle    // of its array; nil: none
+	ID            job.ID
+	Grants        []Grant
+	MemBytes      int64
+	CPUs          int           // number that it counts for
+	Quota         int           // GPUs in quotas, in milli
+	End           Instant       // expected; not before Snapshot.Now
+	Late          Instant       // when four in five jobs like it will have ended, if after End
+	Stopping      bool          // it has been told to stop
+	Still         Instant       // it is suspended until then, Never if unknown; 0: it is not suspended
+	Notice        time.Duration // time that it takes to stop; if it has been told already, the time left
+	Preemptible   bool
+	Priority      job.Priority
+	Account       *Account
+	Since         Instant // its start minus its wait before
+	Start         Instant
+	SuspendedTime time.Duration // time since Start for which it was suspended
+	Expected      time.Duration // run time, including earlier attempts
+	Effort        time.Duration // see predict.Estimate.Effort; 0: what is left of Expected
+	Program       predict.Kind  // user, size and program, without the arguments
+	Untried       bool          // too few jobs of its kind have ended to know how long they run
+	Served        time.Duration // run time of earlier attempts
+	Guarded       bool          // it was guarded when it started
+	Rate          Rate
+	Request       *job.Request // for forecasts: what it waits for again once preempted; nil: it does not
+	Throttle      *Throttle    // of its array; nil: none
 }
 
 // goneBy returns when the job is expected to be gone: late, but at until at the latest, and not
@@ -175,7 +175,7 @@ func (r *Running) milli() (sum int) {
 
 // ran returns how long the job has run by then. A suspended job is taken to go on at once.
 func (r *Running) ran(at Instant) time.Duration {
-	return max(0, time.Duration(at-r.Start)-r.Rested)
+	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
 
 func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }

@@ -66,7 +66,7 @@ func renderLife(out *api.Job, v *job.JobView) {
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
 	out.SuspendedAt, out.SuspendedBy = moment(j.SuspendedAt), j.SuspendedBy
 	out.SuspendedUntil = moment(v.ResumesAt)
-	out.Rested = job.Span(j.Rested).Floor()
+	out.SuspendedTime = job.Span(j.SuspendedTime).Floor()
 	out.Failures, out.Requeues, out.StopFor = j.Failures, j.Requeues, j.StopFor
 	out.ExpectedStart, out.ExpectedEnd = moment(v.Start.At), moment(v.EndsAt)
 	out.ExpectedStartFrom, out.ExpectedStartBy = moment(v.Start.From), moment(v.Start.By)

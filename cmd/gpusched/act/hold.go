@@ -76,7 +76,7 @@ func limitLeft(a *cli.App, j api.Job) string {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.Suspended() {
 		return ""
 	}
-	return ", until " + a.Out.Clock(j.StartedAt.Add((j.TimeLimit + j.Rested).Duration())) + " at the latest"
+	return ", until " + a.Out.Clock(j.StartedAt.Add((j.TimeLimit + j.SuspendedTime).Duration())) + " at the latest"
 }
 
 // RequeueCmd stops running jobs and queues them again.

@@ -244,7 +244,7 @@ func TestArrayTasks(t *testing.T) {
 // The fields of a job are those of squeue and sacct.
 func TestFields(t *testing.T) {
 	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
-	j := api.Job{ID: 7, State: job.Running, User: "me", StartedAt: now.Add(-26 * time.Hour), Rested: job.Span(time.Minute), SuspendedAt: now.Add(-time.Hour)}
+	j := api.Job{ID: 7, State: job.Running, User: "me", StartedAt: now.Add(-26 * time.Hour), SuspendedTime: job.Span(time.Minute), SuspendedAt: now.Add(-time.Hour)}
 	j.MemBytes = 3<<20 + 1
 	for format, want := range map[string]string{
 		"%t %M": "S 1-00:59:00", "%T|%r": "SUSPENDED|None", "%m": "4M", "%.3A|%-": "!", "%5u|": "me   |", "%.1u": "m",

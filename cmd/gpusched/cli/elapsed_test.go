@@ -25,7 +25,7 @@ func TestElapsedAndRemaining(t *testing.T) {
 		"over":      {api.Job{State: "ending", StartedAt: ago(130), Request: limit}, "2h10m", 0, true, 130 * time.Minute},
 		"ended":     {api.Job{State: "failed", StartedAt: ago(90), EndedAt: ago(30), Request: limit}, "1h", 0, false, time.Hour},
 		"suspended": {
-			api.Job{State: "running", StartedAt: ago(90), SuspendedAt: ago(60), Rested: job.Span(10 * time.Minute), Request: limit},
+			api.Job{State: "running", StartedAt: ago(90), SuspendedAt: ago(60), SuspendedTime: job.Span(10 * time.Minute), Request: limit},
 			"20m", 100 * time.Minute, true, 20 * time.Minute,
 		},
 	} {

@@ -68,7 +68,7 @@ func limitEnd(j api.Job) time.Time {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
 		return time.Time{}
 	}
-	return j.StartedAt.Add((j.TimeLimit + j.Rested).Duration())
+	return j.StartedAt.Add((j.TimeLimit + j.SuspendedTime).Duration())
 }
 
 func ReservationColumns(a *cli.App) []term.Column[api.Reservation] {

@@ -99,7 +99,7 @@ func (b *Backend) act(who job.Actor, c job.Command) error {
 		if !v.IsSuspended() {
 			return job.Refuse("conflict/not-suspended", v.Called())
 		}
-		v.Suspension, v.ResumesAt = job.Suspension{Rested: time.Minute}, time.Time{}
+		v.Suspension, v.ResumesAt = job.Suspension{SuspendedTime: time.Minute}, time.Time{}
 	case job.CommandHold, job.CommandRelease, job.CommandUpdate:
 		return b.waiting(v, who, c)
 	}
