@@ -95,8 +95,8 @@ func outOfMemory(r *job.Result) string {
 		job.FormatSize(r.PeakBytes) + " of its " + limit
 }
 
-// leaving says how a command ended by itself.
-func leaving(r *job.Result) string {
+// exitText says how a command ended by itself.
+func exitText(r *job.Result) string {
 	if r.Signal != 0 {
 		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
 	}
@@ -160,11 +160,11 @@ func failure(r *job.Result) (state, rest string) {
 		step.Detail = job.Message{}
 		return "", "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
-		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", r.Limit, leaving(r))
+		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", r.Limit, exitText(r))
 	case !r.Detail.IsZero() && r.Cause != job.StopGPULost:
 		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:
-		return "", leaving(r)
+		return "", exitText(r)
 	case r.Cause == job.StopGPULost && r.GPUError == nil:
 		return "", "stopped because one of its GPUs was lost"
 	case r.Cause == job.StopGPULost && r.GPUError.Xid == 0:

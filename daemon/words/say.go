@@ -86,7 +86,7 @@ func fill(format string, args []any) string {
 	for i, a := range args {
 		spelled[i] = spell(a)
 	}
-	return one(fmt.Sprintf(format, spelled...))
+	return singular(fmt.Sprintf(format, spelled...))
 }
 
 // singulars has the nouns that sentences count.
@@ -95,8 +95,8 @@ var singulars = map[string]string{
 	"dependencies": "dependency", "ranges": "range", "bytes": "byte", "combinations": "combination", "modules": "module",
 }
 
-// one puts a noun behind a "1" into the singular: "1 GPUs" becomes "1 GPU".
-func one(text string) string {
+// singular puts a noun behind a "1" into the singular: "1 GPUs" becomes "1 GPU".
+func singular(text string) string {
 	words := strings.Split(text, " ")
 	for i := range len(words) - 1 {
 		if strings.TrimPrefix(words[i], "(") != "1" {

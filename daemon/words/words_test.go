@@ -117,7 +117,7 @@ func TestAMessageWithoutItsArgumentsIsSaid(t *testing.T) {
 	}
 }
 
-func TestOne(t *testing.T) {
+func TestSingular(t *testing.T) {
 	for want, m := range map[string]job.Message{
 		"--gpu-ids names 1 GPU but --gpus asks for 2: leave --gpus out":                                  job.Say("usage/gpu-ids-count", 1, 2),
 		"--retries 1 is more than this site allows, 0 (use fewer --retries)":                             job.Say("policy/retries", 1, 0),

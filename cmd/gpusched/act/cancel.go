@@ -19,7 +19,7 @@ type CancelCmd struct {
 	Signal cli.Aimed `name:"signal" type:"signal" xor:"how" placeholder:"SIG"`
 	Grace  *job.Span `name:"grace" type:"span" xor:"how" placeholder:"TIME"`
 	Now    bool      `name:"now" xor:"how"`
-	whoseFlags
+	ownerFlags
 	cli.OutputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
@@ -79,7 +79,7 @@ func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 // targets returns the names of the jobs. It asks for confirmation if they are selected by user.
 func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	if a.As.Only != nil {
-		ids, err := c.narrowed(ctx, a)
+		ids, err := c.filtered(ctx, a)
 		tasksLastFirst(ids)
 		return ids, err
 	}
@@ -95,10 +95,10 @@ func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 		return ids, err
 	}
 	if c.Signal.Signal != 0 {
-		return c.jobs(ctx, a, kindOfJobs{"signal", "runs", job.CommandSignal})
+		return c.jobs(ctx, a, action{"signal", "runs", job.CommandSignal})
 	}
 	// Cancelling an array cancels all its tasks.
-	return c.jobs(ctx, a, kindOfJobs{"end", "waits or runs", job.CommandCancel})
+	return c.jobs(ctx, a, action{"end", "waits or runs", job.CommandCancel})
 }
 
 // tasksLastFirst reverses each run of tasks of one array, so that no task starts because another
@@ -115,9 +115,9 @@ func tasksLastFirst(ids []string) {
 	}
 }
 
-// narrowed returns the jobs that another tool's filters leave, of the named jobs or of all. As with
+// filtered returns the jobs that another tool's filters leave, of the named jobs or of all. As with
 // scancel, it is not an error if none is left.
-func (c *CancelCmd) narrowed(ctx context.Context, a *cli.App) (names []string, err error) {
+func (c *CancelCmd) filtered(ctx context.Context, a *cli.App) (names []string, err error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
 		return nil, err

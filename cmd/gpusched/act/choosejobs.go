@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// whoseFlags select jobs by their user.
-type whoseFlags struct {
+// ownerFlags select jobs by their user.
+type ownerFlags struct {
 	All  bool   `name:"all" xor:"whose"`
 	Mine bool   `name:"mine" xor:"whose"`
 	User string `name:"user" short:"u" placeholder:"USER" xor:"whose"`
@@ -19,7 +19,7 @@ type whoseFlags struct {
 
 // choose reports whether the flags select the jobs. It refuses a command line that also names jobs
 // or that does neither; suchAs is a correct one.
-func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
+func (w *ownerFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {
 	case whole && len(ids) > 0:
@@ -30,15 +30,15 @@ func (w *whoseFlags) choose(ids []string, suchAs string) (bool, error) {
 	return whole, nil
 }
 
-// kindOfJobs describes a command and the jobs that it can act on.
-type kindOfJobs struct {
+// action describes a command and the jobs that it can act on.
+type action struct {
 	verb, which string
 	command     job.CommandKind
 }
 
 // jobs returns the selected jobs that the command can act on, once the user has confirmed. If there
 // is none it says so.
-func (w *whoseFlags) jobs(ctx context.Context, a *cli.App, k kindOfJobs) ([]string, error) {
+func (w *ownerFlags) jobs(ctx context.Context, a *cli.App, k action) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
 	switch {
@@ -86,14 +86,14 @@ func confirm(a *cli.App, verb, jobs string, yes bool) error {
 
 // manyFlags are the arguments of a command that acts on jobs selected by name or by user.
 type manyFlags struct {
-	whoseFlags
+	ownerFlags
 	cli.OutputFlags
 
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
 // act carries out the command for each of the jobs that it can act on, and prints the result.
-func (c *manyFlags) act(ctx context.Context, a *cli.App, k kindOfJobs, said func(api.Job) string) error {
+func (c *manyFlags) act(ctx context.Context, a *cli.App, k action, said func(api.Job) string) error {
 	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))
 	if err != nil {

@@ -15,7 +15,7 @@ type HoldCmd struct{ manyFlags }
 func (*HoldCmd) About() cli.About { return cli.Acting(isWaiting) }
 
 func (c *HoldCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, kindOfJobs{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
+	return c.act(ctx, a, action{"hold", "waits and is not held", job.CommandHold}, func(j api.Job) string {
 		return fmt.Sprintf("is held until 'gpusched release %s'%s", cli.NameOfJob(j), othersRun(j))
 	})
 }
@@ -26,7 +26,7 @@ type ReleaseCmd struct{ manyFlags }
 func (*ReleaseCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Held() }) }
 
 func (c *ReleaseCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, kindOfJobs{"release", "is held", job.CommandRelease}, func(j api.Job) string {
+	return c.act(ctx, a, action{"release", "is held", job.CommandRelease}, func(j api.Job) string {
 		if j.HeldBy != "" || cli.WaitsAgain(j) && j.Array.Held == j.Array.Waiting {
 			return fmt.Sprintf("is still held: it belongs to %s, and whoever had held it releases it once more", j.User)
 		}
@@ -51,7 +51,7 @@ type SuspendCmd struct{ manyFlags }
 func (*SuspendCmd) About() cli.About { return cli.Acting(runs) }
 
 func (c *SuspendCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, kindOfJobs{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
+	return c.act(ctx, a, action{"suspend", "runs and is not suspended", job.CommandSuspend}, func(j api.Job) string {
 		text := fmt.Sprintf("is suspended, and keeps its GPUs, until 'gpusched resume %s'", cli.NameOfJob(j))
 		if !j.SuspendedUntil.IsZero() {
 			text += ", or " + a.Out.Clock(j.SuspendedUntil) + " at the latest"
@@ -66,7 +66,7 @@ type ResumeCmd struct{ manyFlags }
 func (*ResumeCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Suspended() }) }
 
 func (c *ResumeCmd) Run(ctx context.Context, a *cli.App) error {
-	return c.act(ctx, a, kindOfJobs{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
+	return c.act(ctx, a, action{"resume", "is suspended", job.CommandResume}, func(j api.Job) string {
 		return "goes on" + limitLeft(a, j)
 	})
 }

@@ -56,8 +56,8 @@ func (c *reserveMakeCmd) Run(ctx context.Context, a *cli.App) error {
 		if r.ID == reply.Made {
 			a.Out.Printf("reservation %d: %s from %s to %s for %s\n",
 				r.ID, cli.GPUNames(r.GPUs), a.Out.Clock(r.From), a.Out.Clock(r.To), term.Clean(look.ReservedFor(r)))
-			jobs, err := look.Sitters(ctx, a, []api.Reservation{r})
-			look.WriteSitters(a, []api.Reservation{r}, jobs)
+			jobs, err := look.GPUHolders(ctx, a, []api.Reservation{r})
+			look.WriteOverruns(a, []api.Reservation{r}, jobs)
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func (c *reserveListCmd) Run(ctx context.Context, a *cli.App) error {
 	if err := showReservations(a, c.OutputFlags, reply); err != nil || !c.IsTable() {
 		return err
 	}
-	jobs, err := look.Sitters(ctx, a, reply.Reservations)
-	look.WriteSitters(a, reply.Reservations, jobs)
+	jobs, err := look.GPUHolders(ctx, a, reply.Reservations)
+	look.WriteOverruns(a, reply.Reservations, jobs)
 	return err
 }
 

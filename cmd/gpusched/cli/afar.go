@@ -45,16 +45,16 @@ func (q *FromAfar) OwnWords(words []string) (list []string) {
 	return list
 }
 
-// bare returns a word for jobs without the name that this machine has where it was typed.
-func (a *App) bare(word string) string {
+// withoutHost returns a word for jobs without the name that this machine has where it was typed.
+func (a *App) withoutHost(word string) string {
 	if a.Asked == nil {
 		return word
 	}
 	parts := PlacedWords(word)
-	if slices.ContainsFunc(parts, func(p placed) bool { return p.Host != "" && p.Host != a.Asked.Called }) {
+	if slices.ContainsFunc(parts, func(p hostWord) bool { return p.Host != "" && p.Host != a.Asked.Called }) {
 		return word
 	}
-	return Joined(parts, ",", func(p placed) string { return p.word })
+	return Joined(parts, ",", func(p hostWord) string { return p.word })
 }
 
 // HostName returns the name of a machine for a sentence.
@@ -65,23 +65,23 @@ func HostName(host string) string {
 	return host
 }
 
-// placed is a word for jobs and the machine that has them; "" is this one.
-type placed struct{ Host, word string }
+// hostWord is a word for jobs and the machine that has them; "" is this one.
+type hostWord struct{ Host, word string }
 
 // PlacedWords splits a word at the machines that it names: a:12,14,b:7_3,5 becomes 12,14 of a, and
 // 7_3,5 of b.
-func PlacedWords(word string) (list []placed) {
+func PlacedWords(word string) (list []hostWord) {
 	if strings.HasPrefix(word, "name:") {
-		return []placed{{"", word}}
+		return []hostWord{{"", word}}
 	}
 	for part := range strings.SplitSeq(word, ",") {
 		host, rest, named := HostOf(part)
 		switch {
 		case named && strings.HasPrefix(rest, "name:"):
 			_, whole, _ := strings.Cut(word, host+":")
-			return append(list, placed{host, whole}) // a name may have commas
+			return append(list, hostWord{host, whole}) // a name may have commas
 		case named || len(list) == 0:
-			list = append(list, placed{host, rest})
+			list = append(list, hostWord{host, rest})
 		default:
 			list[len(list)-1].word += "," + part
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestWordsAreDividedAtTheirMachines(t *testing.T) {
-	for word, want := range map[string][]placed{
+	for word, want := range map[string][]hostWord{
 		"12":                {{"", "12"}},
 		"12,14-16":          {{"", "12,14-16"}},
 		"a:12":              {{"a", "12"}},
@@ -44,7 +44,7 @@ func TestAMachineTakesItsOwnJobs(t *testing.T) {
 	}
 	a := &App{Session: Session{Asked: &FromAfar{Called: "a"}}}
 	for word, want := range map[string]string{"a:12": "12", "a:1,2,a:3": "1,2,3", "12": "12", "b:1": "b:1", "a:1,b:2": "a:1,b:2", "name:a:1": "name:a:1"} {
-		if got := a.bare(word); got != want {
+		if got := a.withoutHost(word); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

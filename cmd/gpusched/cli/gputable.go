@@ -21,7 +21,7 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Title: "ALLOC", Name: "allocated", Right: true, Cell: allocatedOf},
 		{Title: "FREE", Key: "free_milli", Extra: true, Right: true, Cell: func(g api.GPU) string { return job.FormatGPUs(g.FreeMilli) }, Raw: func(g api.GPU) string { return strconv.Itoa(g.FreeMilli) }},
 		{Title: "MEMORY", Cell: func(g api.GPU) string {
-			if untold(g) {
+			if lacksMemory(g) {
 				return "-"
 			}
 			if g.MemTotalBytes == 0 && g.Name != "" {
@@ -32,7 +32,7 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 		{Key: "mem_total_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemTotalBytes, 10) }},
 		{Key: "mem_used_bytes", Cell: func(g api.GPU) string { return strconv.FormatUint(g.MemUsedBytes, 10) }},
 		{Title: "MEM-FREE", Key: "mem_free_bytes", Extra: true, Right: true, Cell: func(g api.GPU) string {
-			if untold(g) {
+			if lacksMemory(g) {
 				return "-"
 			}
 			return job.FormatSize(int64(g.MemFreeBytes))
@@ -48,8 +48,8 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	}
 }
 
-// untold reports whether the GPU is Slurm's, which does not report memory.
-func untold(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
+// lacksMemory reports whether the GPU is Slurm's, which does not report memory.
+func lacksMemory(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
 // GPUName returns the number of a GPU, behind its machine if that is another one: "a:0".
 func GPUName(g api.GPU) string { return NameAt(g.Host, strconv.Itoa(g.Index)) }
@@ -125,7 +125,7 @@ func wordOf(g api.GPU, s job.GPUShare) string {
 // memoryOfJobs lists the memory that each job on a GPU uses, and the memory that was promised to
 // jobs that have a part.
 func memoryOfJobs(g api.GPU) string {
-	if untold(g) {
+	if lacksMemory(g) {
 		return ""
 	}
 	return Joined(g.Shares, ",", func(s job.GPUShare) string {

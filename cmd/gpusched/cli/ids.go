@@ -45,7 +45,7 @@ func (a *App) Ask(ctx context.Context, word string, q api.JobQuery) (api.JobRepl
 	if err != nil {
 		return api.JobReply{}, err
 	}
-	if word = a.bare(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
+	if word = a.withoutHost(word); len(ids) > 1 && !strings.HasPrefix(word, "name:") {
 		return api.JobReply{}, Usagef("%q names several jobs, and this command takes one", word)
 	}
 	return api.Show(ctx, a.Client, ids[len(ids)-1], q)
@@ -60,7 +60,7 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 			word = strings.ReplaceAll(word, ","+SlurmPrefix, ",")
 		}
 	}
-	word = a.bare(word)
+	word = a.withoutHost(word)
 	if host, _, named := HostOf(word); named {
 		return nil, Refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
 			"%q is on another machine, and jobs of this one know nothing of it", word)

@@ -127,17 +127,17 @@ func (r Report[T]) Lines(w io.Writer) error {
 }
 
 func WriteJSON(w io.Writer, v any, indent string) error {
-	enc := json.NewEncoder(inert{w})
+	enc := json.NewEncoder(safeJSON{w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	return enc.Encode(v)
 }
 
-// inert escapes control and similar characters that JSON permits and a terminal would act on. To a
+// safeJSON escapes control and similar characters that JSON permits and a terminal would act on. To a
 // JSON parser the result is the same. Each Write must contain whole characters.
-type inert struct{ w io.Writer }
+type safeJSON struct{ w io.Writer }
 
-func (i inert) Write(text []byte) (int, error) {
+func (i safeJSON) Write(text []byte) (int, error) {
 	done := 0
 	for at := 0; at < len(text); {
 		r, size := rune(text[at]), 1

@@ -20,8 +20,8 @@ type AgainFlags struct {
 	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span"`
 }
 
-// lookEvery is the default of --interval.
-const lookEvery = 2 * time.Second
+// watchInterval is the default of --interval.
+const watchInterval = 2 * time.Second
 
 // Again calls show once, or with --watch until the user ends it.
 func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
@@ -38,7 +38,7 @@ func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func(
 		return Refuse(api.CodeUsage, "", "--watch needs a terminal to draw on")
 	}
 	if f.Interval == 0 {
-		f.Interval = lookEvery
+		f.Interval = watchInterval
 	}
 	return a.watch(ctx, f.Interval, show)
 }
@@ -54,7 +54,7 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 	w := repeater{screen: term.NewScreen(a.Out.W), every: every}
 	defer w.screen.Close()
 	for ctx.Err() == nil { // a tick can be ready at the same time, and select picks either
-		if err := w.look(ctx, a, show); err != nil {
+		if err := w.refresh(ctx, a, show); err != nil {
 			return err
 		}
 		select {
@@ -68,15 +68,15 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 
 // repeater has the state of a repeated screen.
 type repeater struct {
-	screen *term.Screen
-	every  time.Duration
-	last   string // what was drawn last
-	away   time.Time
+	screen    *term.Screen
+	every     time.Duration
+	last      string // what was drawn last
+	downSince time.Time
 }
 
-// look draws once. While the scheduler does not answer it draws the last screen again, under a line
+// refresh draws once. While the scheduler does not answer it draws the last screen again, under a line
 // that says so.
-func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
+func (w *repeater) refresh(ctx context.Context, a *App, show func() error) error {
 	a.Out.Measure()
 	a.Out.Now = time.Now()
 	a.Err.Now = a.Out.Now
@@ -86,10 +86,10 @@ func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
 	case ctx.Err() != nil:
 		return nil
 	case err == nil:
-		w.last, w.away = text, time.Time{}
+		w.last, w.downSince = text, time.Time{}
 	case errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable):
-		if w.away.IsZero() {
-			w.away = a.Out.Now
+		if w.downSince.IsZero() {
+			w.downSince = a.Out.Now
 		}
 	default:
 		return err
@@ -100,10 +100,10 @@ func (w *repeater) look(ctx context.Context, a *App, show func() error) error {
 
 // title returns the first line.
 func (w *repeater) title(a *App) string {
-	if w.away.IsZero() {
+	if w.downSince.IsZero() {
 		return a.Out.Paint(term.Dim, a.Out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
 	}
-	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.away.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
+	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.downSince.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
 // capture returns what show prints, also what it prints on stderr, which would spoil the screen.

@@ -115,8 +115,8 @@ func (p *Phrases) Add(yes bool, format string, args ...any) {
 	}
 }
 
-// GPUWish says how many GPUs a job asks for.
-func GPUWish(milli int) string {
+// GPURequest says how many GPUs a job asks for.
+func GPURequest(milli int) string {
 	switch milli {
 	case 0:
 		return "no GPU"

@@ -81,8 +81,8 @@ func FuzzCommandLine(f *testing.F) {
 			return
 		case err != nil:
 			err = parse.Misused(err)
-		case parse.Legible(kctx, a.Words) != nil:
-			err = parse.Legible(kctx, a.Words)
+		case parse.CheckUTF8(kctx, a.Words) != nil:
+			err = parse.CheckUTF8(kctx, a.Words)
 		case kctx.Selected() != nil && manual.CommandPath(kctx.Selected()) == "gpusched submit":
 			err = submitted(t, a, kctx.Selected().Target.Addr().Interface().(*submit.Cmd))
 		}

@@ -68,7 +68,7 @@ func (o *ModelOptions) Apply(a *cli.App, argv []string, r *job.Request) error {
 
 func (n modelNeed) say(name string) string {
 	var parts cli.Phrases
-	parts.Add(n.milli >= 0, "%s", cli.GPUWish(n.milli))
+	parts.Add(n.milli >= 0, "%s", cli.GPURequest(n.milli))
 	parts.Add(n.mem > 0, "%s of GPU memory", job.FormatSize(n.mem))
 	return name + " needs " + strings.Join(parts, ", ")
 }

@@ -47,7 +47,7 @@ func (c *GPUsCmd) show(ctx context.Context, a *cli.App) error {
 	}
 	err = ShowGPUs(a, c.OutputFlags, reply.GPUsReply)
 	if err == nil && (c.Form() == "table" || c.Form() == "wide") {
-		WriteSitters(a, reply.Reservations, reply.Jobs)
+		WriteOverruns(a, reply.Reservations, reply.Jobs)
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (all *gpusAnswer) NameAll(host string) {
 
 func (c *GPUsCmd) ask(ctx context.Context, a *cli.App) (all gpusAnswer, err error) {
 	if all.GPUsReply, err = api.GPUs(ctx, a.Client); err == nil && !c.Topology {
-		all.Jobs, err = Sitters(ctx, a, all.Reservations)
+		all.Jobs, err = GPUHolders(ctx, a, all.Reservations)
 	}
 	return all, err
 }

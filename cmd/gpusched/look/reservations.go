@@ -21,8 +21,8 @@ func writeDrain(a *cli.App, d *api.Drain) {
 	}
 }
 
-// Sitters returns the jobs that have GPUs, nil if there are no reservations.
-func Sitters(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job, error) {
+// GPUHolders returns the jobs that have GPUs, nil if there are no reservations.
+func GPUHolders(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -30,21 +30,21 @@ func Sitters(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job
 	return slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return len(j.GPUs) == 0 }), err
 }
 
-// WriteSitters names the jobs of others that run on reserved GPUs and may still run when the
+// WriteOverruns names the jobs of others that run on reserved GPUs and may still run when the
 // reservation begins. No reservation stops them.
-func WriteSitters(a *cli.App, list []api.Reservation, jobs []api.Job) {
+func WriteOverruns(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	for _, r := range list {
 		for _, j := range jobs {
-			if text := sits(a, &j, &r); text != "" {
+			if text := overrun(a, &j, &r); text != "" {
 				a.Out.Printf("%s\n", a.Out.Wrap(term.Clean(text), "    "))
 			}
 		}
 	}
 }
 
-// sits returns the sentence about a job that may still run on reserved GPUs when the reservation
+// overrun returns the sentence about a job that may still run on reserved GPUs when the reservation
 // begins, although it is for other users; "" if that can't happen.
-func sits(a *cli.App, j *api.Job, r *api.Reservation) string {
+func overrun(a *cli.App, j *api.Job, r *api.Reservation) string {
 	there := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
 		return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
 	})

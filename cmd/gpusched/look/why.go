@@ -145,7 +145,7 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 		say("ahead of job %s in the queue:", name)
 	}
 	for _, x := range q.Ahead {
-		who := []string{x.User, x.Name, cli.GPUWish(x.GPUMilli)}
+		who := []string{x.User, x.Name, cli.GPURequest(x.GPUMilli)}
 		say("  %s (%s): %s", term.Clean(x.Called), term.Clean(strings.Join(who, ", ")), term.Clean(x.Sentence))
 	}
 	if q.Omitted > 0 {

@@ -57,9 +57,9 @@ func OwnWords(k *kong.Context, args []string) []string {
 	return args
 }
 
-// Legible refuses arguments that are not UTF-8, since the parser would change their bytes. A job's
+// CheckUTF8 refuses arguments that are not UTF-8, since the parser would change their bytes. A job's
 // command may have any bytes.
-func Legible(k *kong.Context, args []string) error {
+func CheckUTF8(k *kong.Context, args []string) error {
 	for _, arg := range OwnWords(k, args) {
 		if !utf8.ValidString(arg) {
 			return cli.Refuse(api.CodeUsage, "any bytes can be in the command itself, in the current directory, "+

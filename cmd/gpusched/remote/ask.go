@@ -110,7 +110,7 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	err = cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return Answer{}, left(context.Cause(ctx), host, limit, out)
+		return Answer{}, gaveUp(context.Cause(ctx), host, limit, out)
 	case cmd.ProcessState == nil:
 		return Answer{}, unreachable(fmt.Sprintf("wait for ssh: %v", err), "")
 	}
@@ -136,8 +136,8 @@ func End(cmd *exec.Cmd) {
 
 var errTooLong = errors.New("it is too long")
 
-// left returns the error for an answer that was given up.
-func left(cause error, host string, limit time.Duration, out *document) error {
+// gaveUp returns the error for an answer that was given up.
+func gaveUp(cause error, host string, limit time.Duration, out *document) error {
 	switch {
 	case errors.Is(cause, context.Canceled):
 		return cause
@@ -166,7 +166,7 @@ func (d *document) answer(host string, status int, said string) (Answer, error) 
 	case !begun && (status == notFound || status == notAllowed):
 		return Answer{}, notThere(host, said)
 	case !begun && (status == 0 || said == ""):
-		return Answer{}, strange(host, noise, status)
+		return Answer{}, notGpusched(host, noise, status)
 	case begun && doc == nil && (said == "" || status > killed || status < 0):
 		return Answer{}, &CutError{unreachable(fmt.Sprintf("gpusched there has ended with status %d and without an answer", status), see)}
 	case doc != nil && (!json.Valid(doc) || tooMany(doc)):

@@ -44,8 +44,8 @@ func notThere(host, text string) *api.Error {
 		"'ssh "+host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
 }
 
-// strange returns the error for an answer that is not gpusched's.
-func strange(host, noise string, status int) error {
+// notGpusched returns the error for an answer that is not gpusched's.
+func notGpusched(host, noise string, status int) error {
 	switch {
 	case noise != "":
 		return unreachable(fmt.Sprintf("what answers there is not gpusched; it says %q", noise),
