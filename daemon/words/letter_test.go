@@ -16,7 +16,7 @@ func letterJob(user, name string) *job.Job {
 }
 
 // A message for a room names the job's owner in its subject; a mail need not.
-func TestLetterSaysWhose(t *testing.T) {
+func TestAChatLineNamesTheOwner(t *testing.T) {
 	l := MakeLetter(job.NotifyEnd, letterJob("alice", "train"), "gpu1")
 	if want := "job 7 (train) completed: exit code 0 on gpu1"; l.Subject != want || l.Chat != "alice: "+want {
 		t.Errorf("the subject is %q, of a chat %q", l.Subject, l.Chat)
@@ -31,7 +31,7 @@ func TestLetterSaysWhose(t *testing.T) {
 }
 
 // A full-width character has three bytes, and each of them counts.
-func TestLongMarkupInChats(t *testing.T) {
+func TestChatLinesAreBoundedInBytes(t *testing.T) {
 	for _, j := range []*job.Job{
 		letterJob("alice", strings.Repeat("@", 150)), letterJob("alice", strings.Repeat("a*", 200)),
 		letterJob(strings.Repeat("<", 100), "train"),

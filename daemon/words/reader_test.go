@@ -10,7 +10,7 @@ import (
 
 // A job of another machine has the machine's name in front wherever a sentence names it. Text that
 // somebody typed stays as it is.
-func TestAReaderOfAnotherMachine(t *testing.T) {
+func TestJobsOfAnotherMachineAreNamedWithIt(t *testing.T) {
 	a := Reader{Host: "a"}
 	busy := func(gpu int, id job.ID, more ...job.ID) job.Reason {
 		return job.Reason{Code: job.ReasonGPUBusy, GPU: gpu, Job: id, Others: more, Have: int64(1 + len(more))}
@@ -33,7 +33,7 @@ func TestAReaderOfAnotherMachine(t *testing.T) {
 }
 
 // A message reads the same before and after its way through JSON, whatever its arguments are.
-func TestWhatWasSentReadsAsItWas(t *testing.T) {
+func TestMessagesReadTheSameAfterJSON(t *testing.T) {
 	at := time.Date(2026, 3, 1, 21, 0, 0, 0, time.UTC)
 	read := Reader{Moment: func(t time.Time) string { return t.Format(time.Kitchen) }}
 	for want, m := range map[string]job.Message{

@@ -107,7 +107,7 @@ func TestEachCodeHasASentence(t *testing.T) {
 }
 
 // A message without its arguments, as another release may send it, still says something.
-func TestAMessageWithoutItsArgumentsIsSaid(t *testing.T) {
+func TestMessagesWithoutArgumentsSaySomething(t *testing.T) {
 	for code := range sentences {
 		for _, args := range [][]any{nil, {"x"}} {
 			if got := Say(job.Say(code, args...)); got == "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // What a command says about a GPU is true after the command.
-func TestWordsForControlledGPUs(t *testing.T) {
+func TestWhatIsSaidAfterAGPUCommandIsTrue(t *testing.T) {
 	for state, want := range map[job.GPUState][2]string{
 		"free":     {"is being drained", "back in service"},
 		"draining": {"is being drained", "back in service"},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWordsAreDividedAtTheirMachines(t *testing.T) {
+func TestWordsAreSplitAtMachines(t *testing.T) {
 	for word, want := range map[string][]hostWord{
 		"12":                {{"", "12"}},
 		"12,14-16":          {{"", "12,14-16"}},
@@ -29,7 +29,7 @@ func TestWordsAreDividedAtTheirMachines(t *testing.T) {
 	}
 }
 
-func TestAMachineTakesItsOwnJobs(t *testing.T) {
+func TestEachMachineTakesItsOwnIDs(t *testing.T) {
 	typed := []string{"a:12,14,b:3", "5", "b:7_[1,2]", "name:x,y", "a:name:b:1,2"}
 	for _, c := range []struct {
 		q    FromAfar

@@ -28,7 +28,7 @@ func sweep(index int, state job.State, change func(*api.Job)) api.Job {
 }
 
 // The tasks of an array share one row for each state, at the place of the first of them.
-func TestRowsByState(t *testing.T) {
+func TestTasksShareARowForEachState(t *testing.T) {
 	on := func(gpu, milli, minutes int) func(*api.Job) {
 		return func(j *api.Job) {
 			j.GPUs = []api.Allocation{{GPU: contract.GPU{Index: gpu, Milli: milli}}}
@@ -94,7 +94,7 @@ func TestManyTasksAreOneRow(t *testing.T) {
 }
 
 // Among jobs that ended in the same second an array comes before its tasks, which are in order.
-func TestOrderOfOneSecond(t *testing.T) {
+func TestOrderWithinOneSecond(t *testing.T) {
 	over := api.Job{ID: 7, State: job.Failed, EndedAt: noon.Add(time.Millisecond), Array: &api.Array{}}
 	jobs := []api.Job{{ID: 9, State: job.Queued}, sweep(12, job.Failed, nil), over, sweep(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}
 	api.InEndOrder(jobs)

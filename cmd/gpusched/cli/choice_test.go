@@ -8,7 +8,7 @@ import (
 
 // A list counts the caller's jobs that have ended lately and says how to see them; it says nothing
 // if there is none.
-func TestRecent(t *testing.T) {
+func TestRecentlyEndedJobsAreCounted(t *testing.T) {
 	for want, r := range map[string]*api.Recent{
 		"": nil,
 		"3 of yours ended in the last hour, 1 failed: 'gpusched list -a --mine'\n": {Ended: 3, Failed: 1},

@@ -73,7 +73,7 @@ func TestHostsSetting(t *testing.T) {
 }
 
 // A mistake is reported with its file, its line and what to do.
-func TestMistakesInSettings(t *testing.T) {
+func TestSettingsErrorsNameTheLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"engine = 'slurm'\nhost = 'a'":    "/f: line 2 is not a setting",
 		"hosts = [\n  'a',\n  'b\n]":      "/f: line 3 is not a setting",
@@ -175,7 +175,7 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 
 // In a HOME that belongs to another user nothing is opened, and nothing about it is printed. As
 // root the test makes such a HOME; otherwise its own HOME is another user's to the code.
-func TestSettingsOfAnotherUser(t *testing.T) {
+func TestSettingsOfAnotherUserAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	home := filepath.Join(dir, "home")

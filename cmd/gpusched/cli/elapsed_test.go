@@ -9,7 +9,7 @@ import (
 )
 
 // The time in which a job was suspended counts neither as run time nor against its limit.
-func TestElapsedAndRemaining(t *testing.T) {
+func TestSuspendedTimeDoesNotCount(t *testing.T) {
 	ago := func(minutes time.Duration) time.Time { return noon.Add(-minutes * time.Minute) }
 	limit := job.Request{TimeLimit: job.Span(2 * time.Hour)}
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // JSON escapes whatever a terminal would act on, and a parser reads the original text.
-func TestInertJSON(t *testing.T) {
+func TestJSONIsHarmlessOnATerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é 模": `"plain é 模"`, "a\u009b31mb": `"a\u009b31mb"`, "\x7f\u0085": `"\u007f\u0085"`,
 		"\u202eabc": `"\u202eabc"`, "\U000e0001": `"\udb40\udc01"`, "\x1b[0m": `"\u001b[0m"`, "": `""`,

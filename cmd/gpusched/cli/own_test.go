@@ -69,7 +69,7 @@ func TestWhichScheduler(t *testing.T) {
 }
 
 // Attempts of a job of a user's own systemd are told apart by their times.
-func TestOwnLines(t *testing.T) {
+func TestAttemptsOfAUsersSystemdAreFoundByTime(t *testing.T) {
 	at := time.Unix(100, 5000)
 	j := api.Job{ID: 3, UID: 7, Unit: "gpujob-3.service", Manager: api.UserManager, Attempt: 2}
 	first := api.Attempt{Attempt: job.Attempt{Number: 1, PlacedAt: at, EndedAt: at.Add(time.Minute)}}
@@ -97,7 +97,7 @@ func TestOwnLines(t *testing.T) {
 }
 
 // show names the systemd that has such a job's unit, and the limits that are not enforced.
-func TestNotEnforced(t *testing.T) {
+func TestShowNamesUnenforcedLimits(t *testing.T) {
 	j := api.Job{Unit: "gpujob-3.service", Manager: api.UserManager, NotEnforced: []string{"devices", "mem", "cpus", "tasks", "of a later release"}}
 	if got := NotEnforced(j); len(got) < 100 || NotEnforced(api.Job{}) != "" {
 		t.Error(got)

@@ -12,7 +12,7 @@ import (
 
 // --watch draws until its context ends, keeps the last screen while the scheduler does not answer,
 // and restores the terminal. Another error ends it.
-func TestWatchingAScreen(t *testing.T) {
+func TestWatchKeepsTheScreenWithoutAnAnswer(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}
 	out.W.Reset(modes)

@@ -13,7 +13,7 @@ import (
 
 // A limited part is listed and does not fail the check. Advice that several parts share is printed
 // once.
-func TestHealthThatIsLimited(t *testing.T) {
+func TestLimitedHealthDoesNotFail(t *testing.T) {
 	checks := []job.Check{
 		{Name: "state", Health: job.Healthy}, {Name: "limits", Health: job.Degraded, Detail: "not enforced", Next: "boot with it"},
 		{Name: "gpu 1 drain", Health: job.Limited, Detail: "drained by root (fan)", Next: "'gpusched gpu undrain 1' takes it back"},

@@ -8,7 +8,7 @@ import (
 )
 
 // A list that does not show all ended jobs says so, and shows as many as it says.
-func TestMoreHaveEnded(t *testing.T) {
+func TestListSaysThatMoreHaveEnded(t *testing.T) {
 	for n, want := range map[int]bool{0: false, fewEnded: false, fewEnded + 1: true} {
 		reply := api.ListReply{Jobs: []api.Job{{ID: 1, State: "running"}}}
 		for range n {

@@ -11,7 +11,7 @@ import (
 )
 
 // A list is shown without parameters that can't be had, and says so once.
-func TestParametersThatCannotBeHadAreLeftOut(t *testing.T) {
+func TestListWorksWithoutParameters(t *testing.T) {
 	out, b := screen(0, false)
 	a := &cli.App{Env: cli.Env{Err: out, UID: 1000}, Session: cli.Session{Client: &api.Client{Socket: filepath.Join(t.TempDir(), "none")}}}
 	list := []api.Job{

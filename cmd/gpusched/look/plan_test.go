@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-func TestPlanned(t *testing.T) {
+func TestAPlanHasKindAndReason(t *testing.T) {
 	for want, s := range map[string]job.Stay{
 		"running": {Kind: "running"}, "drained": {Kind: "drained"}, "drained (fan)": {Kind: "drained", Sentence: "fan"},
 		"drained by root (disks)": {Kind: "drained", Sentence: "drained by root (disks)"},

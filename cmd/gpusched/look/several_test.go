@@ -11,7 +11,7 @@ import (
 )
 
 // An event belongs to a job by the job's name, its number, or the number of its array.
-func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
+func TestEventsMatchNamesOfJobs(t *testing.T) {
 	of := api.Event{Event: job.Event{Job: 9, Called: "7_3"}}
 	for id, want := range map[string]bool{"7_3": true, "7": true, "9": true, "8": false, "7_4": false} {
 		if got := isOf(&of, id); got != want {
@@ -21,7 +21,7 @@ func TestAnEventIsOfTheJobThatIsNamed(t *testing.T) {
 }
 
 // A machine can't give its job the name of another machine's job.
-func TestDocumentsAreNamedByWhoReadsThem(t *testing.T) {
+func TestAMachineCannotNameAnothersJobs(t *testing.T) {
 	task := &api.Task{Task: job.Task{Array: 7, Index: 3}, Name: "b:1"}
 	doc := listAnswer{ListReply: api.ListReply{
 		Jobs: []api.Job{{ID: 8, Host: "b", Task: task}, {ID: 9, Engine: "b"}},

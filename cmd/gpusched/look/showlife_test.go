@@ -13,7 +13,7 @@ import (
 )
 
 // An array that has ended has no waiting tasks.
-func TestArrayLine(t *testing.T) {
+func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 	for _, c := range []struct {
 		state job.State
 		array api.Array
@@ -30,7 +30,7 @@ func TestArrayLine(t *testing.T) {
 }
 
 // A job that is back in the queue says how its only start ended.
-func TestShowOfAJobThatIsBack(t *testing.T) {
+func TestShowOfARequeuedJob(t *testing.T) {
 	var text bytes.Buffer
 	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&text)}}}
 	writeJob(a, api.Job{ID: 7, State: "queued"}, []api.Attempt{{Attempt: job.Attempt{Number: 1}, Result: &api.Result{Said: job.Text("stopped for job 9")}}}, nil)
@@ -41,7 +41,7 @@ func TestShowOfAJobThatIsBack(t *testing.T) {
 }
 
 // If a job did not ask for CPUs, show says how many it counts as.
-func TestAskedCPUs(t *testing.T) {
+func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},
 		"1 GPU, 1 CPU, priority normal":                          {Request: job.Request{GPUMilli: 1000, CPUs: 1}, PromisedCPUs: 1},

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-func TestNamesThatSSHOrAShellWouldTakeForMore(t *testing.T) {
+func TestHostNamesAreHarmlessToSSHAndShells(t *testing.T) {
 	for _, good := range []string{"a", "a,b,c", "a.b-c_d", "ann@b", ".", "a, b", "10.0.0.1"} {
 		if _, err := Hosts(good); err != nil {
 			t.Errorf("%q: %v", good, err)
@@ -49,7 +49,7 @@ var hostile = []string{
 }
 
 // Invariant 1, for each installed shell.
-func TestAShellHandsOnEachWord(t *testing.T) {
+func TestShellsPassWordsUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "gpusched")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nfor w; do printf '%s\\0' \"$w\"; done\n"), 0o755); err != nil {
@@ -122,7 +122,7 @@ func TestHowSSHIsCalled(t *testing.T) {
 }
 
 // An answer has the document, the messages and the status, without the output of start-up files.
-func TestAnAnswer(t *testing.T) {
+func TestAnAnswerLeavesOutStartupOutput(t *testing.T) {
 	ssh(t, `echo "welcome {"; echo "gpusched begins"; head -c 10 >/dev/null; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
 	a, err := Ask(t.Context(), "a", Typed{Words: api.Words{"list"}, Called: "a"}, 1)
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
@@ -149,7 +149,7 @@ func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 }
 
 // Invariant 3.
-func TestWhatTheOtherSideSaysIsCleanedAndBounded(t *testing.T) {
+func TestRemoteOutputIsCleanedAndBounded(t *testing.T) {
 	cutOff := []string{"bad JSON", "more JSON", "cut off", "ended", "silent", "gone", "no end", "no items"}
 	for name, script := range map[string]string{
 		"escapes":   `printf '\033]0;evil\007\033[2Jhi \302\233 \342\200\256rtl\n' >&2; exit 255`,
@@ -182,7 +182,7 @@ func TestWhatTheOtherSideSaysIsCleanedAndBounded(t *testing.T) {
 }
 
 // Invariant 4.
-func TestAMachineThatHangsIsLeft(t *testing.T) {
+func TestAHangingMachineIsGivenUp(t *testing.T) {
 	for name, script := range map[string]string{
 		"at once": "exec sleep 1000", "after noise": "echo hi; exec sleep 1000", "begun": "echo 'gpusched begins'; exec sleep 1000",
 		"does not listen": "trap '' TERM; while :; do sleep 0.1; done",
@@ -232,7 +232,7 @@ func TestBegin(t *testing.T) {
 
 // A machine can't fill the client's memory with many small items: a job that takes three bytes in
 // JSON takes more than a thousand in memory.
-func TestAnAnswerIsBoundedInWhatItHas(t *testing.T) {
+func TestListItemsOfAnAnswerAreBounded(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"a":[1,2,{"b":[3,4]}],"c":"[,,,","d":["\\",",","\",["]}`: 3 + 2 + 3, `[]`: 0, `[[],[]]`: 2, `{"a":1,"b":2}`: 0, `[[[`: 2, `]]],`: 0, ``: 0, `["`: 1,
 	} {
