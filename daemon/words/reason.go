@@ -35,10 +35,10 @@ type reason struct {
 // a reservation first, since it keeps a job from a GPU that looks free, then what ends by itself
 // and soon, then what a person has to end, then what nobody can end.
 var reasons = []reason{
-	{job.ReasonAccount, own, "its user can start nothing: {text}", "", ""},
-	{job.ReasonTurn, own, "it waits for its turn to be started: systemd is starting other jobs", "", ""},
+	{job.ReasonAccount, own, "no job of its user starts: {text}", "", ""},
+	{job.ReasonTurn, own, "waits to be started: systemd is starting other jobs", "", ""},
 	{job.ReasonGone, own, "account {text}", "", ""},
-	{job.ReasonTooMuch, own, "as things are it {text}", "", ""},
+	{job.ReasonTooMuch, own, "at present it {text}", "", ""},
 	{job.ReasonHeld, own, "held by {text}", "", ""},
 	{job.ReasonDependency, own, "waits until job {job} {text}", "", ""},
 	{job.ReasonBegin, own, "not to begin before {text}", "", ""},
@@ -70,7 +70,7 @@ var reasons = []reason{
 	{job.ReasonGPUKept, someGPU, "kept for job {job}, which is ahead of this one", "", "are kept for {jobs}, ahead of this one"},
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
 	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
-		"has {have GPUs} free, {need GPUs} needed", "have too little of their share free, {need GPUs} needed"},
+		"has {have GPUs} free, {need GPUs} needed", "have too little free, {need GPUs} needed"},
 	{job.ReasonGPUMemory, someGPU, "{have bytes} of its memory is really free, {need bytes} needed{detail}{besides}",
 		"has {have bytes} free, {need bytes} needed{detail}{besides}", "have too little free memory, {need bytes} needed"},
 	{job.ReasonGPUUsed, someGPU, "{have} % of its memory is in use, at most {need} % allowed{besides}",
@@ -80,7 +80,7 @@ var reasons = []reason{
 	{job.ReasonGPUSuspect, someGPU, "{suspect}", "is suspect: {alone}", ""},
 	{job.ReasonGPUPaused, someGPU, "paused by an administrator{detail}", "", ""},
 	{job.ReasonGPUDrained, someGPU, "drained by an administrator{detail}", "", ""},
-	{job.ReasonGPUSick, someGPU, "out of service{detail}", "is sick: {alone}", ""},
+	{job.ReasonGPUSick, someGPU, "out of service{detail}", "", "are out of service"},
 	{job.ReasonGPUUnknown, someGPU, "its state is unknown: {unknown}", "is unknown: {unknown}", ""},
 	{job.ReasonGPULost, someGPU, "the driver reports it as lost or broken{detail}", "is lost: {alone}", ""},
 
@@ -211,7 +211,7 @@ func failed(starts int64) string {
 	case starts == 1:
 		return "could not be started, and is tried"
 	}
-	return "failed, and tries"
+	return "failed, and is tried"
 }
 
 // names returns the names of a reason's jobs, nil if it has none.

@@ -66,7 +66,7 @@ func outcome(r *job.Result) (state, rest string) {
 		case r.Cause == job.StopTaken:
 			return "", "not started, and queued again: " + Say(r.Detail)
 		case r.Tries > 0:
-			return "", "not started, to be tried again: " + Say(r.Detail)
+			return "", "not started, will be tried again: " + Say(r.Detail)
 		}
 		return "lost", ": " + Say(r.Detail)
 	}
@@ -160,7 +160,7 @@ func failure(r *job.Result) (state, rest string) {
 		step.Detail = job.Message{}
 		return "", "could not start: " + Say(step.StartFailure()) + inBrackets(Say(r.Detail))
 	case r.Cause == job.StopTime:
-		return "", fmt.Sprintf("left after the warning before its time limit of %s: %s", r.Limit, exitText(r))
+		return "", fmt.Sprintf("exited after the warning before its time limit of %s: %s", r.Limit, exitText(r))
 	case !r.Detail.IsZero() && r.Cause != job.StopGPULost:
 		return "failed", ": " + Say(r.Detail)
 	case r.Signal != 0:

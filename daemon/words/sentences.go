@@ -279,7 +279,7 @@ var sentences = map[job.Code]sentence{
 	"detail/check-crashes":  {"the scheduler crashed %v within the last hour, last at %v; running jobs went on", ""},
 
 	// How a job ended, and what it left behind.
-	"detail/changed":        {"it was held or changed before its turn to start came", ""},
+	"detail/changed":        {"it was held or changed before it was started", ""},
 	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again", ""},
 	"detail/unknown-end":    {"nothing is known of its end", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},

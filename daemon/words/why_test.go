@@ -46,7 +46,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 			"held by root"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 1, Need: 500, Have: 250}}, "GPU 1 has 0.25 free, 0.5 needed"},
 		{[]job.Reason{{Code: job.ReasonGPUShare, GPU: 0, Need: 500, Have: 250}, {Code: job.ReasonGPUShare, GPU: 1, Need: 500}},
-			"GPUs 0,1 have too little of their share free, 0.5 needed"},
+			"GPUs 0,1 have too little free, 0.5 needed"},
 		{[]job.Reason{on(0, job.ReasonGPUKept, 3), on(1, job.ReasonGPUKept, 3)}, "GPUs 0,1 are kept for job 3, ahead of this one"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30}}, "GPU 2 has 3G free, 20G needed"},
 		{[]job.Reason{{Code: job.ReasonGPUMemory, GPU: 2, Need: 20 << 30, Have: 3 << 30, Detail: job.Text("not told")}}, "GPU 2 has 3G free, 20G needed (not told)"},

@@ -116,7 +116,7 @@ func TestLeavesWhenWarned(t *testing.T) {
 	if j := wait(t, done); j.State != job.Completed || j.Attempt != 1 {
 		t.Errorf("job %d is %s in attempt %d: %+v", done, j.State, j.Attempt, j.Result)
 	}
-	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", again)); !strings.Contains(out, "left after the warning before its time limit of 1h") {
+	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", again)); !strings.Contains(out, "exited after the warning before its time limit of 1h") {
 		t.Errorf("show does not say why it was queued again:\n%s", out)
 	}
 }

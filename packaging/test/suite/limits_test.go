@@ -64,7 +64,7 @@ func TestCPUsThatGo(t *testing.T) {
 	waits := submit(t, "bob", "-g 0 -c 8 -- sleep 1000")
 	plug("0-3")
 	until(t, "the CPUs are counted anew", func() bool {
-		return strings.Contains(why(t, "bob", waits), "as things are it can never start: asks for 8 CPUs, this machine has 4 CPUs")
+		return strings.Contains(why(t, "bob", waits), "at present it can never start: asks for 8 CPUs, this machine has 4 CPUs")
 	})
 	refused(t, "bob", "gpusched submit -g 0 -c 5 -- true", 6, "4 CPUs")
 	if j := show(t, "", runs); j.State != "running" {
