@@ -218,7 +218,7 @@ func parseNumbers(text string) (list []int) {
 	return list
 }
 
-// maxRange is the most GPUs or nodes that one range stands for.
+// maxRange is the most GPUs of a node or a range.
 const maxRange = 65536
 
 // OutputFile returns the path of a job's output, or "" if Slurm does not say it or the caller may

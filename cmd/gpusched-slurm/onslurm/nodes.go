@@ -184,8 +184,8 @@ const maxJobsLocated = 5000
 // at most maxSingleQueries.
 const manyJobs = 500
 
-// locate sets which GPUs the jobs have, and returns all GPUs with their jobs. There are more jobs
-// than those given. A failed query leaves the GPUs out: callers want the jobs above all.
+// locate sets which GPUs the jobs have, and returns all GPUs with their jobs. more is the number of
+// jobs that were not passed. A failed query leaves the GPUs out: callers want the jobs above all.
 func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ const (
 	colRestartCnt
 	colCalled     // of sacct: the name of a task
 	colExitStatus // of sacct: "3:0"
-	colUnused     // of sacct
+	colUnused     // of sacct: not read
 	countColumns
 )
 

@@ -90,7 +90,7 @@ func writeSite(path string, s *sbatch.Site) {
 	}
 }
 
-// askSite asks Slurm. It does without the accounting's part.
+// askSite asks Slurm. Without accounting it returns no QOS.
 func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {

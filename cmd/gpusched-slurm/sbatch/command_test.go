@@ -50,7 +50,7 @@ func TestOptions(t *testing.T) {
 		{"a part of MPS", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, s.Shards, s.MPS = 300, 0, 100 },
 			"--comment=[.gpus=0.3] --gres=mps:30"},
 		{"a part where there is none", func(r *api.SubmitRequest, s *Site) { r.GPUMilli, s.Shards = 500, 0 }, "GresTypes=gpu,shard"},
-		{"one and a half", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 1500 }, "whole GPUs or a part of one there: ask for more or for less (-g 1.5)"},
+		{"one and a half", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 1500 }, "whole GPUs or a part of one there: ask for whole GPUs, or for less than one (-g 1.5)"},
 		{"GPU memory", func(r *api.SubmitRequest, _ *Site) { r.GPUMemBytes = 30 << 30 },
 			"--comment=[.gpu-mem=32212254720B] --gres=gpu:1 --constraint=gpu_mem_40gb|gpu_mem_80gb"},
 		{"GPU memory of a part", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli, r.GPUMemBytes = 500, 30<<30 },

@@ -23,7 +23,7 @@ var refusals = []struct {
 }{
 	{Gap{"--gpu-ids, --gpus-from, --exclude-gpus", "Slurm chooses the GPUs itself", "give their type (--gpu-type) instead of numbers"},
 		func(r *job.Request) bool { return len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 }},
-	{Gap{"-g 1.5", "a job has whole GPUs or a part of one there", "ask for more or for less"},
+	{Gap{"-g 1.5", "a job has whole GPUs or a part of one there", "ask for whole GPUs, or for less than one"},
 		func(r *job.Request) bool { return r.Part() > 0 && r.Whole() > 0 }},
 	{Gap{"--max-load, --max-used", "Slurm does not look at what others run on a GPU", "leave them out"},
 		func(r *job.Request) bool { return r.MaxLoadPercent+r.MaxUsedPercent > 0 }},
@@ -53,7 +53,7 @@ func notByMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMai
 // The options that have another meaning on Slurm.
 var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
-	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: where parts of GPUs go is the site's choice"}
+	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: the site decides where parts of GPUs go"}
 	otherPreemptible = Gap{Option: "--preemptible",
 		Why: "it asks for the QOS scavenger, and has no effect where there is none: partition and QOS decide which jobs are stopped for others"}
 	otherTruncate = Gap{Option: "--log-truncate", Why: "it empties the file at each start of the job"}
