@@ -40,7 +40,7 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("%d names", n)
 	}
 	if c := parse("", "NodeName=n[0-4294967295] Name=gpu File=/dev/nvidia0\n", "gpu1"); !c.Every {
-		t.Errorf("what was not read to its end claims %q", c)
+		t.Errorf("a file that was not read to its end claims %q", c)
 	}
 }
 
@@ -175,14 +175,14 @@ func TestReadWithoutFiles(t *testing.T) {
 	}
 	dir = root(t, map[string]string{enabled: "", "etc/slurm-llnl/readme": ""})
 	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error != nil || !f.None() || !f.Runs || f.Conf != "" {
-		t.Errorf("enabled and never configured: %+v", f)
+		t.Errorf("enabled without files: %+v", f)
 	}
 	dir = root(t, map[string]string{enabled: "", "etc/slurm-llnl/gres.conf": "Name=gpu File=/dev/nvidia0"})
 	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error != nil || !f.Has(0) || f.Has(1) || f.Conf != "/etc/slurm-llnl/gres.conf" {
 		t.Errorf("Debian's old place: %+v", f)
 	}
 	if f := (&Reader{Root: dir, Host: "x", Own: func(fs.FileInfo) error { return fs.ErrPermission }}).Read(); f.Error == nil || !f.None() {
-		t.Errorf("a file of who knows whom is believed: %+v", f)
+		t.Errorf("a file that is not root's is believed: %+v", f)
 	}
 }
 

@@ -25,10 +25,10 @@ func movesOf(t *testing.T, dir string) (*moveLog, error) {
 func TestMovesAreNotNotedHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, err := openMoves(&engines.Shell{Environ: []string{"HOME="}}); err == nil {
-		t.Error("it is kept somewhere")
+		t.Error("a log was opened")
 	}
 	if list, _ := os.ReadDir("."); len(list) > 0 {
-		t.Errorf("it is kept in %s here", list[0].Name())
+		t.Errorf("the log is %s in the current directory", list[0].Name())
 	}
 	home := t.TempDir() // the account's, if the environment has none, as in a systemd unit
 	if _, err := openMoves(&engines.Shell{Home: home}); err != nil {
@@ -57,7 +57,7 @@ func TestMovesAreNoted(t *testing.T) {
 		}
 	}
 	if _, err := movesOf(t, dir); err == nil {
-		t.Error("two at a time have it")
+		t.Error("two processes have the log")
 	}
 	l.file.Close()
 	file := filepath.Join(dir, "gpusched", "moved.jsonl")
@@ -90,7 +90,7 @@ func TestMovesAreNoted(t *testing.T) {
 	}
 	defer again.file.Close()
 	if _, known := again.lines["box.7.5"]; known || again.lines["box.8.5"].Slurm != 13 || len(again.lines) != 2 {
-		t.Errorf("after the line that was cut short, and one that closes: %+v", again.lines)
+		t.Errorf("after a line that was cut short and a closing one: %+v", again.lines)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	l.file.Close() // as the kernel does for a killed process
 	if again, err := movesOf(t, dir); err == nil {
 		again.close()
-		t.Error("another one is at work")
+		t.Error("another process got the log")
 	}
 	in.Close()
 	if err := cmd.Wait(); err != nil {
@@ -200,7 +200,7 @@ func TestWhatCanBeMoved(t *testing.T) {
 	held := base()
 	held.HeldBy = "alice"
 	if mv, _ := prepared(t, held); mv == nil || !mv.req.Request.Hold {
-		t.Errorf("what its owner held is not held there: %+v", mv)
+		t.Errorf("a held job is not held in Slurm: %+v", mv)
 	}
 }
 

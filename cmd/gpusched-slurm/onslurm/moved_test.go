@@ -121,6 +121,6 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if Refused(nil) || Refused(&api.Error{Code: api.CodeUnreachable, Message: "Slurm's sbatch has not answered for 2m0s"}) {
-		t.Error("what is not known is taken for a refusal")
+		t.Error("an unclear error counts as a refusal")
 	}
 }

@@ -101,7 +101,7 @@ func TestRecordedJobs(t *testing.T) {
 		}
 	}
 	if _, ok := jobs["never"]; ok {
-		t.Error("a submission that sbatch refused is a job")
+		t.Error("a refused submission is listed as a job")
 	}
 	run, held, begin, waits := jobs["run1"], jobs["held"], jobs["begin"], jobs["waits"]
 	switch {
@@ -136,7 +136,7 @@ func TestArrayIsItsTasks(t *testing.T) {
 		}
 		name = fmt.Sprintf("%d_8", whole.ID)
 		if j, ok := indexByName(all, []string{name})[name]; ok {
-			t.Errorf("a task that there is not: %+v", j)
+			t.Errorf("a task that does not exist: %+v", j)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestRecordedAllocations(t *testing.T) {
 		said := found[j.ID.String()]
 		record, ok := recordOf(said, &j)
 		if len(said) > 0 && !ok {
-			t.Errorf("%q has no record of its own among %d", j.Name, len(said))
+			t.Errorf("%q has no record among %d", j.Name, len(said))
 		}
 		var list []string
 		for _, a := range allocations(record, number) {

@@ -13,7 +13,7 @@ func TestCodesOfReasons(t *testing.T) {
 	known := words.ReasonCodes()
 	for _, c := range ownReasons {
 		if slices.Contains(known, job.ReasonCode(c.Word)) {
-			t.Errorf("%s is a code of the scheduler, too", c.Word)
+			t.Errorf("%s is also a code of the scheduler", c.Word)
 		}
 		known = append(known, job.ReasonCode(c.Word))
 	}

@@ -204,7 +204,7 @@ func TestWaitOutlastsFailover(t *testing.T) {
 	}
 	e, _ = scripted(t, map[string]string{"squeue": `echo "slurm_load_jobs error: Unexpected message received" >&2; exit 1`})
 	if _, err := api.Wait(t.Context(), e, "12", 0); err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("of a job that nobody has seen: %v", err)
+		t.Errorf("waiting for a job that was never seen: %v", err)
 	}
 }
 
@@ -275,11 +275,11 @@ func TestWholeNodesArePaused(t *testing.T) {
 		e.Meant(indexes)
 		for index := range 4 {
 			if _, err := api.ActOnGPU(t.Context(), e, api.RoutePauseGPU, index, api.PauseRequest{Reason: "fan"}); isCode(err, api.CodeNever) == whole {
-				t.Errorf("%q are meant, GPU %d: %v", meant, index, err)
+				t.Errorf("%q are named, GPU %d: %v", meant, index, err)
 			}
 		}
 		if n := strings.Count(calls(t, dir), drain); (n == 1) != whole || n > 1 {
-			t.Errorf("%q are meant, and the node is drained %d times: %s", meant, n, calls(t, dir))
+			t.Errorf("%q are named, and the node is drained %d times: %s", meant, n, calls(t, dir))
 		}
 	}
 }

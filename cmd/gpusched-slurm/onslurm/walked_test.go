@@ -29,7 +29,7 @@ func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 			t.Errorf("%q: %+v %v", want, j, err)
 		}
 		if n := strings.Count(calls(t, dir), "squeue"); n != min(1, len(r.After)) {
-			t.Errorf("%q: squeue is asked %d times", want, n)
+			t.Errorf("%q: squeue ran %d times", want, n)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestPrintedNames(t *testing.T) {
 		}
 	}
 	if got := calls(t, dir); strings.Contains(got, "slurm:") {
-		t.Errorf("Slurm is asked for\n%s", got)
+		t.Errorf("Slurm was asked for\n%s", got)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestWithinKnowsItsJob(t *testing.T) {
 	}
 	for _, v := range p.Environ {
 		if v == "GPUSCHED_JOB_ID=5" || strings.HasSuffix(v, "=7") {
-			t.Errorf("of the caller's own job %s is passed on", v)
+			t.Errorf("%s of the caller's job is passed on", v)
 		}
 	}
 }

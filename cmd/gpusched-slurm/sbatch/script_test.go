@@ -21,7 +21,7 @@ func shells(t testing.TB) []string {
 	list := []string{"/bin/sh"}
 	for _, sh := range []string{"/bin/dash", "/bin/bash"} {
 		if _, err := os.Stat(sh); err != nil {
-			t.Fatalf("the scripts are to be tried with %s: %v", sh, err)
+			t.Fatalf("the scripts need %s: %v", sh, err)
 		}
 		list = append(list, sh)
 	}
@@ -327,7 +327,7 @@ func TestRetries(t *testing.T) {
 		const pass = `kill -s "$1" "$gs_pid" 2>/dev/null;`
 		slow := bytes.Replace(scriptOf(t, r), []byte(pass), []byte(pass+" sleep 0.3;"), 1)
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
-			t.Errorf("%s: it ends well as a signal is passed on: %+v", sh, o)
+			t.Errorf("%s: the command ends with 0 while a signal is passed on: %+v", sh, o)
 		}
 		r.Argv[2] = "kill -KILL $$" // bash reports that in its POSIX mode, as /bin/sh
 		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
@@ -338,7 +338,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%s: ended: %+v", sh, o)
 		}
 		if said, err := os.ReadFile(log); err == nil {
-			t.Errorf("%s: a job that was ended is queued again: %s", sh, said)
+			t.Errorf("%s: a cancelled job is queued again: %s", sh, said)
 		}
 	}
 }
@@ -353,7 +353,7 @@ func TestRun(t *testing.T) {
 	}
 	r.Retries = 1
 	if _, err := Run(r, site); err == nil {
-		t.Error("retries are taken")
+		t.Error("retries are accepted")
 	}
 }
 

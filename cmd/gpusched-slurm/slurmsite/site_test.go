@@ -56,12 +56,12 @@ func TestNamesAreNames(t *testing.T) {
 	}
 	for _, f := range files {
 		if strings.Contains(f.Text, "reboot") || strings.Contains(f.Text, "owls") {
-			t.Errorf("%s has a name that is none", f.Name)
+			t.Errorf("%s contains a name that is not plain", f.Name)
 		}
 	}
 	for _, name := range []string{`"$(reboot)"`, `"night owls"`} {
 		if !strings.Contains(strings.Join(notes, "\n"), name) {
-			t.Errorf("nobody is told about %s: %q", name, notes)
+			t.Errorf("the notes do not mention %s: %q", name, notes)
 		}
 	}
 	for what, change := range map[string]func(*Site){
@@ -75,7 +75,7 @@ func TestNamesAreNames(t *testing.T) {
 	} {
 		s := two()
 		if change(&s); s.check() == nil {
-			t.Errorf("%s: taken", what)
+			t.Errorf("%s: accepted", what)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestHost(t *testing.T) {
 	uneven := machine()
 	delete(uneven, "sys/devices/system/cpu/cpu7/topology/core_id")
 	if n, err := Host(uneven, "x"); err != nil || n.Layout != (Layout{CPUs: 8}) {
-		t.Errorf("of what is not known it says %+v (%v)", n.Layout, err)
+		t.Errorf("with an unknown core: %+v (%v)", n.Layout, err)
 	}
 	big := machine()
 	big["sys/devices/system/cpu/online"] = &fstest.MapFile{Data: []byte("0-6")}

@@ -141,7 +141,7 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: %s is not in its help", tool.name, name)
 			}
 			if tool.name == "tsp" && optionWords["tsp"][name] == "" {
-				t.Errorf("tsp %s has no word", name)
+				t.Errorf("tsp %s is not explained", name)
 			}
 		}
 	}
@@ -295,7 +295,7 @@ func FuzzTranslate(f *testing.F) {
 		}
 		c, err := Translate(words[0], words[1:], "")
 		if err == nil && len(c.Words) == 0 && c.Help == "" && len(c.Notes) == 0 && c.Lane == nil && c.Site == nil && c.Account == nil && c.FromInput == nil {
-			t.Fatalf("%q does nothing and says nothing", line)
+			t.Fatalf("%q has no effect and no error", line)
 		}
 		if err == nil && c.Table != nil {
 			c.Table([]api.Job{{ID: 1, State: job.Queued}, {ID: 2, State: job.Completed}}, time.Time{})

@@ -82,7 +82,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	if Detect("") != Commands || Detect("command -v python\n") != Commands || Detect("echo 1, 2\n") != Commands {
-		t.Error("what is no other format is commands")
+		t.Error("any other text should be commands")
 	}
 }
 

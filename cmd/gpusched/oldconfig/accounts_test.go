@@ -21,7 +21,7 @@ func accountsOf(t *testing.T, name string) Result {
 		t.Fatal(err)
 	}
 	if !IsAccounts(string(text)) {
-		t.Errorf("%s is not known for what it is", name)
+		t.Errorf("%s is not recognized", name)
 	}
 	r, err := ConvertAccounts(string(text))
 	if err != nil {
@@ -75,7 +75,7 @@ func TestAccountsThatGrew(t *testing.T) {
 func TestNoAccounts(t *testing.T) {
 	for _, text := range []string{"", "python train.py | tee log\n", "a|b|c\n", "User - nobody\n"} {
 		if IsAccounts(text) {
-			t.Errorf("%q passes for accounts", text)
+			t.Errorf("%q is recognized as accounts", text)
 		}
 		if _, err := ConvertAccounts(text); err == nil {
 			t.Errorf("%q is converted", text)

@@ -28,7 +28,7 @@ func FuzzConvert(f *testing.F) {
 			t.Fatalf("%q gives %q: %v", text, r.TOML, err)
 		}
 		if len(r.Report) == 0 && strings.TrimSpace(r.TOML) == "" {
-			t.Fatalf("%q gives nothing", text)
+			t.Fatalf("%q becomes nothing", text)
 		}
 	})
 }

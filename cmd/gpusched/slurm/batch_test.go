@@ -155,7 +155,7 @@ func TestOutputFiles(t *testing.T) {
 	}
 	for _, line := range []string{"-o %Y.txt", "-o x%", "-o %4", "--open-mode=both"} {
 		if (&Batch{}).Add(strings.Fields(line)) == nil {
-			t.Errorf("%s is taken", line)
+			t.Errorf("%s is accepted", line)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestMail(t *testing.T) {
 		}
 	}
 	if (&Batch{}).Add([]string{"--mail-type=SOMETIMES"}) == nil {
-		t.Error("an unknown event is taken")
+		t.Error("an unknown event is accepted")
 	}
 }
 
@@ -235,7 +235,7 @@ func TestKeptForSlurm(t *testing.T) {
 	}
 	for _, line := range []string{"--wrap=ls", "--wait", "--frobnicate", "--uid=0"} {
 		if (&Batch{ForSlurm: true}).Add([]string{line}) == nil {
-			t.Errorf("%s is taken", line)
+			t.Errorf("%s is accepted", line)
 		}
 	}
 }

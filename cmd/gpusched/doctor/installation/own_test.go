@@ -23,7 +23,7 @@ func TestOwnScheduler(t *testing.T) {
 	own, next := names(true)
 	for _, name := range []string{"device filter", "settings on disk", "drop-ins", "sessions"} {
 		if !slices.Contains(machine, name) || slices.Contains(own, name) {
-			t.Errorf("%q: %v, of a user's own %v", name, machine, own)
+			t.Errorf("%q: %v, of a user's own scheduler %v", name, machine, own)
 		}
 	}
 	if want := "systemctl --user status gpusched.socket gpusched.service; journalctl --user -u gpusched -n 50"; next != want {

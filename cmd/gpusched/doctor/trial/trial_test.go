@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 	own.Filtered = false
 	got := Judge(own, f)
 	if got[0].Health != job.Degraded || !strings.Contains(got[0].Detail, "scheduler of your own") || got[1].Health != job.Healthy {
-		t.Errorf("a scheduler of one's own: %+v", got)
+		t.Errorf("a user's own scheduler: %+v", got)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestProbe(t *testing.T) {
 		t.Errorf("without gpusched-nvml: %+v", f.NVML)
 	}
 	if _, ok := Read([]byte("nothing\n")); ok {
-		t.Error("a probe is read that is not there")
+		t.Error("a probe was read from output without one")
 	}
 	for _, text := range []string{"", "no json", `{"problem":"driver","detail":"not loaded"}`} {
 		if n := readSample([]byte(text)); n.Problem == "" {
