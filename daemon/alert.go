@@ -33,10 +33,10 @@ type alerts struct {
 	start   func(ctx context.Context, unit string) error // nil: no unit is started
 	workers *group
 
-	mu     sync.Mutex // guards what follows
-	told   map[string]bool
-	next   map[string]time.Time // the earliest time of the next alert, by GPU
-	failed lastFailure
+	mu      sync.Mutex // guards what follows
+	alerted map[string]bool
+	next    map[string]time.Time // the earliest time of the next alert, by GPU
+	failed  lastFailure
 }
 
 // raise alerts about what is out of service. The loop calls it.
@@ -56,18 +56,18 @@ func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.
 	}
 }
 
-// due returns the GPUs to alert about, and records them as told.
+// due returns the GPUs to alert about, and records that it did.
 func (a *alerts) due(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.told == nil {
-		a.told, a.next = map[string]bool{}, map[string]time.Time{}
+	if a.alerted == nil {
+		a.alerted, a.next = map[string]bool{}, map[string]time.Time{}
 	}
-	maps.DeleteFunc(a.told, func(uuid string, _ bool) bool { _, still := out[uuid]; return !still })
+	maps.DeleteFunc(a.alerted, func(uuid string, _ bool) bool { _, still := out[uuid]; return !still })
 	var list []string
 	for _, uuid := range slices.Sorted(maps.Keys(out)) {
-		if !a.told[uuid] && !now.Before(a.next[uuid]) {
-			a.told[uuid], a.next[uuid] = true, now.Add(alertPause)
+		if !a.alerted[uuid] && !now.Before(a.next[uuid]) {
+			a.alerted[uuid], a.next[uuid] = true, now.Add(alertPause)
 			list = append(list, uuid)
 		}
 	}
@@ -82,7 +82,7 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.told[uuid], a.next[uuid] = false, now.Add(alertAgain)
+	a.alerted[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
 // instance returns the template's unit for a GPU, or for startsAlert.

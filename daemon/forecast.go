@@ -70,14 +70,14 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
 		return job.Course{}, err
 	}
-	var told *job.Course
+	var course *job.Course
 	d.courses.use(ctx, ahead, func(best *foresight.Foresight) {
-		told = best.CourseWhile(func() bool { return ctx.Err() == nil })
+		course = best.CourseWhile(func() bool { return ctx.Err() == nil })
 	})
-	if told == nil {
+	if course == nil {
 		return job.Course{}, ctx.Err()
 	}
-	return *told, d.commit.awaitDurable(ctx)
+	return *course, d.commit.awaitDurable(ctx)
 }
 
 // see records a forecast that somebody asked for.

@@ -14,12 +14,12 @@ import (
 // answers others between pieces.
 const pieceLen = 1000
 
-// DoMany carries out commands about jobs, in their order. It passes their outcomes to told, piece
-// by piece, once they are on disk, and stops at an error of told. After an error, the pieces that
-// were told are done, those under way may be, and no others are; begun is the number of commands in
+// DoMany carries out commands about jobs, in their order. It passes their outcomes to report, piece
+// by piece, once they are on disk, and stops at an error of report. After an error, the pieces that
+// were reported are done, those under way may be, and no others are; begun is the number of commands in
 // both.
 func (d *Daemon) DoMany(
-	ctx context.Context, who job.Actor, list []job.Command, told func([]job.Outcome) error,
+	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
 ) (begun int, err error) {
 	if err := d.lookUp(ctx, who, list); err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func (d *Daemon) DoMany(
 		outcomes, err := d.finishPiece(ctx, s, who, few)
 		under = under[1:]
 		if err == nil {
-			err = told(outcomes)
+			err = report(outcomes)
 		}
 		if err != nil {
 			return all - len(list), err

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// lookAgain is how long a caller relies on a signal. A living connection loses no signal, except
+// A caller that waits for a signal also asks systemd every pollEvery. A connection loses no signal, except
 // while systemd re-executes itself.
-const lookAgain = time.Second
+const pollEvery = time.Second
 
 // await waits for the end of a systemd job and returns its result, or jobUnknown if the result was
 // missed.
@@ -36,7 +36,7 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 // checks.
 func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
 	error) {
-	timer := time.NewTimer(lookAgain)
+	timer := time.NewTimer(pollEvery)
 	defer timer.Stop()
 	for {
 		if r, ok := w.result(job); ok {
@@ -66,7 +66,7 @@ func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, o
 		if is, err := over(); is || err != nil {
 			return jobUnknown, err
 		}
-		timer.Reset(lookAgain)
+		timer.Reset(pollEvery)
 	}
 }
 

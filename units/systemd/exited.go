@@ -129,11 +129,11 @@ var ofAnyUnit = map[string]bool{"DropInPaths": true}
 // readConcurrently reads some properties of a service concurrently.
 func (l *link) readConcurrently(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
 	select {
-	case l.looks <- struct{}{}:
+	case l.batches <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-l.looks }()
+	defer func() { <-l.batches }()
 	answers := make(chan *dbus.Call, len(names))
 	asked := map[*dbus.Call]string{}
 	for _, name := range names {

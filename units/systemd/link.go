@@ -38,19 +38,19 @@ type listener interface {
 
 // link is one connection to systemd.
 type link struct {
-	conn  *dbus.Conn
-	owner atomic.Value // string: systemd's unique name on the bus
-	alone bool         // systemd itself is at the other end, and no bus
-	to    listener
-	calls chan struct{} // holds a value for each call under way
-	looks chan struct{} // the same for each call of readConcurrently
+	conn    *dbus.Conn
+	owner   atomic.Value // string: systemd's unique name on the bus
+	alone   bool         // systemd itself is at the other end, and no bus
+	to      listener
+	calls   chan struct{} // holds a value for each call under way
+	batches chan struct{} // the same for each call of readConcurrently
 }
 
 // callsAtOnce limits our calls under way. A bus owes one connection at most 128 answers
 // (max_replies_per_connection), and a thousand jobs may be stopped at once.
 const (
-	callsAtOnce = 64
-	looksAtOnce = 12 // of at most five calls each
+	callsAtOnce   = 64
+	batchesAtOnce = 12 // of at most five calls each
 )
 
 // dialer opens the connection; tests replace it.
@@ -78,7 +78,7 @@ type buffered struct {
 
 // dialLink connects, watches systemd's signals and subscribes to them.
 func dialLink(ctx context.Context, dial dialer, address, last string, alone bool, to listener) (*link, error) {
-	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), looks: make(chan struct{}, looksAtOnce)}
+	l := &link{alone: alone, to: to, calls: make(chan struct{}, callsAtOnce), batches: make(chan struct{}, batchesAtOnce)}
 	l.owner.Store("")
 	conn, err := dial(address, dbus.WithSignalHandler(l))
 	if err != nil {

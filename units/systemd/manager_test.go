@@ -99,13 +99,13 @@ func TestLostJobSignal(t *testing.T) {
 			return starter(method, args)
 		})
 		m := b.manager()
-		time.AfterFunc(10*lookAgain, func() { gone.Store(true) })
+		time.AfterFunc(10*pollEvery, func() { gone.Store(true) })
 		begin := time.Now()
 		status, err := m.Start(t.Context(), job1, props("OOMPolicy"))
 		if phase, _ := units.Decode(status); err != nil || phase != units.PhaseRunning {
 			t.Fatalf("got %+v, %v", status, err)
 		}
-		if took := time.Since(begin); took > 12*lookAgain {
+		if took := time.Since(begin); took > 12*pollEvery {
 			t.Errorf("took %v", took)
 		}
 	})
@@ -138,7 +138,7 @@ func TestStartOfAUnitThatStops(t *testing.T) {
 			if phase, _ := units.Decode(status); err != nil || phase != units.PhaseRunning {
 				t.Errorf("got %+v, %v", status, err)
 			}
-			if took := time.Since(begin); took > lookAgain || told && took > time.Millisecond {
+			if took := time.Since(begin); took > pollEvery || told && took > time.Millisecond {
 				t.Errorf("told %v: took %v", told, took)
 			}
 		})

@@ -55,7 +55,7 @@ func (m *Manager) awaitMessage(ctx context.Context, l *link, w *waiter, name str
 		case s.Active == units.ActiveFailed:
 			return s, m.collect(ctx, l, w, name)
 		}
-		if err := pause(ctx, l, w, lookAgain); err != nil {
+		if err := pause(ctx, l, w, pollEvery); err != nil {
 			return s, wrap("run unit", name, err)
 		}
 	}
