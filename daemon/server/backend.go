@@ -58,7 +58,7 @@ type Backend interface {
 	Entitlement(ctx context.Context, uid int) (job.Entitlement, error)
 	// Payload returns a job's private part. The server has checked the right to see it.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
-	// Measure adds the scheduler's metrics to a page, with those of at most so many users.
+	// Measure adds the scheduler's metrics to a page. It names at most that many users.
 	Measure(ctx context.Context, p *metrics.Page, users int) error
 	// Events returns the events after a number as soon as there are any, or none when ctx is done.
 	// After -1 it returns at once, without events but with the numbers of the oldest and newest

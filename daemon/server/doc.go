@@ -8,12 +8,12 @@
 //  1. Every route declares in the table (route.go) who may use it, and what it shows of others'
 //     jobs. The right is enforced in one place, before the handler runs. For a request about many
 //     jobs the backend enforces it, job by job.
-//  2. Identity is that of the process that called connect(), with the groups that it had then. To
-//     be an administrator, its account must also be in the group at the time of the request, by the
-//     host's files or its directory: what is unknown gives no right. A group's quota counts whoever
-//     is in it by either. Resource limits are taken from that process alone. Before and after
-//     reading them it must exist and belong to one user entirely. Without them no job is accepted,
-//     nor from inside a sandbox unless the site allows that.
+//  2. A request has the identity of the process that called connect(), with the groups that this had
+//     then. An administrator's account must also be in the group at the time of the request, by the
+//     host's files or its directory: what is unknown gives no right. A group's quota counts both the
+//     groups of the process and the members by the host's files. Resource limits are taken from that
+//     process alone. Before and after reading them it must exist and belong to one user entirely.
+//     Without them no job is accepted, nor from inside a sandbox unless the site allows that.
 //  3. A job's command, environment and directory leave only towards its owner and administrators.
 //     So does the name of a process on a GPU.
 //  4. The cost of a request is bounded before it is read: connections in total and per user, header

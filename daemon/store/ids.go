@@ -14,10 +14,10 @@ import (
 // idBlock is the number of ids that are reserved at once.
 const idBlock = 1000
 
-// idsPath returns the path of the file with the bound of the ids: all that were given out are below
-// it. It is beside the state file and survives when that is damaged, removed or replaced by an
-// older copy, so that ids are not given out twice (invariant 3): users have them in scripts, and
-// units and journals are named after them.
+// idsPath returns the path of the file with the bound of the ids: all ids that were given out are
+// below it. The file survives damage to the state file beside it, its removal, and its replacement
+// by an older copy, so that ids are not given out twice (invariant 3): users have them in scripts,
+// and units and journals are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
 // lastPath returns the path of the file with the ids to give out next, which idsPath bounds. It is

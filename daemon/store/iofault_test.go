@@ -334,7 +334,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			if err == nil {
 				break
 			}
-			// SQLite takes a copy whose size it cannot read for one that exists.
+			// SQLite takes a copy whose size it cannot read for an existing one.
 			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
 			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Jobs returns those of the jobs that exist, in any order, in one snapshot.
+// Jobs returns the jobs with these ids that exist, in any order, in one snapshot.
 func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	list, err := s.jobsByID(ctx, ids)
 	if err != nil {

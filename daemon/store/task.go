@@ -70,8 +70,8 @@ func ran(from, to time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// Ends returns how those of the jobs ended that have ended. An array counts as started when any of
-// its tasks has.
+// Ends returns how each of the jobs ended, and leaves out jobs that have not ended. An array counts
+// as started when any of its tasks has started.
 func (s *Store) Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error) {
 	ends := make(map[job.ID]job.End, len(ids))
 	err := each(ctx, s.urgent, endsQuery, func(rows *sql.Rows) error {
