@@ -4,7 +4,7 @@ import "github.com/gpusched/gpusched/daemon/job"
 
 func jobKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "default_mem", doc: "Host memory of a job that requests none (--mem): auto, none (no limit) or a size. With auto, each GPU of a job brings an equal part of 75 % of the machine's memory, or of what a user may have (quota.default.mem) if that is less. A job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
+		{section: in, name: "default_mem", doc: "Host memory of a job that requests none (--mem): auto, none (no limit) or a size. With auto, each GPU of a job counts for an equal part of 75 % of the machine's memory, or of what a user may have (quota.default.mem) if that is less. A job without a GPU gets a 32nd of the memory, at least 512M and at most 8G.",
 			bind: func(c *Config) value { return defaultMem(&c.Jobs.DefaultMem) }},
 		{section: in, name: "default_time", doc: "Time limit of a job that requests none (--time). Empty: max_time.",
 			bind: func(c *Config) value { return timeOrNone(&c.Jobs.DefaultTime, second, longest) }},
@@ -48,7 +48,7 @@ func jobKeys(in, _ string) []key {
 			}},
 		{section: in, name: "allow_raised_priority", doc: "Whether every user may give jobs a priority above normal. Otherwise only administrators may.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowRaisedPriority) }},
-		{section: in, name: "allow_sandboxed", doc: "Whether processes in a sandbox may submit jobs, and run commands beside jobs that start from then on (attach, exec). A process is in a sandbox if it may do less than its account: with no new privileges, a filter of system calls, a reduced set of capabilities or an AppArmor profile (a hardened service, a sandboxed editor or agent), in another user, pid or network namespace, or with another root directory (a container that sees the socket). The job runs outside of the sandbox, with everything that the account may do.",
+		{section: in, name: "allow_sandboxed", doc: "Whether processes in a sandbox may submit jobs, and use attach and exec on jobs that start after this is set. A process is in a sandbox if it may do less than its account: with no new privileges, a filter of system calls, a reduced set of capabilities or an AppArmor profile (a hardened service, a sandboxed editor or agent), in another user, pid or network namespace, or with another root directory (a container that sees the socket). The job runs outside of the sandbox, with everything that the account may do.",
 			bind: func(c *Config) value { return onOff(&c.Jobs.AllowSandboxed) }},
 	}
 }

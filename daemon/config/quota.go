@@ -47,7 +47,7 @@ func defaultQuotaKeys(section string) []key {
 		k := key{section: section, name: f.name, doc: f.doc, bind: bind}
 		if k.full() == defaultJobs {
 			k.fallback, k.part = "jobs.max_running", "a quarter of"
-			k.doc += " Not set, it is a quarter of jobs.max_running, but not below 8, and always leaves others a place."
+			k.doc += " If it is not set, it is a quarter of jobs.max_running, at least 8, and always leaves a place for others."
 		}
 		list = append(list, k)
 	}

@@ -2,7 +2,7 @@ package config
 
 func schedulingKeys(in, _ string) []key {
 	return []key{
-		{section: in, name: "policy", doc: "Which job goes first among those of the same class and number: fair (that of a user with little recent usage, and one that has waited long for its length) or fifo (the one that was submitted first).",
+		{section: in, name: "policy", doc: "Which job goes first among those of the same class and number: fair (the job of a user with little recent usage, or one that has waited long for its length) or fifo (the job that was submitted first).",
 			bind: func(c *Config) value { return oneOf(&c.Scheduling.Policy, "a policy", OrderFair, OrderFIFO) }},
 		{section: in, name: "half_life", doc: "Time after which a user's usage counts half, in fair share and in quotas of GPU-hours. Empty: usage does not count.",
 			bind: func(c *Config) value { return timeOrNone(&c.Scheduling.HalfLife, minute, longest) }},

@@ -33,7 +33,7 @@ func sections() []section {
 		{path: []string{"scheduling"}, keys: schedulingKeys,
 			doc: "The order in which jobs start. A higher class always goes before a lower one, and within a class a higher number."},
 		{path: []string{"quota", "default"}, keys: func(title, _ string) []key { return defaultQuotaKeys(title) },
-			doc: "What each user without an own section may have at one time. Jobs above the quota wait, and do not hold up those of others."},
+			doc: "What each user without a section of their own may have at one time. Jobs above the quota wait, and do not hold up those of others."},
 		userSection(),
 		groupSection(),
 		{path: []string{"gpus"}, keys: gpuKeys,

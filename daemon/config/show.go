@@ -46,15 +46,15 @@ func (o Origin) line() string { return fmt.Sprintf("%s:%d", printKey([]string{o.
 // commented out, and examples of the named sections.
 func Sample() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default; to change one,
+	fmt.Fprintf(&b, `# Settings of gpusched. Every key is shown with its default. To change one,
 # remove the # in front of it. Files %s/*.toml are read after
-# this one in the order of their names, and the last word on a key counts.
+# this one in the order of their names, and the last value of a key counts.
 #
-#   gpusched config check     look for mistakes before they count
-#   systemctl reload gpusched make the settings count; running jobs go on
+#   gpusched config check     check the files before they apply
+#   systemctl reload gpusched apply the files; running jobs continue
 #
 # Sizes: 512M, 16G, 1.5T. Durations: 30s, 10m, 2h, 1h30m, 2d.
-# The same in more words: man gpusched.toml
+# In more detail: man gpusched.toml
 `, DropInDir)
 	defaults := Default()
 	for _, s := range sections() {
