@@ -11,16 +11,16 @@ import (
 // backfillReservation keeps GPUs for a job that does not fit now, from the moment at which it will.
 type backfillReservation struct {
 	id           job.ID
-	at           Instant // when the job starts; running jobs end late up to until, and then as expected
+	at           Instant // when the job starts
 	late         Instant // when it starts if all running jobs end late
-	until        Instant // see at
+	until        Instant // moment up to which ends count late for at
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	saved        capacity // spare, which is what the machine has left at that moment, before the pass looked for victims
-	spare        capacity
-	then         rank // of the job at that moment
+	spare        capacity // what the machine has left at that moment, beside the job
+	saved        capacity // spare before the pass looked for victims
+	then         rank     // of the job at that moment
 	account      *Account
 	preemptedFor bool // other jobs were told to stop for the job
 }

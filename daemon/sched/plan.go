@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// A Planner makes plans. Between passes it keeps nothing but memory to work in. It must be used by
-// one goroutine.
+// A Planner makes plans, by the parts that the package doc lists. Between passes it keeps nothing but
+// memory to work in. It must be used by one goroutine.
 type Planner struct {
 	pass            pass
 	room            room

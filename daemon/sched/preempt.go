@@ -173,10 +173,12 @@ func (vs *victims) find() {
 	})
 }
 
-// yields reports whether a running job of rank v may be stopped for a job of rank r. A lower class
-// or number always yields. Otherwise a guarded job yields to none, and every other job yields to a
-// guarded one. A job does not yield to one that ran before, so that one stop does not cause the
-// next, nor to a job of the same program while the run time of either is unknown.
+// yields reports whether a running job of rank v may be stopped for a job of rank r. A job of a
+// lower class or number always yields. Of one class and number, a guarded job yields to none, and
+// every other job yields to a guarded one. If v is protected or r ran before, v yields only to a
+// wider job that asks more than half of the GPUs, so that one stop does not cause the next. A job
+// does not yield to one of the same program while the run time of either is unknown. Otherwise the
+// scores decide.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
 // togetherAbove is the factor by which a victim's score may exceed the score of a wider job for
