@@ -23,16 +23,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// hostile are names that some readers would interpret instead of showing.
-var hostile = []string{
+// attacks are names that some readers would interpret instead of showing.
+var attacks = []string{
 	"x\r\nBcc: bob@example.org", "x\nX-Evil: 1\n\nbody", "\r", "x\x00y", "\x1b[2J\x1b]0;owned\a", "\x1bP+q\x1b\\", "\u009b2J\u009d0;owned\u009c",
 	"\u202egpj.exe", "a\u2028b\u2029c", "\xff\xfe\x9b2J", "=?utf-8?q?=0D=0ABcc:_b@c?=", strings.Repeat("\nX: ", 400), "\u200b\ufeff",
 }
 
 // Invariant 1: whatever a subject, a host and an id contain, a mail has its nine fields, each once
 // and on one line, and then its body.
-func TestHostileMails(t *testing.T) {
-	for _, name := range hostile {
+func TestAttacksOnMails(t *testing.T) {
+	for _, name := range attacks {
 		m := &contract.Message{To: "alice@example.org", Host: name, ID: "gpusched.1.end.0.1", Subject: "job 1 (" + name + ")", Body: "all\n" + name + "\n"}
 		got, err := mailOf(letter(m, time.Unix(0, 0)))
 		if err != nil {
@@ -52,7 +52,7 @@ func TestHostileMails(t *testing.T) {
 }
 
 // A terminal receives one bell and one line of text. A real terminal shows exactly that.
-func TestHostileTerminalLines(t *testing.T) {
+func TestAttacksOnTerminals(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestHostileTerminalLines(t *testing.T) {
 	defer master.Close()
 	path, number := slave(t, master)
 	reader := bufio.NewReader(master)
-	for _, name := range hostile {
+	for _, name := range attacks {
 		m := &contract.Message{Subject: "job 1 (" + name + ") completed"}
 		if err := writeTo(path, os.Getuid(), number, terminalText(m)); err != nil {
 			t.Fatal(err)

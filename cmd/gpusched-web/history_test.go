@@ -31,7 +31,7 @@ func aWeek() past {
 		Rows:  []api.ReportRow{full, row(48, day(1)), row(10, day(4)), row(2, day(5)), late},
 		Total: api.ReportRow{Jobs: 20, GPUHours: 164, Ended: map[job.State]int{"completed": 10, "failed": 2, "gpu-out-of-memory": 3}, Wait: full.Wait},
 	}
-	p.users.Rows = []api.ReportRow{row(50, "alice", day(0)), row(30, hostile, day(0)), row(48, hostile, day(1)), row(10, "alice", day(4)), row(2, "bob", day(5)), row(24, "bob", day(6))}
+	p.users.Rows = []api.ReportRow{row(50, "alice", day(0)), row(30, attack, day(0)), row(48, attack, day(1)), row(10, "alice", day(4)), row(2, "bob", day(5)), row(24, "bob", day(6))}
 	return p
 }
 
@@ -57,7 +57,7 @@ func TestHoursByUser(t *testing.T) {
 	p := aWeek()
 	all := func(v *chartView) (last string) { return v.Rows[6][len(v.Rows[6])-1] }
 	d := daysOf(p, time.UTC)
-	if v := d.hours(&p.users); all(v) != "80.0 h" || len(v.Key) != 3 || v.Key[0].Name != hostile || v.Key[2].Figure != "26.0 h" {
+	if v := d.hours(&p.users); all(v) != "80.0 h" || len(v.Key) != 3 || v.Key[0].Name != attack || v.Key[2].Figure != "26.0 h" {
 		t.Errorf("%+v", v)
 	}
 	if v := d.hours(&api.ReportReply{}); all(v) != "80.0 h" || len(v.Key) != 1 || v.Key[0].Name != "all users" {

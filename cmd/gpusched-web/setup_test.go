@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-const hostile = `<script>alert(1)</script>"'&`
+const attack = `<script>alert(1)</script>"'&`
 
 // lab is a machine with four GPUs and jobs of three users, one of whom is an attacker.
 func lab() *servertest.Backend { return labAt(noon) }
@@ -54,9 +54,9 @@ func labAt(noon time.Time) *servertest.Backend {
 				Request: job.Request{GPUMilli: 4000, GPUMemBytes: 40 << 30}, Life: job.Life{QueuedAt: at(-30)}},
 				Reasons: []job.Reason{{Code: job.ReasonGPUBusy, GPU: 0, Job: 1, Have: 1}, {Code: job.ReasonGPUFree, GPU: 2}},
 				Start:   job.ExpectedStart{At: at(100), From: at(80), By: at(160)}},
-			{Job: job.Job{ID: 5, Owner: job.Owner{UID: 1003, GID: 1003, User: "mallory"}, Label: job.Label{Name: hostile}, State: job.Queued, SubmittedAt: at(-10), ChangedAt: at(-10),
+			{Job: job.Job{ID: 5, Owner: job.Owner{UID: 1003, GID: 1003, User: "mallory"}, Label: job.Label{Name: attack}, State: job.Queued, SubmittedAt: at(-10), ChangedAt: at(-10),
 				Request: job.Request{GPUMilli: 1000}, Life: job.Life{QueuedAt: at(-10)}},
-				Reasons: []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(hostile)}}, Start: job.ExpectedStart{Unknown: true}},
+				Reasons: []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(attack)}}, Start: job.ExpectedStart{Unknown: true}},
 			{Job: job.Job{ID: 6, Owner: alice, Label: job.Label{Name: "old"}, State: job.Failed, SubmittedAt: at(-300), ChangedAt: at(-240),
 				Request: job.Request{GPUMilli: 1000}, Result: &job.Result{Outcome: job.Failed, ExitCode: 3},
 				Attempt: &job.Attempt{Number: 1, GPUs: []job.Allocation{on(2, 1000)}, PlacedAt: at(-290), StartedAt: at(-290), EndedAt: at(-240)}}},

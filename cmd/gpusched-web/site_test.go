@@ -23,7 +23,7 @@ var stateName = regexp.MustCompile(`have=[0-9a-f]+-[0-9]+`)
 func TestPages(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, time.Second)
-	for name, path := range map[string]string{"front.html": "/", "waiting.html": "/job/4", "hostile.html": "/job/5", "ended.html": "/job/6"} {
+	for name, path := range map[string]string{"front.html": "/", "waiting.html": "/job/4", "attack.html": "/job/5", "ended.html": "/job/6"} {
 		status, header, text := get(t, web.URL+path)
 		if status != 200 || header.Get("Content-Type") != "text/html; charset=utf-8" {
 			t.Errorf("%s: %d %v", path, status, header)

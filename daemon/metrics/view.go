@@ -40,13 +40,13 @@ func (p *Page) addGPU(g *job.GPUView) {
 	}
 	p.Add("gpusched_gpu", 1, index, g.UUID, g.Name, g.PCI)
 	var promised, foreign int64
-	strangers := 0
+	foreignCount := 0
 	for _, s := range g.Shares {
 		promised += s.PromiseBytes
 	}
 	for _, proc := range g.Processes {
 		if proc.Job == 0 {
-			strangers++
+			foreignCount++
 			foreign += max(0, proc.UsedBytes)
 		}
 	}
@@ -58,7 +58,7 @@ func (p *Page) addGPU(g *job.GPUView) {
 	add("gpusched_gpu_memory_used", fresh && g.MemTotalBytes > 0, float64(g.MemUsedBytes))
 	add("gpusched_gpu_memory_promised", true, float64(promised))
 	add("gpusched_gpu_foreign_memory", fresh, float64(foreign))
-	add("gpusched_gpu_foreign_processes", fresh, float64(strangers))
+	add("gpusched_gpu_foreign_processes", fresh, float64(foreignCount))
 	add("gpusched_gpu_temperature", fresh && g.TempC >= 0, float64(g.TempC))
 	add("gpusched_gpu_power", fresh && g.PowerMilliW >= 0, float64(g.PowerMilliW)/1000)
 	add("gpusched_gpu_energy", fresh && g.EnergyMilliJ > 0, float64(g.EnergyMilliJ)/1000)

@@ -36,7 +36,7 @@ func TestInterruptions(t *testing.T) {
 			t.Fatalf("attempt %d will end at %s, want %ds", number, got, wantEnd)
 		}
 	}
-	halt := func(at, left, extra time.Duration) {
+	stopAt := func(at, left, extra time.Duration) {
 		t.Helper()
 		e.now = at * time.Second
 		e.stopUnit(core.Stop{Job: 1})
@@ -45,12 +45,12 @@ func TestInterruptions(t *testing.T) {
 		}
 	}
 	launch(1, 100)
-	halt(40, 60, 0)
+	stopAt(40, 60, 0)
 	e.now = 50 * time.Second
 	launch(2, 170)
-	halt(80, 60, 30) // still continuing, so no progress
+	stopAt(80, 60, 30) // still continuing, so no progress
 	launch(3, 200)
-	halt(150, 50, 90)
+	stopAt(150, 50, 90)
 	launch(4, 260)
 	if e.now = 260 * time.Second; e.stopUnit(core.Stop{Job: 1, InspectFirst: true}).(core.Stopped).Before.Phase != core.Exited || e.runs[0].left > 0 {
 		t.Error("a command that ends as it is stopped has not ended by itself")

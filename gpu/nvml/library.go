@@ -157,7 +157,7 @@ func (l *Library) words(ret nvml.Return) string {
 // drop shuts the library down, so that the next Snapshot initialises it again. It does nothing
 // while a call hangs, because a shutdown could hang as well.
 func (l *Library) drop() {
-	if !l.ready || l.stuck() {
+	if !l.ready || l.busy() {
 		return
 	}
 	l.nv.Shutdown()

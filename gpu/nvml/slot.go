@@ -16,8 +16,8 @@ type slot struct {
 	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
 }
 
-// stuck reports whether an earlier reading has still not returned.
-func (s *slot) stuck() bool {
+// busy reports whether an earlier reading has still not returned.
+func (s *slot) busy() bool {
 	if s.running == nil {
 		return false
 	}
@@ -31,9 +31,9 @@ func (s *slot) stuck() bool {
 }
 
 // begin starts a reading in its own goroutine, which lives until its last call into the driver
-// returns. While an earlier reading is stuck it starts none and returns false.
+// returns. While an earlier reading is running it starts none and returns false.
 func (s *slot) begin(r *reader, now time.Time) bool {
-	if s.stuck() {
+	if s.busy() {
 		return false
 	}
 	answer := make(chan gpu.Device, 1)

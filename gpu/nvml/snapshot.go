@@ -73,7 +73,7 @@ func (l *Library) resize(n int) {
 	slots := make([]*slot, n)
 	for i := range slots {
 		slots[i] = &slot{needsWhole: true} // until it was read completely
-		if i < len(l.slots) && l.slots[i].stuck() {
+		if i < len(l.slots) && l.slots[i].busy() {
 			slots[i] = l.slots[i]
 		}
 	}
@@ -96,7 +96,7 @@ func dropDuplicates(devices []gpu.Device) {
 // renew shuts the library down from time to time while a GPU is not well: only a new initialisation
 // finds a GPU that was reset or is back on the bus.
 func (l *Library) renew(devices []gpu.Device) {
-	if l.stuck() || l.opts.Now().Sub(l.since) < l.opts.RenewEvery {
+	if l.busy() || l.opts.Now().Sub(l.since) < l.opts.RenewEvery {
 		return
 	}
 	for _, d := range devices {
@@ -121,9 +121,9 @@ func (l *Library) Count() (int, error) {
 	return n, nil
 }
 
-func (l *Library) stuck() bool {
+func (l *Library) busy() bool {
 	for _, s := range l.slots {
-		if s.stuck() {
+		if s.busy() {
 			return true
 		}
 	}

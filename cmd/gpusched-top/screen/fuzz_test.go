@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hostile replaces every string of a picture with text.
-func hostile(p Picture, text string) Picture {
+// filledWith replaces every string of a picture with text.
+func filledWith(p Picture, text string) Picture {
 	for _, answer := range []any{&p.GPUs, p.List, p.Status, p.Own} {
 		replace(reflect.ValueOf(answer), text)
 	}
@@ -56,7 +56,7 @@ func FuzzFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width, height int, keys string) {
 		width, height = 1+abs(width)%200, 1+abs(height)%80
 		for _, ascii := range []bool{false, true} {
-			m := shown(hostile(lab(), text), width, height, Setting{ASCII: ascii})
+			m := shown(filledWith(lab(), text), width, height, Setting{ASCII: ascii})
 			check := func() {
 				frame := m.Frame()
 				fits(t, frame, width, height)

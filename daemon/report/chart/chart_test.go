@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const hostile = `"></svg><script>alert(1)</script>&'`
+const attack = `"></svg><script>alert(1)</script>&'`
 
 // A drawing is the relevant content of an SVG: rectangles and text.
 type drawing struct {
@@ -42,8 +42,8 @@ func read(t *testing.T, svg string) (d drawing) {
 func hours(v float64) string { return fmt.Sprintf("%g h", v) }
 
 func TestColumns(t *testing.T) {
-	c := Columns{Label: hostile, Width: 100, Slots: []string{"a", hostile}, Figure: hours, Series: []Series{
-		{"alice", "c0", []float64{30, 0}}, {hostile, "c1", []float64{10, 35}},
+	c := Columns{Label: attack, Width: 100, Slots: []string{"a", attack}, Figure: hours, Series: []Series{
+		{"alice", "c0", []float64{30, 0}}, {attack, "c1", []float64{10, 35}},
 	}}
 	d := read(t, c.SVG())
 	if len(d.Rects) != 3 || d.Texts[0] != "40 h" || d.Texts[1] != "20 h" {
@@ -83,7 +83,7 @@ func TestColumnsHaveRoomForNames(t *testing.T) {
 }
 
 func TestBars(t *testing.T) {
-	d := read(t, Bars(hostile, "bar", []Bar{{hostile, "4 h", 4}, {"bob", "1 h", 1}, {"carol", "0 h", 0}}))
+	d := read(t, Bars(attack, "bar", []Bar{{attack, "4 h", 4}, {"bob", "1 h", 1}, {"carol", "0 h", 0}}))
 	if len(d.Rects) != 3 || d.Rects[0].Width != 4*d.Rects[1].Width || d.Rects[2].Width != 1 || len(d.Texts) != 6 {
 		t.Errorf("%+v", d)
 	}
