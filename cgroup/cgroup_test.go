@@ -133,7 +133,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 	if _, err := Processes(root, proc, "/gpujobs.slice/gone"); !errors.Is(err, ErrGone) {
-		t.Errorf("a group that is not there: %v", err)
+		t.Errorf("a missing group: %v", err)
 	}
 	for _, bad := range []string{"", "/", "a", "/a/../b"} {
 		if _, err := Processes(root, proc, bad); err == nil || errors.Is(err, ErrGone) {

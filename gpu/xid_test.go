@@ -96,7 +96,7 @@ func FuzzParseXid(f *testing.F) {
 		x, ok := ParseXid(line)
 		if !ok {
 			if x != (Xid{}) {
-				t.Errorf("%+v comes out of what is no Xid", x)
+				t.Errorf("%+v was parsed from a line that is no Xid", x)
 			}
 			return
 		}
@@ -107,7 +107,7 @@ func FuzzParseXid(f *testing.F) {
 			t.Errorf("%+v is not fit to print", x)
 		}
 		if !(Device{PCI: x.PCI}).At(x.PCI) {
-			t.Errorf("%q is not the address that it is", x.PCI)
+			t.Errorf("%q does not match its own address", x.PCI)
 		}
 	})
 }

@@ -185,12 +185,12 @@ func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 		client := http.Client{Timeout: time.Minute}
 		resp, err := client.Get("http://" + address + "/metrics")
 		if err != nil {
-			t.Errorf("behind those who say %q: %v", c.said, err)
+			t.Errorf("behind clients that sent %q: %v", c.said, err)
 			continue
 		}
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
-			t.Errorf("behind those who say %q: status %d", c.said, resp.StatusCode)
+			t.Errorf("behind clients that sent %q: status %d", c.said, resp.StatusCode)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestMapping(t *testing.T) {
 	os.Symlink(outside, filepath.Join(dir, "new.1"))
 	expect(map[string]string{"0": "", "1": "20\n"}, gpu(1, job.GPUShare{Job: 20, Called: "20"}))
 	if text, _ := os.ReadFile(outside); string(text) != "mine" {
-		t.Errorf("what a link leads to is %q", text)
+		t.Errorf("the target of a link is %q", text)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "new.*")); len(left) > 0 {
 		t.Errorf("%v were left", left)
@@ -266,7 +266,7 @@ func TestMappingFollowsTheScheduler(t *testing.T) {
 		}
 		select {
 		case <-t.Context().Done():
-			t.Fatal("the file does not come")
+			t.Fatal("the file does not appear")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -128,7 +128,7 @@ func TestSiteWebhooksStayPrivate(t *testing.T) {
 			t.Errorf("of a user's own %s is told %q", url, own)
 		}
 		if exitStatus(markSite(err, true)) != exitStatus(err) {
-			t.Errorf("%s: another try or not depends on whose it is", url)
+			t.Errorf("%s: the exit status depends on whose webhook it is", url)
 		}
 	}
 	trust := &tls.CertificateVerificationError{Err: errors.New("inner.example.org")}

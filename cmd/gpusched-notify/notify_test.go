@@ -136,7 +136,7 @@ func TestPost(t *testing.T) {
 		}
 		var r refusal
 		if err != nil && errors.As(err, &r) != (strings.HasPrefix(path, "/3") || strings.HasPrefix(path, "/404")) {
-			t.Errorf("%s: again or not is wrong", path)
+			t.Errorf("%s: wrong decision about another attempt", path)
 		}
 	}
 	if len(got) != 6 || got[0] != `POST application/json {"a":1}` {

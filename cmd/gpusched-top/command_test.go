@@ -51,7 +51,7 @@ func TestCommand(t *testing.T) {
 	}
 	c = command{program: "/nonexistent/gpusched"}
 	if p := c.open(screen.Open{Width: 80, Height: 20}, nil).(screen.Printed); !p.Ended || len(p.Lines) != 1 {
-		t.Errorf("of a program that is not there: %+v", p)
+		t.Errorf("for a missing program: %+v", p)
 	}
 }
 

@@ -48,15 +48,15 @@ func TestListen(t *testing.T) {
 		p.listen(ctx)
 	}()
 	if m := <-messages; m != (screen.Announced{On: true}) {
-		t.Errorf("first it is told %#v", m)
+		t.Errorf("the first message is %#v", m)
 	}
 	if m := <-messages; m != (screen.Changed{}) {
-		t.Errorf("then it is told %#v", m)
+		t.Errorf("the second message is %#v", m)
 	}
 	stop()
 	<-done
 	if n, most := len(messages), 2+int(time.Since(begun)/notifyInterval); n > most {
-		t.Errorf("of 1000 changes at once it is told %d times, not %d at most", n, most)
+		t.Errorf("a burst of 1000 changes caused %d messages, at most %d expected", n, most)
 	}
 }
 
@@ -70,6 +70,6 @@ func TestOldSchedulersAreNotAskedAgain(t *testing.T) {
 	p := &program{client: client, send: func(m tea.Msg) { messages = append(messages, m) }}
 	p.listen(t.Context())
 	if len(messages) != 1 || messages[0] != (screen.Announced{}) {
-		t.Errorf("it is told %#v", messages)
+		t.Errorf("the messages are %#v", messages)
 	}
 }

@@ -52,7 +52,7 @@ func TestCancelThatFailsMidway(t *testing.T) {
 		p := &program{client: &api.Client{Socket: socket}}
 		said, ok := p.cancel([]string{"8", "9", "10"}).(screen.Done)
 		if !ok || said.Text != want || said.Err == nil {
-			t.Errorf("%d are done: it says %q and %v", done, said.Text, said.Err)
+			t.Errorf("after %d cancellations: %q and %v", done, said.Text, said.Err)
 		}
 		stop()
 		<-served

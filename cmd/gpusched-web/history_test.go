@@ -155,7 +155,7 @@ func TestHistoryIsRequestedOnce(t *testing.T) {
 	}
 	stop()
 	if _, _, text := get(t, web.URL+"/history?days=7"); strings.Contains(text, "alert") {
-		t.Errorf("what is not a minute old is asked again: %s", text)
+		t.Errorf("the history is requested again within a minute: %s", text)
 	}
 	p := s.archive.kept[7]
 	p.asked = p.asked.Add(-2 * time.Minute)

@@ -41,7 +41,7 @@ func TestLanes(t *testing.T) {
 func TestPlanOf(t *testing.T) {
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	if planOf(nil) != nil || planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12)}}) != nil || planOf(&api.PlanReply{Course: job.Course{GPUs: make([]job.GPUCourse, 1)}}) != nil {
-		t.Error("there is a drawing of nothing")
+		t.Error("nothing is drawn as a plan")
 	}
 	v := planOf(&api.PlanReply{Course: job.Course{At: noon, Until: at(12), Waiting: 5, GPUs: []job.GPUCourse{{Index: 3, Stays: []job.Stay{
 		{Kind: "running", Job: 1, Called: "1", User: "alice", Milli: 1000, From: at(-5), Until: at(6), Late: at(48)},

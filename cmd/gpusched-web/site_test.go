@@ -90,7 +90,7 @@ func TestOnlyReadsFromThisMachine(t *testing.T) {
 				t.Errorf("%s of %q: %d, want %d", path, host, status, want)
 			}
 			if strings.Contains(text, "alice") && want != 200 {
-				t.Errorf("%q learns who is here", host)
+				t.Errorf("%q gets data", host)
 			}
 			if csp := header.Get("Content-Security-Policy"); csp != policy {
 				t.Errorf("policy is %q", csp)

@@ -56,7 +56,7 @@ func TestOneRequestForAllViewers(t *testing.T) {
 	watch(t, f, func(t *testing.T, w *watcher) {
 		time.Sleep(time.Minute)
 		if n := f.asked(); n != 0 {
-			t.Errorf("asked %d times while nobody looked", n)
+			t.Errorf("asked %d times without viewers", n)
 		}
 		var leave []func()
 		for range 50 {
@@ -75,7 +75,7 @@ func TestOneRequestForAllViewers(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := f.asked(); n > 1 {
-			t.Errorf("asked %d times though all have left", n)
+			t.Errorf("asked %d times after all viewers left", n)
 		}
 		for range 30 { // viewers that come and go cause no more requests
 			leave := w.look()

@@ -161,6 +161,6 @@ func TestRing(t *testing.T) {
 		}
 	}
 	if out := NewRing(3, 9).After(9, 1); out.Gap || out.Oldest != 9 || out.Newest != 9 {
-		t.Errorf("of an empty ring: %+v", out)
+		t.Errorf("for an empty ring: %+v", out)
 	}
 }

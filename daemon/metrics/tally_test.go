@@ -62,7 +62,7 @@ func TestALifeIsCountedOnce(t *testing.T) {
 		}
 	}
 	if len(tally.attempts) != 0 {
-		t.Errorf("of a job that has ended %v is kept", tally.attempts)
+		t.Errorf("%v is kept for a job that has ended", tally.attempts)
 	}
 }
 
@@ -106,6 +106,6 @@ func TestGPUErrorsAreBounded(t *testing.T) {
 		t.Errorf("%d kinds are kept", n)
 	}
 	if n := tally.gpuErrors[gpuError{"0000:01:00", 3}]; n != 2 {
-		t.Errorf("a known one was counted %d times", n)
+		t.Errorf("a known error was counted %d times", n)
 	}
 }

@@ -165,7 +165,7 @@ func TestPredictions(t *testing.T) {
 		jobs[i].Run = time.Hour
 	}
 	if drawPredictions(Learned, jobs, 1) != nil {
-		t.Error("the core is told what it should learn")
+		t.Error("the core gets predictions that it should learn")
 	}
 	for _, told := range drawPredictions(Oracle, jobs, 1) {
 		if told != time.Hour {
@@ -175,7 +175,7 @@ func TestPredictions(t *testing.T) {
 	above := 0
 	for i, told := range drawPredictions(Noisy, jobs, 1) {
 		if told != drawPredictions(Noisy, jobs[:i+1], 1)[i] {
-			t.Fatal("the same seed foretells something else")
+			t.Fatal("the same seed gives other predictions")
 		}
 		if told > time.Hour {
 			above++

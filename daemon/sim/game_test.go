@@ -104,7 +104,7 @@ func TestAskingMoreDoesNotPay(t *testing.T) {
 			}
 			t.Logf("one job in %d asks %d GPUs and ends after %s", one, gpus, end.Round(time.Minute))
 			if honest = max(honest, end); end < honest {
-				t.Errorf("one that asks %d GPUs ends after %s, with fewer after %s", gpus, end, honest)
+				t.Errorf("a job that requests %d GPUs ends after %s, and with fewer after %s", gpus, end, honest)
 			}
 		}
 	}

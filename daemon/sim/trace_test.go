@@ -90,7 +90,7 @@ func FuzzRead(f *testing.F) {
 func TestGenerated(t *testing.T) {
 	tr := sim.Generate(500, 7, 3)
 	if !reflect.DeepEqual(tr, sim.Generate(500, 7, 3)) || reflect.DeepEqual(tr.Jobs, sim.Generate(500, 7, 4).Jobs) {
-		t.Error("the seed does not tell the trace")
+		t.Error("the seed does not determine the trace")
 	}
 	var file bytes.Buffer
 	if err := tr.Write(&file); err != nil {

@@ -128,7 +128,7 @@ func TestSimCUDARunsOutOfMemory(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if code, out := b.run(t, "0,1", "--mem", "3000M"); code != 0 {
-		t.Errorf("what is free cannot be taken: exit %d: %s", code, out)
+		t.Errorf("free memory cannot be claimed: exit %d: %s", code, out)
 	}
 	if code, out := b.run(t, "", "--mem", "1M"); code != 1 || !strings.Contains(out, "No CUDA GPUs") {
 		t.Errorf("memory without a GPU: exit %d: %s", code, out)

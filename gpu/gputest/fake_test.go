@@ -20,7 +20,7 @@ func TestFakeProcesses(t *testing.T) {
 	f.Change(0, func(d *gpu.Device) { d.MIG = true })
 	s := sample(t, f, 2)
 	if !s.Devices[0].MIG || s.Devices[1].MIG {
-		t.Error("the change is not where it was made")
+		t.Error("the wrong GPU changed")
 	}
 	if p := s.Devices[1].Processes; len(p) != 2 || p[0].PID != 8 || p[1].Unit != "gpujob-7.service" || s.Devices[1].MemUsedBytes != 1<<30 {
 		t.Errorf("processes %+v, used %d", p, s.Devices[1].MemUsedBytes)

@@ -189,7 +189,7 @@ func wantStale(t *testing.T, s gpu.Snapshot) {
 	t.Helper()
 	Check(t, s)
 	if s.Problem != gpu.ProblemStale || s.Detail == "" || len(s.Devices) != 0 {
-		t.Errorf("with an error comes %+v", s)
+		t.Errorf("the snapshot beside an error is %+v", s)
 	}
 }
 
@@ -276,7 +276,7 @@ func testDeadClaim(t *testing.T, s Source, m Machine) {
 	_ = in.Close()
 	must(t, cmd.Wait())
 	if d := sample(t, s, 3).Devices[0]; len(d.Processes) != 0 || d.MemUsedBytes != 0 {
-		t.Errorf("of a process that ended, %+v, used %d", d.Processes, d.MemUsedBytes)
+		t.Errorf("after the process ended: %+v, used %d", d.Processes, d.MemUsedBytes)
 	}
 }
 

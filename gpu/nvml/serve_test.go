@@ -111,10 +111,10 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("out of order") 
 
 func TestServeReportsABrokenPipe(t *testing.T) {
 	if err := Serve(broken{}, io.Discard, io.Discard, &scripted{}); err == nil {
-		t.Error("no error of the input")
+		t.Error("an input error is not returned")
 	}
 	if err := Serve(strings.NewReader("{\"op\":\"sample\",\"seq\":9}\n"), broken{}, io.Discard, &scripted{}); err == nil {
-		t.Error("no error of the output")
+		t.Error("an output error is not returned")
 	}
 }
 

@@ -188,7 +188,7 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 func TestALookDoesNotClearAHang(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {
-		t.Errorf("the first reading is no whole one: %+v", d)
+		t.Errorf("the first reading is incomplete: %+v", d)
 	}
 	r.gpus("", "energy_ms=2000")
 	if devices := well(t, r.look(), 2); devices[0].EnergyMilliJ != 0 {
@@ -207,7 +207,7 @@ func TestALookDoesNotClearAHang(t *testing.T) {
 		devices = well(t, r.look(), 2)
 	}
 	if devices[1].EnergyMilliJ == 0 {
-		t.Errorf("it is well without an answer to what hung: %+v", devices[1])
+		t.Errorf("it is well although the call that hung was not answered: %+v", devices[1])
 	}
 	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ != 0 {
 		t.Errorf("the next look asked for the energy: %+v", d)

@@ -61,7 +61,7 @@ func FuzzFrame(f *testing.F) {
 				frame := m.Frame()
 				fits(t, frame, width, height)
 				if styled := unstyled(frame.Styled(true)); strings.ContainsRune(styled, '\x1b') {
-					t.Fatalf("a sequence that is none of ours: %q", styled)
+					t.Fatalf("a foreign sequence: %q", styled)
 				}
 			}
 			check()

@@ -105,22 +105,22 @@ func TestFetchesWhatIsShown(t *testing.T) {
 		return waiting
 	}
 	if n := turn(Tick{at}); n != 100 {
-		t.Errorf("%d are asked for at first", n)
+		t.Errorf("%d jobs are requested at first", n)
 	}
 	for range 20 {
 		turn(Key{Name: "pgdown"})
 	}
 	if m.top < 200 || len(m.rows) < m.top+24 || len(m.rows) > 1000 {
-		t.Errorf("%d are there for the screen that begins with %d", len(m.rows), m.top)
+		t.Errorf("%d jobs are known for a screen that begins with %d", len(m.rows), m.top)
 	}
 	if text := m.Frame().String(); !strings.Contains(text, "of 10000") {
 		t.Errorf("nothing says how many there are:\n%s", text)
 	}
 	if n := turn(Key{Name: "/"}, Key{Text: "job-9876"}, Key{Name: "enter"}); n != 0 {
-		t.Errorf("%d are asked for to be searched", n)
+		t.Errorf("%d jobs are requested for a search", n)
 	}
 	if text := m.Frame().String(); !strings.Contains(text, "9877 ") || strings.Contains(text, "9878") {
-		t.Errorf("the one that is searched for is not found:\n%s", text)
+		t.Errorf("the job is not found:\n%s", text)
 	}
 }
 
@@ -256,7 +256,7 @@ func TestRemember(t *testing.T) {
 	}
 	m.remember(&api.GPUsReply{GPUSource: job.GPUSource{SampledAt: at}, GPUs: nil})
 	if len(m.points) > 0 {
-		t.Errorf("of a GPU that is gone: %v", m.points)
+		t.Errorf("for a GPU that is gone: %v", m.points)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestPane(t *testing.T) {
 	before := strings.Split(m.Frame().String(), "\n")[1]
 	m.Update(Printed{Pane: 1, Lines: []string{"one more"}})
 	if after := strings.Split(m.Frame().String(), "\n")[1]; before != after {
-		t.Errorf("who reads %q is moved to %q", before, after)
+		t.Errorf("the visible line %q changed to %q", before, after)
 	}
 	m.Update(Key{Name: "q"})
 	m.Update(Printed{Pane: 1, Lines: []string{"late"}, Ended: true})
@@ -314,7 +314,7 @@ func TestTasksShareARow(t *testing.T) {
 		t.Fatalf("the rows are %q", rows)
 	}
 	if n := m.wanted(); n < 400 {
-		t.Errorf("%d waiting jobs are asked for, and 333 of them share a row", n)
+		t.Errorf("%d waiting jobs are requested although 333 of them share a row", n)
 	}
 	m.Update(Key{Name: "j"})
 	m.Update(sweep(997))

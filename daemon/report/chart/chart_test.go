@@ -51,7 +51,7 @@ func TestColumns(t *testing.T) {
 	}
 	low, high := d.Rects[0], d.Rects[1]
 	if low.Y+low.Height != columnsTop+columnsHigh || high.Y+high.Height != low.Y || low.Height != 3*high.Height || high.Y != columnsTop {
-		t.Errorf("the parts do not stand on each other: %+v %+v", low, high)
+		t.Errorf("the parts are not stacked: %+v %+v", low, high)
 	}
 	if middle := columnsLeft + (c.Width-columnsLeft)/2; low.X < columnsLeft || low.X+low.Width > middle || d.Rects[2].X < middle || low.Title != "a, alice: 30 h" {
 		t.Errorf("%+v", d.Rects)
