@@ -6,8 +6,8 @@
 //
 // Invariants:
 //
-//  1. No part of a message reaches a shell. Only the address becomes an argument, and no value
-//     spans more than one line of a mail's header.
+//  1. No part of a message reaches a shell or an argument, and no value spans more than one line of
+//     a mail's header.
 //  2. It ends within its time limit, whatever a mail program, a server or a terminal does, and
 //     keeps a bounded part of their output.
 //  3. It posts to the given URL and follows no redirection.

@@ -124,7 +124,7 @@ func (f *Fake) Close() error {
 	return nil
 }
 
-// Sample behaves like Source.Sample, including its errors.
+// Sample behaves like the Sample of package source, including its errors.
 func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,7 +147,7 @@ func (f *Fake) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	return s, nil
 }
 
-// Look behaves like Source.Look.
+// Look behaves like the Look of package source.
 func (f *Fake) Look(ctx context.Context) (gpu.Snapshot, error) {
 	s, err := f.Sample(ctx)
 	s.Look = true
