@@ -1,8 +1,8 @@
 // Command gpusched-notify sends one message about a job. It reads a contract.Message, which says
 // what to send and where, as JSON from standard input. It runs in a transient unit as the job's
-// user, or for a webhook of the site as an unprivileged user, and never as root. It reports a
-// failure in the unit's status line, which 'gpusched show' prints. Its exit status says whether
-// another attempt may succeed.
+// user, or for a webhook of the site as an unprivileged user; it is root only for root's own jobs.
+// It reports a failure in the unit's status line, which 'gpusched show' prints. Its exit status
+// says whether another attempt may succeed.
 //
 // Invariants:
 //
