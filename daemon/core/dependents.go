@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// began notes that the job's command runs, and that its array has started with its first task. An
-// attempt does not show that: systemd may have been unable to start the command.
-func (c *lifecycle) began(l *tracked.Job, now time.Time) {
+// commandBegan notes that the job's command runs, and that its array has started with its first
+// task. An attempt does not show that: systemd may have been unable to start the command.
+func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 	if !l.Began {
 		c.oweMessages(l, job.NotifyStart, now)
 	}

@@ -63,7 +63,7 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if j.Task == nil {
 		c.step.store(j.ID, &job.Payload{Program: contract.Program{EnvMode: contract.EnvClean, Dir: "/"}})
 	}
-	c.began(l, now)
+	c.commandBegan(l, now)
 	c.charge(l, now)
 	c.step.markDirty(l)
 }

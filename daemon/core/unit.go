@@ -14,11 +14,11 @@ func (c *Core) started(e Started, now time.Time) {
 	if l == nil || l.Action != tracked.Starting {
 		return // an inspection has shown it already
 	}
-	c.begun(l, e.Unit, now)
+	c.unitMade(l, e.Unit, now)
 }
 
-// begun notes that the unit of an attempt exists.
-func (c *lifecycle) begun(l *tracked.Job, u Unit, now time.Time) {
+// unitMade notes that the unit of an attempt exists.
+func (c *lifecycle) unitMade(l *tracked.Job, u Unit, now time.Time) {
 	l.Action = tracked.NoAction
 	c.startFinished(l.ID, now)
 	observeUnit(l, &u, now)
@@ -163,7 +163,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	switch {
 	case e.Early:
 		if l.Action == tracked.Starting && e.OK && (e.Unit.Phase == Active || e.Unit.Phase == Exited) { // the unit exists
-			c.begun(l, e.Unit, now)
+			c.unitMade(l, e.Unit, now)
 		}
 		return
 	case l.Action != tracked.Inspecting:
@@ -283,7 +283,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		// A launch that failed because of the machine is retried. A failure of the job itself
 		// counts as begun.
 		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
-			c.began(l, now)
+			c.commandBegan(l, now)
 			c.move(l, job.Running, now)
 		}
 		if c.troubles.Tried(l) {

@@ -141,7 +141,7 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 	began := l.Attempt.StartedAt
 	for _, other := range b.devices {
 		f := &other.failing
-		if f.well++; now.Sub(began) > f.long() {
+		if f.well++; now.Sub(began) > f.doesWellAfter() {
 			f.well = max(f.well, didOften)
 		}
 	}
@@ -154,8 +154,10 @@ func (b *Book) well(had []*device, l *tracked.Job, now time.Time) {
 	}
 }
 
-// long returns how long a job must run on another GPU to count as doing well there.
-func (f *failing) long() time.Duration { return min(failsAtOnce, max(doesWell, timesLonger*f.ran)) }
+// doesWellAfter returns how long a job must run on another GPU to count as doing well there.
+func (f *failing) doesWellAfter() time.Duration {
+	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
+}
 
 // Culprit returns the index of the GPU at fault for a job that failed at once, which is, or
 // becomes, suspect; -1: none.
@@ -245,7 +247,7 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 		bad, well := 0, 0
 		if slices.ContainsFunc(b.devices, failed) {
 			for _, d := range b.devices {
-				if b.wellOn(d, gpu, o.account, job.Later(f.since, d.failed[o.account].at), f.long(), now) {
+				if b.wellOn(d, gpu, o.account, job.Later(f.since, d.failed[o.account].at), f.doesWellAfter(), now) {
 					well++
 				} else if failed(d) {
 					bad++
@@ -263,7 +265,7 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 // for an account only jobs that began since then count. A few short jobs may do well by chance.
 func (b *inventory) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
-		return b.wellOn(d, than, a, f.since, f.long(), now)
+		return b.wellOn(d, than, a, f.since, f.doesWellAfter(), now)
 	})
 }
 

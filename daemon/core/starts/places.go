@@ -53,10 +53,10 @@ type Starter struct {
 
 func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
 
-// may reports whether another start of the person may begin, with a number of places; 0: any
+// mayBegin reports whether another start of the person may begin, with a number of places; 0: any
 // number. A quarter of the places is kept for others, so that they need not wait until starts turn
 // out to be slow.
-func (p *Starter) may(places int) bool {
+func (p *Starter) mayBegin(places int) bool {
 	switch {
 	case p.Slow >= MaxSlowStarts:
 		return false
@@ -85,7 +85,7 @@ func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	}
 	at := -1
 	for i, w := range b.waiting {
-		if (at < 0 || w.by.turn < b.waiting[at].by.turn) && w.by.may(places) {
+		if (at < 0 || w.by.turn < b.waiting[at].by.turn) && w.by.mayBegin(places) {
 			at = i
 		}
 	}
