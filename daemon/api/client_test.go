@@ -189,6 +189,10 @@ func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "closed the connection without an answer") {
 		t.Errorf("%v", err)
 	}
+	client.Own = true
+	if _, err = Version(t.Context(), client); err == nil || !strings.Contains(err.Error(), "journalctl --user -u gpusched") {
+		t.Errorf("a scheduler of one's own: %v", err)
+	}
 }
 
 // Promise P1: if the answer to a submit is lost, the job is still queued only once.

@@ -143,9 +143,9 @@ func TestAheadByTheOrder(t *testing.T) {
 	a.submit("bob", whole(1))
 	own := a.submit("ann", whole(1))
 	a.later(2 * time.Hour)
-	a.want("in order", a.ahead(own), "4 class high, this one's is normal; GPUs are kept for it, 5 priority 7, this one's is 0, "+
-		"2 it is shorter (counts as 2h17m, this one as 9h6m), "+
-		"6 bob has had nearly nothing lately, this job's user 1.9 times a fair share, 3 it is shorter (counts as 4h33m, this one as 9h6m)")
+	a.want("in order", a.ahead(own), "4 class high, this job's is normal; GPUs are kept for it, 5 priority 7, this job's is 0, "+
+		"2 it is shorter (counts as 2h17m, this job as 9h6m), "+
+		"6 bob has had nearly nothing lately, this job's user 1.9 times a fair share, 3 it is shorter (counts as 4h33m, this job as 9h6m)")
 	for range 20 {
 		own = a.submit("ann", whole(1))
 	}

@@ -29,9 +29,9 @@ func aheadCause(a *job.Ahead) string {
 	its, own := a.Its, a.Own
 	switch a.Cause {
 	case job.AheadClass:
-		return fmt.Sprintf("class %s, this one's is %s", its.Priority.Class, own.Priority.Class)
+		return fmt.Sprintf("class %s, this job's is %s", its.Priority.Class, own.Priority.Class)
 	case job.AheadNumber:
-		return fmt.Sprintf("priority %d, this one's is %d", its.Priority.Number, own.Priority.Number)
+		return fmt.Sprintf("priority %d, this job's is %d", its.Priority.Number, own.Priority.Number)
 	case job.AheadOwed:
 		return "other jobs were stopped to make room for it"
 	case job.AheadGuarded:
@@ -59,7 +59,7 @@ func byScore(a *job.Ahead) string {
 		}
 	}
 	add(pow2(own.Share-its.Share), fmt.Sprintf("%s has had %s lately, this job's user %s", a.User, share(its.Share), share(own.Share)))
-	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this one as %s)", long(its.Length.Duration()), long(own.Length.Duration())))
+	add(ratio(own.Length, its.Length), fmt.Sprintf("it is shorter (counts as %s, this job as %s)", long(its.Length.Duration()), long(own.Length.Duration())))
 	add(ratio(its.Waited, own.Waited), longer((its.Waited - own.Waited).Duration()))
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.apart, a.apart) })
 	if len(parts) == 0 {

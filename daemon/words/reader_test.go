@@ -80,3 +80,15 @@ func TestHowBesideTheState(t *testing.T) {
 		}
 	}
 }
+
+func TestABriefReaderGetsTheFirstReasonAlone(t *testing.T) {
+	brief := Reader{Brief: true}
+	list := []job.Reason{{Code: job.ReasonGPUCount, GPU: job.NoGPU, Need: 2, Have: 1}, {Code: job.ReasonGPUBusy, GPU: 0, Job: 3}}
+	if got := brief.Why(list); got != "needs 2 GPUs, 1 available now" {
+		t.Error(got)
+	}
+	failed := job.Result{Outcome: job.Failed, ExitCode: 3, GPUError: &job.GPUError{GPU: 1, Xid: 79}, Left: job.Say("detail/left-one")}
+	if got := brief.Result(&failed); got != "failed: exit code 3" || failed.GPUError == nil {
+		t.Error(got)
+	}
+}

@@ -72,8 +72,8 @@ func (a *App) CutOwn(args []string) ([]string, error) {
 // list' becomes 'gpusched --user list'.
 //
 // It goes by the notation 'gpusched …' in quotes, as bold type in the manual does, and edits the
-// finished text. Marks that are replaced while a sentence is made would do the same, in some 120
-// places that name a command, half of which don't know how the program was called.
+// finished text. Marks that are replaced while a sentence is made would do no more, and would be
+// needed in some 120 places, half of which don't know how the program was called.
 func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {

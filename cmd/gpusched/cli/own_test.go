@@ -60,7 +60,7 @@ func TestWhichScheduler(t *testing.T) {
 		a.Daemon().Socket != own || !a.Daemon().Own {
 		t.Errorf("%q, %+v", rest, a.Client)
 	}
-	if got := a.AsTyped("see 'gpusched list -a' and 'gpusched --user health'"); got != "see 'gpusched --user list -a' and 'gpusched --user health'" {
+	if got := a.AsTyped("see 'gpusched list -a' and 'gpusched --on local health'"); got != "see 'gpusched --user list -a' and 'gpusched --on local health'" {
 		t.Error(got)
 	}
 	if got := ownSocket(func(string) string { return "" }, 7); got != "/run/user/7/gpusched/gpusched.sock" {

@@ -38,7 +38,7 @@ func TestWhyInFull(t *testing.T) {
 		return pane
 	}
 	why := screen("alice", 80, fmt.Sprintf("gpusched why %d", mine))
-	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): priority 0, this one's is -1", wide)) {
+	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): priority 0, this job's is -1", wide)) {
 		t.Error("who is before it, and by what, is not there")
 	}
 	for _, other := range []int64{held, later} {
