@@ -207,7 +207,7 @@ func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	}
 	for _, index := range only {
 		if !slices.ContainsFunc(reply.GPUs, func(g api.GPU) bool { return g.Index == index }) {
-			a.Note("warning: gpus.only names GPU %d, which this machine does not have (see 'gpusched gpus')", index)
+			a.Note("warning: gpus.only names GPU %d, which is not there (see 'gpusched gpus')", index)
 		}
 	}
 }

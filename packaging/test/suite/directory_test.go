@@ -94,7 +94,7 @@ func TestDirectoryHangs(t *testing.T) {
 	if !strings.Contains(out, "dora") {
 		t.Errorf("a name that was known is not any more: %s", out)
 	}
-	refused(t, "", alice+"gpusched list -u nobody-of-us", 1, "gives no answer")
+	refused(t, "", alice+"gpusched list -u nobody-of-us", 1, "does not answer")
 	try(t, "", alice+"gpusched cancel "+hold)
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
@@ -119,7 +119,7 @@ func TestSlowNamesOfADirectory(t *testing.T) {
 	sh(t, "", "systemctl restart gpusched") // nothing is known
 	sh(t, "bob", `for i in $(seq 6); do gpusched history -u slow$i >/dev/null 2>&1 & sleep 0.3; done`)
 	begun := time.Now()
-	refused(t, "bob", "gpusched history -u slow7", 1, "gives no answer")
+	refused(t, "bob", "gpusched history -u slow7", 1, "does not answer")
 	for _, what := range []string{"drain", "resume"} {
 		sh(t, "", as("erik", "gpusched gpu "+what+" 3"))
 	}
