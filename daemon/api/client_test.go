@@ -276,8 +276,7 @@ func TestARefusedSubmitIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The socket's queue has one place, which is taken, as a flood of connections would take all of a
-// longer one.
+// The socket's queue has one place, which is taken. A flood of connections would fill a longer queue.
 func TestAFullQueueIsWaitedFor(t *testing.T) {
 	addr := &unix.SockaddrUnix{Name: filepath.Join(t.TempDir(), "s")}
 	listening, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

@@ -26,8 +26,8 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// few is the number of places at which a user gets none of the last quarter.
-const few = 4
+// fewPlaces is the number of places at which a user gets none of the last quarter.
+const fewPlaces = 4
 
 // enter takes a place for the user. It returns false if there is none.
 func (g *connLimiter) enter(uid int) bool {
@@ -35,7 +35,7 @@ func (g *connLimiter) enter(uid int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	free, held := most-g.total, g.held[uid]
-	if held >= perUID || uid != 0 && (free <= 0 || free <= most/4 && held >= few) {
+	if held >= perUID || uid != 0 && (free <= 0 || free <= most/4 && held >= fewPlaces) {
 		return false
 	}
 	g.held[uid]++

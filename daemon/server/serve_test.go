@@ -130,7 +130,7 @@ func TestGateLeavesPlaces(t *testing.T) {
 			g.enter(1000 + uid)
 		}
 	}
-	for range few {
+	for range fewPlaces {
 		if !g.enter(5000) {
 			t.Errorf("of 1024 places %d are taken, %d by the first user, and another one has %d", g.total, g.held[1000], g.held[5000])
 		}
