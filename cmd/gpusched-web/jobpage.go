@@ -46,7 +46,7 @@ func jobPageOf(host string, r api.JobReply) jobPage {
 	v := jobViewOf(j)
 	add("User", plain(j.User))
 	add("State", plain(j.StateWord()))
-	add("Asks for", plain(v.Asks))
+	add("Requests", plain(v.Asks))
 	add("Priority", plain(v.Priority))
 	add("Time limit", plain(v.Limit))
 	add("GPUs", plain(v.GPUs))

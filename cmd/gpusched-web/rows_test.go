@@ -32,7 +32,7 @@ func TestTasksShareARow(t *testing.T) {
 		`<span class="bad">200&#43; failed</span>`, "<td>exit code 1</td>",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %s:\n%s", want, text[strings.Index(text, "Ended lately"):])
+			t.Errorf("the page lacks %s:\n%s", want, text[strings.Index(text, "Recently ended"):])
 		}
 	}
 	if n := strings.Count(text, "<tr>"); n > 20 {
