@@ -37,6 +37,8 @@ if [ "$what" = all ]; then
 	need lintian lintian
 	need rpm rpm
 	need man man-db
+	need aspell aspell
+	[ -e /usr/lib/aspell/en.multi ] || missing="$missing aspell-en"
 	need fish fish
 	need systemd-analyze systemd
 	need readelf binutils
