@@ -21,8 +21,11 @@ const (
 	alertPause = 10 * time.Minute // between two alerts for one GPU
 )
 
-// startsAlert takes the place of a GPU in the alert that no job can be started.
-const startsAlert = "starts"
+// These take the place of a GPU in an alert that is about all of them.
+const (
+	startsAlert = "starts" // no job can be started
+	driverAlert = "driver" // the driver was upgraded while another one is loaded
+)
 
 // alerts starts the site's unit for each GPU that goes out of service, and again only after the GPU
 // was back. It does the same when no job can be started. It is given the present state, not
@@ -45,8 +48,12 @@ func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.
 		return
 	}
 	out := map[string]string{}
-	for uuid, index := range c.OutOfService(now) {
-		out[uuid] = strconv.Itoa(index)
+	if c.DriverDiffers() {
+		out[driverAlert] = driverAlert
+	} else {
+		for uuid, index := range c.OutOfService(now) {
+			out[uuid] = strconv.Itoa(index)
+		}
 	}
 	if c.NoStarts(now) {
 		out[startsAlert] = startsAlert
@@ -85,7 +92,7 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.alerted[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
-// instance returns the template's unit for a GPU, or for startsAlert.
+// instance returns the template's unit for a GPU, or for an alert about all of them.
 func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
 func (a *alerts) send(ctx context.Context, unit, uuid string) {
@@ -94,8 +101,11 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 	err := a.start(ctx, unit)
 	a.ended(uuid, err, a.host.Now())
 	what, log := "a gpu is out of service", a.log.With("alert_unit", unit, "gpu_uuid", uuid)
-	if uuid == startsAlert {
+	switch uuid {
+	case startsAlert:
 		what, log = "no job can be started", a.log.With("alert_unit", unit)
+	case driverAlert:
+		what, log = "the driver was upgraded while another one is loaded", a.log.With("alert_unit", unit)
 	}
 	if err == nil {
 		log.Warn(what + ": its alert unit has been started")

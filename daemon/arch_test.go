@@ -64,7 +64,7 @@ var rooms = map[string]room{
 	"daemon/subuid":            {banned: append(slices.Clone(impure), "time"), why: "it reads a text that both the daemon and the doctor have"},
 	"daemon/supervise": {internal: []string{
 		"cgroup", "daemon", "daemon/api", "daemon/config", "daemon/core", "daemon/core/site", "daemon/directory", "daemon/gres", "daemon/host", "daemon/job", "daemon/journal", "daemon/metrics", "daemon/sched", "daemon/server",
-		"daemon/slots", "daemon/store", "daemon/words", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/contract", "units/launch", "units/systemd",
+		"daemon/slots", "daemon/store", "daemon/words", "gpu", "gpu/driver", "gpu/kernellog", "gpu/source", "units/retry", "units", "units/contract", "units/launch", "units/systemd",
 	}, banned: []string{"os/exec", "net/http"}, why: "it puts all parts together, and so imports them; none of them imports it"},
 	"daemon/gres": {internal: []string{"daemon/config"}, banned: []string{"os/exec", "net", "log/slog", "context"}, why: "it reads what another scheduler was told, and asks nobody"},
 	"daemon/host": {internal: []string{
@@ -83,6 +83,7 @@ var rooms = map[string]room{
 	"gpu":                          {internal: []string{"cgroup/cpuset", "units/contract"}, banned: []string{"os/exec", "net"}, why: "facts about GPUs, without cgo"},
 	"gpu/nvml":                     {internal: []string{"cgroup/cpuset", "gpu"}, external: []string{"github.com/NVIDIA/go-nvml"}, why: "the only importer of go-nvml"},
 	"gpu/source":                   {internal: []string{"gpu", "units/retry"}, external: []string{"golang.org/x/sys/unix"}, why: "the one place of the root daemon that executes a program"},
+	"gpu/driver":                   {internal: []string{"gpu"}, banned: []string{"os/exec", "net"}, why: "it reads two files and two links, and decides nothing"},
 	"gpu/kernellog":                {internal: []string{"gpu"}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec", "net"}, why: "it reads one file, and decides nothing"},
 	"gpu/gputest":                  {internal: []string{"gpu"}, why: "the conformance suite and a source in memory"},
 	"gpu/fakenvml":                 {internal: []string{"gpu", "packaging/test/await"}, why: "tests and the demo"},
@@ -140,7 +141,7 @@ var rooms = map[string]room{
 	"cmd/gpusched-nvml":            {internal: []string{"gpu", "gpu/nvml"}},
 	"cmd/gpusched-web":             {internal: []string{"cmd/gpusched/term", "cmd/loopback", "daemon/api", "daemon/job", "daemon/report", "daemon/report/chart", "daemon/words"}, external: []string{"golang.org/x/net/netutil"}, banned: []string{"os/exec"}, why: "a client like any other, without rights; what it shows it asks of the socket"},
 	"cmd/gpusched/doctor/installation": {internal: []string{
-		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "units/contract",
+		"cmd/gpusched/term", "daemon/api", "daemon/config", "daemon/job", "daemon/subuid", "gpu/driver", "units/contract",
 	}, external: []string{"golang.org/x/sys/unix"}, banned: []string{"os/exec"}, why: "it reads the host and asks the scheduler, and runs nothing"},
 	"cmd/gpusched/doctor/bugreport": {
 		banned: impureButSync, why: "text to text: what a bug report must not have",

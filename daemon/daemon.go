@@ -11,6 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/core/site"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/metrics"
+	"github.com/gpusched/gpusched/gpu"
 	"github.com/gpusched/gpusched/units"
 )
 
@@ -22,6 +23,7 @@ type Settings struct {
 	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, called at each start
 	RequireFilter  bool
 	AllowSandboxed bool   // sandboxed processes may run commands in the units of jobs started from now on
+	DriverCheck    bool   // GPUs take no job while the installed driver is not the loaded one
 	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
 }
 
@@ -32,14 +34,15 @@ type Options struct {
 	Units      Units
 	Changes    Changes
 	Source     Source
-	Kernel     Kernel                  // nil: error reports are not read
-	UnitOf     func(pid int) string    // unit of a process, "" for unknown; nil: never known
-	Account    func(uid int) string    // name of an account, "" for unknown; nil: never known
-	Person     Persons                 // nil: each uid is its own person
-	InGroup    func(uid, gid int) bool // whether an account has a group today, or that is unknown; nil: always
-	NameToday  NameToday               // nil: the name on record
-	Groups     QuotaGroups             // nil: the groups on record
-	Barred     func(uid int) string    // why a user may run nothing today, "" if they may; nil: everybody may
+	Kernel     Kernel                    // nil: error reports are not read
+	Driver     func() gpu.DriverVersions // installed and loaded; nil: unknown
+	UnitOf     func(pid int) string      // unit of a process, "" for unknown; nil: never known
+	Account    func(uid int) string      // name of an account, "" for unknown; nil: never known
+	Person     Persons                   // nil: each uid is its own person
+	InGroup    func(uid, gid int) bool   // whether an account has a group today, or that is unknown; nil: always
+	NameToday  NameToday                 // nil: the name on record
+	Groups     QuotaGroups               // nil: the groups on record
+	Barred     func(uid int) string      // why a user may run nothing today, "" if they may; nil: everybody may
 	Specs      Specs
 	Meter      Meter
 	Inside     Inside

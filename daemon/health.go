@@ -142,6 +142,10 @@ func checkGPUs(v *job.View, only []int, account func(uid int) string) []job.Chec
 			c.Detail += " (" + v.ProblemCause + ")"
 		}
 		c.Next = "run nvidia-smi; jobs with --gpus 0 run meanwhile, and GPU jobs wait"
+	case v.DriverInstalled != "":
+		c.Health = job.Failing
+		c.Detail = fmt.Sprintf("the driver was upgraded to %s while %s is loaded: each new CUDA program would fail, so no job with a GPU is started; running jobs go on", v.DriverInstalled, v.Driver)
+		c.Next = "reboot the machine, or reload the kernel module while nothing uses a GPU; jobs are started again by themselves"
 	case v.SampledAt.IsZero():
 		c.Health, c.Detail = job.Degraded, "the GPUs have not been read yet"
 	case answer < len(v.GPUs):
@@ -160,7 +164,7 @@ func checkGPUs(v *job.View, only []int, account func(uid int) string) []job.Chec
 				checks = append(checks, c)
 			}
 		}
-		if g.State.Broken() && v.Problem == "" {
+		if g.State.Broken() && v.Problem == "" && v.DriverInstalled == "" {
 			checks = append(checks, checkGPU(&g, account))
 		}
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -72,7 +73,7 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}
-	ev := core.Sampled{Number: number, Snap: snap, Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{}}
+	ev := core.Sampled{Number: number, Snap: snap, Driver: s.driver(snap.Driver), Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{}}
 	for _, dev := range snap.Devices {
 		for _, p := range dev.Processes {
 			if id, ok := units.ParseName(p.Unit); ok {
@@ -87,6 +88,16 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 		}
 	}
 	return ev
+}
+
+// driver returns the driver's versions, unless the site does not want them compared. asked is the version
+// that the driver itself says, for machines on which the kernel does not.
+func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
+	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
+		v = s.d.opt.Driver()
+		v.Loaded = cmp.Or(v.Loaded, asked)
+	}
+	return v
 }
 
 // measure reads what the running jobs have used so far.

@@ -102,6 +102,7 @@ type GPUs struct {
 	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
 	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
 	MaxForeign      int64         // bytes of a foreign process that keep whole-GPU jobs off; 0: any, see maxForeign
+	DriverCheck     bool          // whether GPUs take no job while the installed driver is not the loaded one
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 
@@ -191,6 +192,7 @@ func Default() Config {
 			MaxUsed:         100,
 			MaxForeign:      maxForeign,
 			CPUAffinity:     true,
+			DriverCheck:     true,
 			DrainBadMemory:  BadMemoryFailed,
 			Strays:          StrayEnd,
 			Slurm:           SlurmExclude,

@@ -48,9 +48,11 @@ func gpuKeys(in, _ string) []key {
 			bind: func(c *Config) value {
 				return oneOf(&c.GPUs.DrainBadMemory, "a state of memory", BadMemoryNever, BadMemoryFailed, BadMemoryPending)
 			}},
+		{section: in, name: "driver_check", doc: "Whether GPUs take no jobs while the installed driver (libcuda.so.1, libnvidia-ml.so.1) is not the loaded one, as after an upgrade without a reboot: each new CUDA program would fail. Running jobs go on. false is for machines whose libraries have other versions on purpose.",
+			bind: func(c *Config) value { return onOff(&c.GPUs.DriverCheck) }},
 		{section: in, name: "kernel_log", doc: "Where to read the driver's error reports (Xids). Empty: nowhere, and a broken GPU is only noticed when the driver reports it lost.",
 			bind: func(c *Config) value { return pathOrNone(&c.GPUs.KernelLog) }},
-		{section: in, name: "alert_unit", doc: "A template unit of yours, such as gpusched-alert@.service. systemd starts it when a GPU goes out of service (sick, suspect or lost), with the GPU's index as the instance, and when no job can be started, with the instance \"starts\"; see SICK GPUS in gpusched-admin(7). Empty: none.",
+		{section: in, name: "alert_unit", doc: "A template unit of yours, such as gpusched-alert@.service. systemd starts it when a GPU goes out of service (sick, suspect or lost), with the GPU's index as the instance, when the driver was upgraded while another one is loaded, with the instance \"driver\", and when no job can be started, with the instance \"starts\"; see SICK GPUS in gpusched-admin(7). Empty: none.",
 			bind: func(c *Config) value { return templateOrNone(&c.GPUs.AlertUnit) }},
 		{section: in, name: "nvml_library", doc: "Absolute path of libnvidia-ml.so.1. Empty: where the system's loader finds it. It cannot be in a place that the daemon's unit hides: a home directory, /tmp, /usr/bin or /usr/local/bin.",
 			bind: func(c *Config) value { return pathOrNone(&c.GPUs.NVMLLibrary) }},

@@ -331,9 +331,14 @@ var verbs = map[string]func(*script){
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0]
 		s.log("job %d began %s ago", s.id(), job.FormatDuration(s.w.now.Sub(j.Attempt.StartedAt)))
 	},
-	"bus":    func(s *script) { s.w.busDown = s.text("is") == "down" },
-	"driver": func(s *script) { s.w.problem = gpu.Problem(s.text("problem")); s.feed(s.w.sample(0)) },
-	"gpu":    (*script).gpu,
+	"bus": func(s *script) { s.w.busDown = s.text("is") == "down" },
+	// driver problem=WORD: the driver has a problem; installed=VERSION loaded=VERSION: what is known of it.
+	"driver": func(s *script) {
+		s.w.problem = gpu.Problem(s.text("problem"))
+		s.w.driver = gpu.DriverVersions{Installed: s.text("installed"), Loaded: s.text("loaded")}
+		s.feed(s.w.sample(0))
+	},
+	"gpu": (*script).gpu,
 	// pull gpu=N: it disappears, and the GPUs behind it get other indexes; push: it is back.
 	"pull": func(s *script) {
 		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus

@@ -275,6 +275,9 @@ func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	return now.Add(max(0, limit-tracked.RanFor(l.Job, now)))
 }
 
+// DriverDiffers reports whether the installed driver is not the loaded one, which keeps jobs from all GPUs.
+func (c *state) DriverDiffers() bool { return c.gpus.DriverDiffers() }
+
 // OutOfService returns the index, by UUID, of each GPU that a fault keeps from jobs. While the
 // state of the GPUs is unknown, it is empty.
 func (c *state) OutOfService(now time.Time) map[string]int {

@@ -47,6 +47,7 @@ type world struct {
 	gpus    []gpu.Device
 	pulled  []gpu.Device // gpus before one disappeared
 	problem gpu.Problem
+	driver  gpu.DriverVersions
 	persons map[int]gpus.Person
 	pending []core.Action // begun and not answered
 	sending []core.Deliver

@@ -235,8 +235,12 @@ type GPUView struct {
 
 // GPUSource describes the driver and its last answer.
 type GPUSource struct {
-	Driver        string    `json:"driver,omitempty"`
-	CUDA          string    `json:"cuda,omitempty"`
+	Driver string `json:"driver,omitempty"`
+	CUDA   string `json:"cuda,omitempty"`
+
+	// The version of the driver on disk, if another one is loaded: no GPU takes jobs until they agree.
+	DriverInstalled string `json:"driver_installed,omitempty"`
+
 	Problem       string    `json:"problem,omitempty"`        // machine-readable, "" when all is well
 	ProblemDetail string    `json:"problem_detail,omitempty"` // a sentence
 	SampledAt     time.Time `json:"sampled_at,omitzero"`

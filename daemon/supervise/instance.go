@@ -16,6 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/host"
 	"github.com/gpusched/gpusched/daemon/job"
 	"github.com/gpusched/gpusched/daemon/store"
+	"github.com/gpusched/gpusched/gpu"
+	"github.com/gpusched/gpusched/gpu/driver"
 	"github.com/gpusched/gpusched/gpu/kernellog"
 	"github.com/gpusched/gpusched/gpu/source"
 	"github.com/gpusched/gpusched/units"
@@ -105,6 +107,7 @@ func (s *instance) open(ctx context.Context) error {
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
 		Deliver: messages.Deliver,
 		Source:  s.source, Kernel: kernel,
+		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
 		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,
 		Meter: host.Meter, Inside: host.Processes, EndProcess: host.EndProcess, Boot: host.BootID,

@@ -28,7 +28,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 		SampleInterval: g.SampleInterval, TasksMax: uint64(cfg.Jobs.TasksMax),
 		ExtraDevices:  func() []cgroup.Device { return cgroup.StatNodes(g.ExtraDevices) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
-		AlertUnit:     g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
+		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
 	}, nil
 }
 

@@ -246,6 +246,7 @@ var sentences = map[job.Code]sentence{
 	"detail/xid-unnamed":  {"Xid %v", ""},
 	"detail/in-job":       {"%v in job %v", ""},
 	"detail/needs":        {"%v, it needs %v", ""},
+	"detail/driver":       {"the driver was upgraded to %v while %v is loaded, so each new CUDA program fails", ""},
 	"detail/row-pending":  {"a bad row of its memory waits to be replaced", ""},
 	"detail/row-failed":   {"a bad row of its memory could not be replaced, and it has none to spare", ""},
 	"detail/dead-process": {"a dead process still holds its memory", ""},

@@ -81,7 +81,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 		return
 	}
 	b.lastGoodSample, b.links = now, e.Snap.Links
-	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
+	b.last.driver, b.last.cuda, b.last.versions = e.Snap.Driver, e.Snap.CUDAVersion, e.Driver
 	for _, g := range e.Snap.Devices {
 		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had another index
 			b.merge(g, e, now)

@@ -151,11 +151,17 @@ func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	if left, what := b.leakRecovery(d); heavier(left, needs) {
 		needs, why = left, what
 	}
+	if b.DriverDiffers() {
+		needs, why = gpu.RecoverReboot, job.Say("detail/driver", b.last.versions.Installed, b.last.versions.Loaded)
+	}
 	if !why.IsZero() {
 		why = job.Say("detail/needs", why, needs.Needs())
 	}
 	return needs, why
 }
+
+// DriverDiffers reports whether the installed driver is not the loaded one, by the last sample.
+func (b *inventory) DriverDiffers() bool { return b.last.versions.Differ() }
 
 // wasReset clears the faults that a reset cures.
 func (b *Book) wasReset(d *device) {

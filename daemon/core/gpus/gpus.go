@@ -50,6 +50,8 @@ type sampleFacts struct {
 	detail  string
 	driver  string
 	cuda    string
+
+	versions gpu.DriverVersions
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {

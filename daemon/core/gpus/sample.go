@@ -13,6 +13,7 @@ import (
 type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot
+	Driver  gpu.DriverVersions // what is known of them
 	Jobs    map[int]job.ID
 	Persons map[int]Person
 }

@@ -21,6 +21,9 @@ func (b *inventory) OutOfService(now time.Time) map[string]int {
 // Show fills in the parts of a view that are about GPUs.
 func (b *inventory) Show(v *job.View, now time.Time) {
 	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
+	if b.DriverDiffers() {
+		v.DriverInstalled = b.last.versions.Installed
+	}
 	v.GPUs = b.Views(now)
 	for _, l := range b.links {
 		v.Links = append(v.Links, job.GPULink{A: l.A, B: l.B, Kind: string(l.Kind), Lanes: l.Lanes})

@@ -102,3 +102,61 @@ func TestNoLibrary(t *testing.T) {
 	id := submit(t, "alice", "-g 1 -- true")
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
+
+// TestDriverIsUpgraded: the library's link changes under a queue of 100 jobs, as an unattended upgrade
+// changes it. At most the jobs that run at that moment fail, the others wait with the reason, the alert
+// unit starts once, and all of them complete when the versions agree again.
+func TestDriverIsUpgraded(t *testing.T) {
+	begin(t)
+	const dir = "/usr/lib/x86_64-linux-gnu/"
+	link := func(version string) { sh(t, "", "ln -sfn libcuda.so."+version+" "+dir+"libcuda.so.1") }
+	loaded := strings.TrimSpace(sh(t, "", "gpusched gpus --json | sed -n 's/.*\"driver\": *\"\\([^\"]*\\)\".*/\\1/p'"))
+	sh(t, "", fmt.Sprintf("touch %slibcuda.so.%s %slibcuda.so.999.10.1", dir, loaded, dir))
+	link(loaded)
+	t.Cleanup(func() { sh(t, "", "rm -f "+dir+"libcuda.so*") })
+	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo %%i >> /run/alerts"\n' > /etc/systemd/system/site-alert@.service; rm -f /run/alerts; systemctl daemon-reload`)
+	t.Cleanup(func() { sh(t, "", "rm -f /etc/systemd/system/site-alert@.service /run/alerts; systemctl daemon-reload") })
+	settings(t, quickLooks+"\nalert_unit = \"site-alert@.service\"")
+
+	id := submit(t, "alice", "-g 1 --array 0-99 -- sh -c 'sleep 0.1; readlink "+dir+"libcuda.so.1 | grep -q "+loaded+"'")
+	done := func(state string) int {
+		return strings.Count(sh(t, "", fmt.Sprintf("gpusched list %d -o csv=state --ended 200", id)), state)
+	}
+	until(t, "10 tasks have completed", func() bool { return done("completed") >= 10 })
+	link("999.10.1")
+	until(t, "health fails", func() bool { _, code := health(t); return code == 1 })
+	if text, _ := health(t); !strings.Contains(text, "the driver was upgraded to 999.10.1 while "+loaded+" is loaded") {
+		t.Errorf("health: %s", text)
+	}
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "the driver was upgraded to 999.10.1") {
+		t.Errorf("why: %s", why)
+	}
+	until(t, "no task runs", func() bool { return done("running")+done("starting")+done("ending") == 0 })
+	before := done("completed") + done("failed")
+	cpu := submit(t, "bob", "-g 0 -- true")
+	ended(t, wait(t, cpu), "completed", "exit code 0")
+	if after := done("completed") + done("failed"); after != before {
+		t.Errorf("%d tasks have started meanwhile", after-before)
+	}
+	if failed := done("failed"); failed > 4 {
+		t.Errorf("%d tasks failed, where 4 could run", failed)
+	}
+	until(t, "there is one alert", func() bool { return strings.TrimSpace(try(t, "", "cat /run/alerts").Stdout) == "driver" })
+
+	link(loaded)
+	failed := done("failed")
+	wait(t, id)
+	if n := done("completed"); n != 100-failed {
+		t.Errorf("%d tasks completed and %d failed", n, failed)
+	}
+	if _, code := health(t); code == 1 {
+		t.Error("health still fails")
+	}
+	if alerts := strings.Fields(sh(t, "", "cat /run/alerts")); len(alerts) != 1 {
+		t.Errorf("alerts: %q", alerts)
+	}
+
+	settings(t, quickLooks+"\ndriver_check = false")
+	link("999.10.1")
+	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
+}

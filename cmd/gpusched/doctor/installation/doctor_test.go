@@ -77,7 +77,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 		"no nodes":               {map[string]string{"/dev/nvidia0": "-"}, "device nodes", "no /dev/nvidia0"},
 		"no uvm":                 {map[string]string{"/dev/nvidia-uvm": "-"}, "device nodes", "/dev/nvidia-uvm is not there"},
 		"no module":              {map[string]string{"/proc/driver/nvidia/version": "-"}, "driver", "not loaded"},
-		"other module":           {map[string]string{"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release"}, "driver", "the kernel module is 535.104.05 and the library 550.54.15"},
+		"other module":           {map[string]string{"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release"}, "driver", "the kernel module is 535.104.05 and /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.54.15"},
 		"settings":               {map[string]string{"/etc/gpusched/gpusched.toml": "[gpus]\nonly_gpu = 1\n"}, "settings on disk", "only_gpu"},
 		"shared uids":            {map[string]string{"/etc/subuid": "alice:100000:65536\nroot:1:1000000\nbob:165535:10\n"}, "subordinate uids", "alice and bob share some"},
 		"no uids":                {map[string]string{"/etc/subuid": "# none\n\nalice:x:65536\n"}, "subordinate uids", "line 3 of /etc/subuid"},
@@ -89,7 +89,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 		"drop-in, image":         {map[string]string{"/run/systemd/system/service.d/x.conf": "[Service]\nRootImage=/srv/os.raw\n"}, "drop-ins", "service.d/x.conf:2 sets RootImage"},
 		"drop-in for all":        {map[string]string{"/etc/systemd/system/service.d/x.conf": "[Service]\nPrivateDevices=yes\n"}, "drop-ins", "service.d/x.conf:2 sets PrivateDevices"},
 		"drop-in, limit":         {map[string]string{"/etc/systemd/system/gpujob-.service.d/x.conf": "[Service]\nTimeoutStopSec=5s\nRuntimeMaxSec=1d\n"}, "drop-ins", "x.conf:2 sets TimeoutStopSec"},
-		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "cannot be read"},
+		"nonsense for a version": {map[string]string{"/proc/driver/nvidia/version": "hello"}, "driver", "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := machineWith(t, c.changed)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gpusched/gpusched/daemon/config"
 	"github.com/gpusched/gpusched/daemon/job"
+	"github.com/gpusched/gpusched/gpu/driver"
 	"github.com/gpusched/gpusched/units/contract"
 )
 
@@ -168,46 +168,22 @@ func (h host) nodesHint() string {
 	return "systemctl start gpusched-devices"
 }
 
-var (
-	moduleVersion = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9][0-9.]+)`)
-	})
-	libraryVersion = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\.so\.([0-9]+\.[0-9.]+)$`)
-	})
-	libraryDirs = []string{
-		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
-		"/usr/lib/x86_64-linux-gnu/nvidia/current",
-	}
-)
-
-// checkDriver compares the loaded kernel module with the library on disk. They differ after an
-// upgrade without a reboot, and then every CUDA program fails.
+// checkDriver compares the loaded kernel module with the libraries on disk. They differ after an
+// upgrade without a reboot, and then every new CUDA program fails.
 func (h host) checkDriver() job.Check {
-	data, err := os.ReadFile(h.path("/proc/driver/nvidia/version"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return degraded("driver", "the NVIDIA kernel module is not loaded",
+	v := driver.Installed(h.root)
+	switch {
+	case v.Loaded == "":
+		return degraded("driver", "the NVIDIA kernel module is not loaded, or its version can't be read",
 			"modprobe nvidia; see 'dmesg | grep NVRM'. Jobs with --gpus 0 run meanwhile")
+	case v.Differ():
+		return degraded("driver", fmt.Sprintf("the kernel module is %s and %s is %s: "+
+			"the driver was upgraded but not reloaded, so new CUDA programs fail", v.Loaded, v.Library, v.Installed),
+			"reboot the machine, or unload and load the module while nothing uses it")
+	case v.Library != "":
+		return healthy("driver", "kernel module "+v.Loaded+", its library is "+v.Library)
 	}
-	m := moduleVersion().FindSubmatch(data)
-	if err != nil || m == nil {
-		return unreadable("driver", errors.Join(err, errors.New("/proc/driver/nvidia/version")))
-	}
-	module := string(m[1])
-	for _, dir := range libraryDirs {
-		target, err := filepath.EvalSymlinks(h.path(dir + "/libnvidia-ml.so.1"))
-		if err != nil {
-			continue
-		}
-		lib := libraryVersion().FindStringSubmatch(target)
-		if lib != nil && lib[1] != module {
-			return degraded("driver", fmt.Sprintf("the kernel module is %s and the library %s: "+
-				"it was upgraded but not reloaded, so CUDA programs fail", module, lib[1]),
-				"reboot the machine, or unload and load the module while nothing uses it")
-		}
-		return healthy("driver", "kernel module "+module+", its library is "+dir+"/libnvidia-ml.so.1")
-	}
-	return healthy("driver", "kernel module "+module)
+	return healthy("driver", "kernel module "+v.Loaded)
 }
 
 // checkConfig reads the settings as the scheduler would.

@@ -1,0 +1,69 @@
+package driver
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gpusched/gpusched/gpu"
+)
+
+// Installed reads the versions below root, "" for this machine. The libraries are looked for where
+// distributions install them, as the loader of a job would find them.
+func Installed(root string) gpu.DriverVersions {
+	v := gpu.DriverVersions{Loaded: loaded(root)}
+	for _, library := range []string{"libcuda.so.1", "libnvidia-ml.so.1"} {
+		for _, dir := range libraryDirs() {
+			target, err := filepath.EvalSymlinks(root + dir + "/" + library)
+			if err != nil {
+				continue
+			}
+			version := versionOf(filepath.Base(target))
+			if v.Installed == "" || version != "" && version != v.Loaded {
+				v.Library, v.Installed = dir+"/"+library, version
+			}
+			break // the loader takes the first
+		}
+		if v.Differ() {
+			break
+		}
+	}
+	return v
+}
+
+func libraryDirs() []string {
+	return []string{
+		"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
+		"/usr/lib/x86_64-linux-gnu/nvidia/current",
+	}
+}
+
+// loaded returns the version of the kernel module; "" if none is loaded or it can't be read.
+func loaded(root string) string {
+	if text, err := os.ReadFile(root + "/sys/module/nvidia/version"); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	text, _ := os.ReadFile(root + "/proc/driver/nvidia/version")
+	_, after, _ := strings.Cut(string(text), "Kernel Module")
+	words := strings.Fields(after)
+	if at := slices.IndexFunc(words, isVersion); at >= 0 {
+		return words[at]
+	}
+	return ""
+}
+
+// versionOf returns the version in the name of a library's file, such as libcuda.so.550.54.15; "" if there
+// is none.
+func versionOf(file string) string {
+	_, version, _ := strings.Cut(file, ".so.")
+	if !isVersion(version) {
+		return ""
+	}
+	return version
+}
+
+// isVersion reports whether a word is a driver's version, which has at least two parts.
+func isVersion(word string) bool {
+	return strings.Contains(word, ".") && strings.Trim(word, "0123456789.") == "" && word[0] != '.'
+}

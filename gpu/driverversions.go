@@ -1,0 +1,14 @@
+package gpu
+
+// DriverVersions are the versions of the driver's two halves. They differ after an upgrade without a
+// reboot: programs that run go on, and each new CUDA program fails (error 803).
+type DriverVersions struct {
+	Loaded    string // of the kernel module; "": unknown
+	Library   string // path of the library that Installed is about
+	Installed string // of the library that a new program loads; "": unknown
+}
+
+// Differ reports whether both versions are known and are not the same.
+func (v DriverVersions) Differ() bool {
+	return v.Loaded != "" && v.Installed != "" && v.Loaded != v.Installed
+}
