@@ -115,7 +115,9 @@ func TestDriverIsUpgraded(t *testing.T) {
 	link(loaded)
 	t.Cleanup(func() { sh(t, "", "rm -f "+dir+"libcuda.so*") })
 	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo %%i >> /run/alerts"\n' > /etc/systemd/system/site-alert@.service; rm -f /run/alerts; systemctl daemon-reload`)
-	t.Cleanup(func() { sh(t, "", "rm -f /etc/systemd/system/site-alert@.service /run/alerts; systemctl daemon-reload") })
+	t.Cleanup(func() {
+		sh(t, "", "rm -f /etc/systemd/system/site-alert@.service /run/alerts; systemctl daemon-reload")
+	})
 	settings(t, quickLooks+"\nalert_unit = \"site-alert@.service\"")
 
 	id := submit(t, "alice", "-g 1 --array 0-99 -- sh -c 'sleep 0.1; readlink "+dir+"libcuda.so.1 | grep -q "+loaded+"'")
