@@ -73,7 +73,10 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	if err != nil {
 		snap = gpu.Snapshot{Problem: gpu.ProblemStale, Detail: err.Error()}
 	}
-	ev := core.Sampled{Number: number, Snap: snap, Driver: s.driver(snap.Driver), Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{}}
+	ev := core.Sampled{
+		Number: number, Snap: snap, Driver: s.driver(snap.Driver),
+		Jobs: map[int]job.ID{}, Persons: map[int]gpus.Person{},
+	}
 	for _, dev := range snap.Devices {
 		for _, p := range dev.Processes {
 			if id, ok := units.ParseName(p.Unit); ok {
