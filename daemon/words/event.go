@@ -7,7 +7,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Event says what has changed.
 func Event(e *job.Event) string {
 	if e.Called != "" {
 		return jobEvent(e)

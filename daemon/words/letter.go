@@ -94,7 +94,6 @@ func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	return append(list, [2]string{"comment", j.Label.Comment})
 }
 
-// taskCounts says how the tasks of an array have ended.
 func taskCounts(j *job.Job) string {
 	if j.Request.Array == nil || j.Tasks == nil {
 		return ""

@@ -63,7 +63,6 @@ func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
 // How is Result for a line that also shows the state.
 func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
 
-// Event says what has changed.
 func (r Reader) Event(e *job.Event) string {
 	read := *e
 	read.Why = r.message(e.Why)

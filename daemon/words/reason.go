@@ -139,7 +139,6 @@ func expand(format string, r job.Reason) string {
 	}
 }
 
-// value spells one part of a reason.
 func value(name string, r job.Reason) string {
 	switch name {
 	case "alone":

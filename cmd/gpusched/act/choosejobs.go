@@ -67,7 +67,6 @@ func (w *ownerFlags) jobs(ctx context.Context, a *cli.App, k action) ([]string, 
 	return ids, confirm(a, k.verb, cli.Count(len(ids), "job")+of, w.Yes)
 }
 
-// confirm asks the user for confirmation.
 func confirm(a *cli.App, verb, jobs string, yes bool) error {
 	question := verb + " " + jobs + "?"
 	switch {

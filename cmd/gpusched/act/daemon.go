@@ -24,7 +24,6 @@ func (*DaemonCmd) About() cli.About {
 	}
 }
 
-// daemonDrainCmd keeps all jobs from starting.
 type daemonDrainCmd struct {
 	Reason string     `name:"reason" placeholder:"TEXT"`
 	Until  *time.Time `name:"until" type:"moment" placeholder:"WHEN"`
@@ -46,7 +45,6 @@ func (c *daemonDrainCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// daemonResumeCmd lets jobs start again.
 type daemonResumeCmd struct{}
 
 func (c *daemonResumeCmd) Run(ctx context.Context, a *cli.App) error {
@@ -57,7 +55,6 @@ func (c *daemonResumeCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// daemonLogLevelCmd shows the level of the daemon's log, or sets it.
 type daemonLogLevelCmd struct {
 	Level string `arg:"" optional:"" placeholder:"LEVEL" enum:",debug,info,warn,error,default" default:"" help:"debug, info, warn or error: the least urgent entries that reach the journal. default: what the settings say (daemon.log_level)."`
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// GPUCmd acts on GPUs.
 type GPUCmd struct {
 	Pause   gpuPauseCmd   `cmd:"" usage:"[--reason TEXT] [--until WHEN] INDEX..." help:"Start no new jobs on GPUs."`
 	Resume  gpuResumeCmd  `cmd:"" usage:"INDEX..." help:"Let jobs back on GPUs."`
@@ -23,7 +22,6 @@ func (*GPUCmd) About() cli.About {
 	return cli.About{Host: cli.RunThere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm}
 }
 
-// indexes is a list of GPU indexes.
 type indexes []int
 
 // UnmarshalText parses a list such as 0,2-3.
@@ -82,7 +80,6 @@ func (c *controlFlags) control(ctx context.Context, a *cli.App, done func(api.GP
 	return c.each(ctx, a, func(g api.GPU) string { return done(g) + until }, r, req)
 }
 
-// gpuPauseCmd keeps jobs off GPUs.
 type gpuPauseCmd struct {
 	controlFlags
 }
@@ -91,7 +88,6 @@ func (c *gpuPauseCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.control(ctx, a, func(api.GPU) string { return "paused" }, api.RoutePauseGPU)
 }
 
-// gpuDrainCmd takes GPUs out of service.
 type gpuDrainCmd struct {
 	controlFlags
 }
@@ -124,7 +120,6 @@ func stillOut(g api.GPU) string {
 	return ""
 }
 
-// gpuResumeCmd lets jobs back on GPUs.
 type gpuResumeCmd struct {
 	gpuFlags
 }
@@ -133,7 +128,6 @@ func (c *gpuResumeCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.each(ctx, a, func(g api.GPU) string { return "resumed" + stillOut(g) }, api.RouteResumeGPU, nil)
 }
 
-// gpuUndrainCmd puts GPUs back into service.
 type gpuUndrainCmd struct {
 	gpuFlags
 }

@@ -20,7 +20,6 @@ func (c *HoldCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// ReleaseCmd undoes a hold.
 type ReleaseCmd struct{ manyFlags }
 
 func (*ReleaseCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Held() }) }
@@ -60,7 +59,6 @@ func (c *SuspendCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// ResumeCmd undoes a suspension.
 type ResumeCmd struct{ manyFlags }
 
 func (*ResumeCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { return j.Suspended() }) }

@@ -25,7 +25,6 @@ func (*ReserveCmd) About() cli.About {
 	}
 }
 
-// reserveMakeCmd makes a reservation.
 type reserveMakeCmd struct {
 	GPUs   []int         `name:"gpus" type:"gpu-list" short:"g" required:"" placeholder:"LIST"`
 	From   time.Time     `name:"from" type:"moment" placeholder:"WHEN"`
@@ -80,7 +79,6 @@ func (c *reserveMakeCmd) end(now time.Time) (time.Time, error) {
 	return *c.Until, nil
 }
 
-// reserveListCmd lists the reservations.
 type reserveListCmd struct {
 	cli.OutputFlags
 }
@@ -98,7 +96,6 @@ func (c *reserveListCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// reserveCancelCmd ends reservations.
 type reserveCancelCmd struct {
 	cli.OutputFlags
 

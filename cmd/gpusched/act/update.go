@@ -10,7 +10,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// UpdateCmd changes waiting jobs.
 type UpdateCmd struct {
 	Change job.Change `embed:""`
 

@@ -35,7 +35,6 @@ func CheckedHosts(a *cli.App) (string, error) {
 	return list, err
 }
 
-// CheckHosts checks the names of machines in settings.
 func CheckHosts(s cli.Chosen) error {
 	for _, name := range s.Hosts {
 		if list, err := HostList(name); err != nil || len(list) != 1 {

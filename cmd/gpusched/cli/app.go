@@ -199,7 +199,6 @@ func Getenv(name string) string {
 	return "/"
 }
 
-// CallerName returns the name of the caller's account.
 func (a *App) CallerName() string {
 	if u, err := user.LookupId(strconv.Itoa(a.UID)); err == nil {
 		return u.Username

@@ -59,7 +59,6 @@ func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	return reply.Job.ID, err
 }
 
-// DependencyLine formats dependencies for people.
 func DependencyLine(list []job.Dependency) string {
 	return Joined(list, ", ", func(d job.Dependency) string { return fmt.Sprintf("--%s %d", d.Kind, d.Job) })
 }

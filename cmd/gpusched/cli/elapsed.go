@@ -49,7 +49,6 @@ func rawLeft(j api.Job, now time.Time) string {
 	return Number(int64(left / time.Second))
 }
 
-// limitText formats the time limit of a job; "" if it has none.
 func limitText(j api.Job) string {
 	if j.TimeLimit == 0 {
 		return ""

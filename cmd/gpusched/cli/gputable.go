@@ -12,7 +12,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// GPUColumns returns the columns of a table of GPUs.
 func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	return []term.Column[api.GPU]{
 		{Title: "GPU", Key: "index", Right: true, Cell: GPUName, Raw: func(g api.GPU) string { return strconv.Itoa(g.Index) }},
@@ -207,7 +206,6 @@ type GPUProcess struct {
 	job.GPUProcess
 }
 
-// ProcessColumns returns the columns of the table of processes below the GPUs.
 func ProcessColumns() []term.Column[GPUProcess] {
 	return []term.Column[GPUProcess]{
 		{Title: "GPU", Right: true, Cell: func(p GPUProcess) string { return GPUName(p.GPU) }},

@@ -34,7 +34,6 @@ func (a *App) Job(ctx context.Context, word string) (api.JobReply, error) {
 	return a.Ask(ctx, word, api.JobQuery{})
 }
 
-// Show returns a function that asks for a job.
 func (a *App) Show(ctx context.Context) func(id string) (api.JobReply, error) {
 	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.Client, id, api.JobQuery{}) }
 }
@@ -305,14 +304,12 @@ func (a *App) resolveName(ctx context.Context, name string) ([]string, error) {
 	return Each(ids, Number), nil
 }
 
-// Mine lists the caller's own jobs.
 func (a *App) Mine(ctx context.Context, q api.ListQuery) ([]api.Job, error) {
 	q.UID = &a.UID
 	reply, err := api.List(ctx, a.Client, q)
 	return reply.Jobs, err
 }
 
-// idList joins ids for a query.
 func idList(ids []job.ID) string { return Joined(ids, ",", job.ID.String) }
 
 func IsLive(j api.Job) bool { return !j.State.Terminal() }

@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// JobColumns returns the columns of a table of jobs.
 func (a *App) JobColumns() []term.Column[api.Job] {
 	t := a.Out
 	return []term.Column[api.Job]{

@@ -163,7 +163,6 @@ func (i safeJSON) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// JobReport returns a report of jobs.
 func (a *App) JobReport(doc any, jobs []api.Job, text func(wide bool)) Report[api.Job] {
 	return Report[api.Job]{Doc: doc, Rows: jobs, Cols: a.JobColumns(), IDs: Each(jobs, NameOfJob), Text: text}
 }

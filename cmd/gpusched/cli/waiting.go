@@ -28,7 +28,6 @@ func Waiting(t *term.Terminal, j api.Job) string {
 	return Colon(strings.Join(parts, "; "))
 }
 
-// Tasks says how many tasks an array has.
 func Tasks(a *api.Array) string {
 	text := Count(a.Size, "task")
 	if a.Limit > 0 {

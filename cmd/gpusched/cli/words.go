@@ -55,10 +55,8 @@ func SplitEscaped(line, escaped string) (list []string, err error) {
 	return list, nil
 }
 
-// OneLine returns the text of an error on one line.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// ShellWord quotes a word for a shell.
 func ShellWord(s string) string { return api.Quote(s) }
 
 // Begun returns the attempts that started, in order.

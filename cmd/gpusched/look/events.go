@@ -12,7 +12,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// EventsCmd prints events.
 type EventsCmd struct {
 	Follow bool     `name:"follow" short:"f"`
 	Since  *int64   `name:"since" placeholder:"NUMBER"`

@@ -11,7 +11,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// GPUsCmd lists the GPUs.
 type GPUsCmd struct {
 	Topology bool `name:"topology"`
 	Wide     bool `name:"wide" short:"w"`
@@ -74,7 +73,6 @@ func ShowGPUs(a *cli.App, o cli.OutputFlags, reply api.GPUsReply) error {
 	return gpuReport(a, reply, func(wide bool) { writeDriver(a, reply, wide) }).Show(a, o)
 }
 
-// gpuReport returns a report of GPUs.
 func gpuReport(a *cli.App, reply api.GPUsReply, text func(wide bool)) cli.Report[api.GPU] {
 	ids := cli.Each(reply.GPUs, cli.GPUName)
 	return cli.Report[api.GPU]{Doc: reply, Rows: reply.GPUs, Cols: cli.GPUColumns(a.Out), IDs: ids, Text: text}
@@ -111,7 +109,6 @@ func writeDriver(a *cli.App, reply api.GPUsReply, wide bool) {
 	}
 }
 
-// processesOf lists the processes on GPUs.
 func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {
 	for _, g := range gpus {
 		for _, p := range g.Processes {

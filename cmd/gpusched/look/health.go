@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HealthCmd checks the scheduler.
 type HealthCmd struct {
 	QuietHealth
 	cli.OutputFlags

@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ListCmd lists jobs.
 type ListCmd struct {
 	All   bool `name:"all" short:"a"`
 	Ended *int `name:"ended" placeholder:"N"`
@@ -282,7 +281,6 @@ func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool
 	return told > 0 && told == q.Ended
 }
 
-// ended counts the jobs that have ended.
 func ended(jobs []api.Job) (n int) {
 	for i := range jobs {
 		if jobs[i].State.Terminal() {

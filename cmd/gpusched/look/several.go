@@ -14,7 +14,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// StatusOfHosts shows the status of several machines.
 func StatusOfHosts(ctx context.Context, a *cli.App, c *StatusCmd) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return showStatusOf(ctx, a, c) })
 }
@@ -220,7 +219,6 @@ func bothRecent(x, y *api.Recent) *api.Recent {
 	return &api.Recent{Since: since, Ended: x.Ended + y.Ended, Failed: x.Failed + y.Failed}
 }
 
-// GPUsOfHosts lists the GPUs of several machines.
 func GPUsOfHosts(ctx context.Context, a *cli.App, c *GPUsCmd) error {
 	if c.Topology {
 		return cli.Refuse(api.CodeUsage, "ask for one at a time", "--topology is about one machine")

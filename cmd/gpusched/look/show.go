@@ -14,7 +14,6 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ShowCmd shows one job.
 type ShowCmd struct {
 	Env bool `name:"env"`
 	cli.OutputFlags

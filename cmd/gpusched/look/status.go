@@ -13,7 +13,6 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// StatusCmd shows the scheduler at a glance.
 type StatusCmd struct {
 	Detailed bool `name:"detailed"`
 	cli.OutputFlags

@@ -10,7 +10,6 @@ import (
 // page is a manual page that is being written.
 type page struct{ strings.Builder }
 
-// page begins a page.
 func (s Source) page(name string, section int, about string) *page {
 	p := &page{}
 	fmt.Fprintf(p, ".\\\" Made by 'gpusched __man'; do not edit.\n.TH %s %d %s %s \"gpusched manual\"\n",

@@ -18,13 +18,11 @@ const briefLines = 23 // the last line is the shell's prompt
 // UsedOptions lists the options of a new job that people use most.
 const UsedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
 
-// helpAll is the option --help-all.
 type helpAll bool
 
 // IgnoreDefault makes the parser act on the option before anything else, as kong's own --help does.
 func (helpAll) IgnoreDefault() {}
 
-// BeforeReset prints the long help.
 func (helpAll) BeforeReset(ctx *kong.Context) error {
 	fmt.Fprintf(ctx.Stdout, "Usage: %s\n", usageLine(ctx.Selected()))
 	options := kong.HelpOptions{
@@ -39,7 +37,6 @@ func (helpAll) BeforeReset(ctx *kong.Context) error {
 	return nil
 }
 
-// printHelp prints the short help.
 func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	if n := ctx.Selected(); n != nil {
 		WriteBrief(ctx.Stdout, n)

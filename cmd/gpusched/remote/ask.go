@@ -47,10 +47,8 @@ type Answer struct {
 // CutError is the error of an answer that was cut off after the machine had begun.
 type CutError struct{ why *api.Error }
 
-// Error returns the text of the cause.
 func (e *CutError) Error() string { return e.why.Error() }
 
-// Unwrap returns the cause.
 func (e *CutError) Unwrap() error { return e.why }
 
 // allAnswers is the most bytes that the answers of all machines asked at once may have together,
