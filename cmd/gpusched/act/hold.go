@@ -27,7 +27,7 @@ func (*ReleaseCmd) About() cli.About { return cli.Acting(func(j api.Job) bool { 
 func (c *ReleaseCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.act(ctx, a, action{"release", "is held", job.CommandRelease}, func(j api.Job) string {
 		if j.HeldBy != "" || cli.WaitsAgain(j) && j.Array.Held == j.Array.Waiting {
-			return fmt.Sprintf("is still held: it belongs to %s, and whoever had held it releases it once more", j.User)
+			return fmt.Sprintf("is still held: it belongs to %s now, and whoever held it has to release it once more", j.User)
 		}
 		return "released" + QueuePosition(a, j)
 	})

@@ -109,7 +109,7 @@ func ReadDocument(host string, ans remote.Answer, doc any) error {
 		return &api.Error{Code: api.CodeOf(ans.Status), Message: cmp.Or(ans.Said, fmt.Sprintf("gpusched there has ended with status %d", ans.Status))}
 	}
 	if err := json.Unmarshal(ans.Doc, doc); err != nil {
-		return cli.Refuse(api.CodeUnreachable, "see 'ssh "+host+" gpusched version'", "what it answers is not the document that is expected: %v", err)
+		return cli.Refuse(api.CodeUnreachable, "see 'ssh "+host+" gpusched version'", "its answer is not the expected document: %v", err)
 	}
 	NameDocument(host, doc)
 	return nil
@@ -214,7 +214,7 @@ func ActedOn(a *cli.App, host string, ans remote.Answer, err error) ([]api.Job, 
 	}
 	var e *api.Error
 	if cut := new(remote.CutError); errors.As(err, &cut) && errors.As(err, &e) {
-		err = cli.Refuse(e.Code, "what it was to do it may have done: see 'gpusched "+cli.HostsFlag+" "+host+" list'", "%s", e.Message)
+		err = cli.Refuse(e.Code, "the request may have been carried out: see 'gpusched "+cli.HostsFlag+" "+host+" list'", "%s", e.Message)
 	}
 	return nil, ComplainOf(a, host, err)
 }

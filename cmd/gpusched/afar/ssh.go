@@ -81,7 +81,7 @@ func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 	}
 	code := exit.ExitCode()
 	if code == sshFailed || code == commandNotFound {
-		a.Note("ssh has ended with %d: where that was not the command's own, 'ssh %s gpusched version' has to work first", code, host)
+		a.Note("ssh ended with status %d: unless that is the command's own status, make 'ssh %s gpusched version' work first", code, host)
 	}
 	if code < 0 {
 		code = cli.StatusInterrupted

@@ -61,8 +61,8 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	}
 	word = a.withoutHost(word)
 	if host, _, named := HostOf(word); named {
-		return nil, Refuse(api.CodeUsage, "no queue is shared: submit what needs it there, with --host "+host,
-			"%q is on another machine, and jobs of this one know nothing of it", word)
+		return nil, Refuse(api.CodeUsage, "queues are not shared: submit jobs that need it there, with --host "+host,
+			"%q is on another machine, whose jobs are not known here", word)
 	}
 	if name, ok := strings.CutPrefix(word, "name:"); ok {
 		return a.resolveName(ctx, name)

@@ -168,7 +168,7 @@ func (d *document) answer(host string, status int, said string) (Answer, error) 
 	case begun && doc == nil && (said == "" || status > killed || status < 0):
 		return Answer{}, &CutError{unreachable(fmt.Sprintf("gpusched there has ended with status %d and without an answer", status), see)}
 	case doc != nil && (!json.Valid(doc) || tooMany(doc)):
-		return Answer{}, &CutError{unreachable("what it answers is not the document that is expected", see)}
+		return Answer{}, &CutError{unreachable("its answer is not the expected document", see)}
 	}
 	return Answer{Doc: doc, Said: said, Status: status}, nil
 }
