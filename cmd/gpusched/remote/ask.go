@@ -73,7 +73,7 @@ func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	return AskBy(ctx, cmd, host, t, among)
 }
 
-// AskBy is Ask by another command than ssh, such as this program itself.
+// AskBy is Ask with a command other than ssh, such as this program itself.
 func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) (Answer, error) {
 	question, err := json.Marshal(t)
 	if err != nil {
