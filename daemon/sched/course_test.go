@@ -13,8 +13,8 @@ import (
 
 // course prints who is on which GPUs and when, in minutes after noon. "9 on 0 -60..10/20" is job 9,
 // which has ended by 20 in four cases of five. "?" stands for what is unknown.
-func (sc *scene) course(believed func(job.ID) *predict.Estimate, far time.Duration) string {
-	f := sc.p.Forecast(&sc.s, sc.q, believed)
+func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
+	f := sc.p.Forecast(&sc.s, sc.q, estimated)
 	stays, until, done := f.Course(func() bool { return true }, far)
 	if !done || until > noon.Add(far) {
 		sc.Errorf("the course: done %t, until %v", done, until)
@@ -99,14 +99,14 @@ func TestCourseOfTheUnknown(t *testing.T) {
 	sc.runs(102, 60*minute, on(1)...).Request = &job.Request{GPUMilli: 1000}
 	sc.waits(1, 1000, asks(func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }))
 	sc.waits(2, 2000)
-	believed := func(id job.ID) *predict.Estimate {
+	estimated := func(id job.ID) *predict.Estimate {
 		if id == 102 {
 			return &wide
 		}
 		return unknown
 	}
 	const want = "101 on 0 -60..?/?, 102 on 1 -60..60/276, 1 on 1 60..?/120"
-	if got := sc.course(believed, 24*time.Hour); got != want {
+	if got := sc.course(estimated, 24*time.Hour); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }

@@ -211,14 +211,14 @@ func TestForecastOfRanges(t *testing.T) {
 		}, "6m53s to 25m0s, likely 20m0s"},
 	} {
 		sc := newScene(t, 2)
-		believed := hour
+		estimated := hour
 		for id := range job.ID(2) {
 			r := sc.runs(101+id, time.Hour, on(int(id))...)
 			r.Start = noon
-			c.set(r, &believed)
+			c.set(r, &estimated)
 		}
 		sc.waits(1, 1000)
-		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &believed }).Start(1)
+		r := sc.p.Forecast(&sc.s, sc.q, func(job.ID) *predict.Estimate { return &estimated }).Start(1)
 		after := func(at Instant) time.Duration { return time.Duration(at - noon).Round(time.Second) }
 		got := fmt.Sprintf("%s to %s, likely %s", after(r.Early), after(r.Late), after(r.Likely))
 		switch {
@@ -411,10 +411,10 @@ func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()
 	wide := known(time.Hour, 1)
-	for name, believed := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return &wide }} {
+	for name, estimated := range map[string]func(job.ID) *predict.Estimate{"one": nil, "all": func(job.ID) *predict.Estimate { return &wide }} {
 		b.Run("futures="+name, func(b *testing.B) {
 			for b.Loop() {
-				if len(startsOf(p.Forecast(s, q, believed))) == 0 {
+				if len(startsOf(p.Forecast(s, q, estimated))) == 0 {
 					b.Fatal("nothing is foretold")
 				}
 			}

@@ -56,13 +56,13 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predi
 func BenchmarkForecastOfShapes(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(dear)) {
 		b.Run(name, func(b *testing.B) {
-			p, s, q, believed := dearForecast(name)
+			p, s, q, estimated := dearForecast(name)
 			var was, is runtime.MemStats
 			passes, bytes, before := 0, uint64(0), used(b)
 			for b.Loop() {
 				runtime.GC()
 				runtime.ReadMemStats(&was)
-				f := p.Forecast(s, q, believed)
+				f := p.Forecast(s, q, estimated)
 				startsOf(f)
 				runtime.GC()
 				runtime.ReadMemStats(&is)

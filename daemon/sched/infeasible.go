@@ -41,7 +41,7 @@ func infeasibleQuota(a *Account, r *job.Request) *job.Refusal {
 	}
 	for q := range a.quotas {
 		if q.MaxMilli > 0 && r.GPUMilli > q.MaxMilli {
-			return job.Refuse("never/quota", wish(r), q.label(), job.GPUs(q.MaxMilli))
+			return job.Refuse("never/quota", requested(r), q.label(), job.GPUs(q.MaxMilli))
 		}
 		if q.MaxMilli > 0 && r.QuotaMilli() > q.MaxMilli {
 			return job.Refuse("never/quota-part", job.GPURequest{GPUs: job.GPUs(r.QuotaMilli())}, q.label(), job.GPUs(q.MaxMilli))
@@ -62,10 +62,10 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	}
 	if len(s.GPUs) == 0 {
 		if s.Host.NoGPUs != "" {
-			return job.Refuse("never/unknown", wish(r), s.Host.NoGPUs)
+			return job.Refuse("never/unknown", requested(r), s.Host.NoGPUs)
 		}
 		if s.Host.GPUsSeen {
-			return job.Refuse("never/no-gpus", wish(r))
+			return job.Refuse("never/no-gpus", requested(r))
 		}
 		return nil
 	}
@@ -83,17 +83,17 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 		}
 	}
 	if most := sh.mostMemory(s); have < r.Devices() && 0 < most && most < sh.gpuMem {
-		return job.Refuse("never/gpu-memory", wish(r), job.Size(most))
+		return job.Refuse("never/gpu-memory", requested(r), job.Size(most))
 	}
 	unified := func(g GPU) bool { return g.unified() && sh.allows(g.Index) }
 	if have < r.Devices() && r.GPUMemBytes > 0 && slices.ContainsFunc(s.GPUs, unified) {
-		return job.Refuse("never/unified", wish(r))
+		return job.Refuse("never/unified", requested(r))
 	}
 	if have < r.Devices() {
-		return job.Refuse("never/gpu-count", wish(r), have)
+		return job.Refuse("never/gpu-count", requested(r), have)
 	}
 	if sh.part > 0 && !sh.partsGiven(s) {
-		return job.Refuse("never/parts", wish(r), s.partsOn())
+		return job.Refuse("never/parts", requested(r), s.partsOn())
 	}
 	return nil
 }
@@ -172,8 +172,8 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// wish returns what the request asks of GPUs, for a refusal.
-func wish(r *job.Request) job.GPURequest {
+// requested returns what the request asks of GPUs, for a refusal.
+func requested(r *job.Request) job.GPURequest {
 	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,
 		Other: r.ExcludeGPUs, Memory: job.Size(r.GPUMemBytes),

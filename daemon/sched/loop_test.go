@@ -139,7 +139,7 @@ func (l *loop) pass() bool {
 		return false
 	}
 	l.passes++
-	l.believe()
+	l.applyEstimates()
 	l.see()
 	order := l.p.Ordered(&l.s, l.q, -1)
 	plan := l.p.Plan(&l.s, l.q)

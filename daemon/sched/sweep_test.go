@@ -21,8 +21,8 @@ func (l *loop) learn(j *loopJob) {
 	}
 }
 
-// believe requeues waiting jobs by what has been learned.
-func (l *loop) believe() {
+// applyEstimates requeues waiting jobs by what has been learned.
+func (l *loop) applyEstimates() {
 	if l.learned == nil {
 		return
 	}
