@@ -27,7 +27,7 @@ func rows(t *testing.T) [][]string {
 	_, table, ok := strings.Cut(string(data), "PART\tLIMIT; TRIED AGAIN\tIN HEALTH\tMEANWHILE\n")
 	table, _, end := strings.Cut(table, ".TE")
 	if !ok || !end {
-		t.Fatal("gpusched-admin(7) has no table of what the scheduler stands on")
+		t.Fatal("gpusched-admin(7) has no table of the parts that the scheduler depends on")
 	}
 	var list [][]string
 	for line := range strings.Lines(table) {
@@ -76,9 +76,9 @@ var limits = map[string][]string{
 	"messages":        {"daemon/deliver.go deliverTime", "daemon/core/outbox/outbox.go deliveryAgain", "daemon/core/outbox/outbox.go lastDeliveryIn"},
 	"state on disk":   {"daemon/commit.go commitTime", "daemon/commit.go firstCommitRetry", "daemon/commit.go lastCommitRetry"},
 	"state file":      {"at start", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"},
-	"long readings":   {"daemon/store/search.go patience"},
+	"long readings":   {"daemon/store/search.go maxTurnWait"},
 	"GPU reader":      {"sample_timeout", "gpu/source/backoff.go lastDelay"},
-	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryTime"},
+	"kernel log":      {"waited for", "gpu/kernellog/reader.go retryDelay"},
 	"journald":        {"4096 lines", "daemon/journal/queue.go patience"},
 	"journal on disk": {"at each look"},
 	"job specs":       {"per start", "daemon/core/starts/troubles.go StartAgain", "daemon/core/starts/troubles.go LastStartAgain"},
