@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// maxTrial limits the time to try changes of one job. What has been found by then is returned.
+// maxTrial limits the time to try changes of one job. Changes found by then are returned.
 const maxTrial = 500 * time.Millisecond
 
 // trials find changes that would start a job sooner. They run one at a time and outside the loop.

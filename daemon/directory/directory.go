@@ -275,7 +275,7 @@ func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }
 
-// Holds reports whether an account has the rights of a group. What is unknown gives no rights. It
+// Holds reports whether an account has the rights of a group. An unknown membership gives no rights. It
 // may wait, also for an account in the files if the group is not in them.
 func (d *Directory) Holds(uid, gid int) bool {
 	if in, known := d.files.Member(uid, gid); known {

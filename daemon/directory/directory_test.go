@@ -144,7 +144,7 @@ func TestMember(t *testing.T) {
 }
 
 // Invariants 1 and 3: each account waits once, for patience. After that nobody waits, and nobody
-// waits for an account in the files. What was known stays known, until the directory answers again.
+// waits for an account in the files. Known answers stay known, until the directory answers again.
 func TestDirectoryHangs(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)

@@ -13,7 +13,7 @@
 //     in a group that only the directory has.
 //  2. While the directory gives no answer, names that were known stay known, and so does a group
 //     that gives rights, for a day. Both stay known for an hour after the directory says that they
-//     don't exist: some modules say "not found" when their server is away. What is unknown gives no
+//     don't exist: some modules say "not found" when their server is away. An unknown account gives no
 //     rights.
 //  3. An unanswered question is asked again every askAgain and not more often, unless a start
 //     depends on it. While the names that a user asks for are unanswered, one of them is asked

@@ -145,7 +145,7 @@ func TestMisjudged(t *testing.T) {
 }
 
 // TestStateFile also runs seeds on a real state file, with torn writes whenever a process dies in
-// the middle of a commit. What is read back is what was written. If nothing was torn, everything
+// the middle of a commit. The file reads back as it was written. If nothing was torn, everything
 // happens as on the model.
 func TestStateFile(t *testing.T) {
 	same, tornWrites := 0, 0

@@ -76,7 +76,7 @@ func (h *tenure) of(n *job.Job) bool {
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
-// books is what the world knows of who had which GPUs and was in which groups.
+// books is what the world knows of users' GPUs and groups over time.
 type books struct {
 	holds   map[string]*tenure // by attempt
 	members map[string]map[int]bool

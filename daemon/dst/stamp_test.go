@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Differences between stamps follow the monotonic clock. What is written and read back follows the
+// Differences between stamps follow the monotonic clock. A stamp that is written and read back follows the
 // wall clock.
 func TestStamp(t *testing.T) {
 	wall := time.Date(2040, 2, 3, 4, 5, 6, 789, time.UTC)

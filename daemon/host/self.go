@@ -13,7 +13,7 @@ import (
 )
 
 // Self returns what this process uses, by its directory in /proc. began is when the process
-// started. What can't be read is 0.
+// started. A figure that can't be read is 0.
 func Self(proc string, began time.Time) metrics.Process {
 	use := metrics.Process{Started: began, Goroutines: runtime.NumGoroutine()}
 	var times syscall.Rusage

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// course prints who is on which GPUs and when, in minutes after noon. "9 on 0 -60..10/20" is job 9,
+// course prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20" is job 9,
 // which has ended by 20 in four cases of five. "?" stands for what is unknown.
 func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, estimated)

@@ -50,7 +50,7 @@ func TestWhoYields(t *testing.T) {
 	}
 }
 
-// TestHysteresis has a job ask for one GPU of a job of the same class and number that started
+// In TestHysteresis a job asks for one GPU of a job of the same class and number that started
 // without a wait, so that its score is 1. The waiting job's score must be higher, by a half more
 // for each doubling of the running job's width. It is expected to run for 4096 seconds.
 func TestHysteresis(t *testing.T) {
@@ -127,7 +127,7 @@ func TestLowerTogether(t *testing.T) {
 	}
 }
 
-// TestGuaranteedTime has a job ask for all GPUs. A job that ranks lower holds one of them and runs again
+// In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of them and runs again
 // after it was preempted. It keeps the GPU for four slices, or four times as long as it had run.
 func TestGuaranteedTime(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestGuaranteedTime(t *testing.T) {
 	}
 }
 
-// TestGuaranteedTimeAndWiderJobs has a job ask for some of four GPUs, one of which a job holds within its
+// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs, one of which a job holds within its
 // guaranteed time. Some others are held by jobs that cannot be stopped; the rest is free, out of
 // service, or of another type.
 func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
@@ -279,7 +279,7 @@ func TestWhichVictims(t *testing.T) {
 }
 
 // A lower job is spared if a higher one must be stopped that is enough by itself: the job asks for
-// two of GPUs 0, 2 and 3, of which 101 has only one. What is freed for a job is not free for the
+// two of GPUs 0, 2 and 3, of which 101 has only one. A GPU freed for a job is not free for the
 // next.
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)

@@ -125,7 +125,7 @@ func TestUsageOfTwoKinds(t *testing.T) {
 }
 
 // An account's use is the same whether the scheduler counted all along or was restarted while jobs
-// ran. What was on record of them is not charged twice, nor is time that a wrong clock made up.
+// ran. Use that was on record is not charged twice, nor is time that a wrong clock made up.
 func TestUsageAfterARestart(t *testing.T) {
 	const half = 10 * time.Hour
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {

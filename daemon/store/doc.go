@@ -24,6 +24,6 @@
 //     that cannot be read is not damaged.
 //  7. A job in a terminal state has a result. A job's current attempt is its highest. A request key
 //     names one job per user. A task of an array becomes one job.
-//  8. When a job ends, its environment leaves the file. What is kept of ended jobs is bounded
+//  8. When a job ends, its environment leaves the file. The data kept of ended jobs is bounded
 //     (Forget), and so are the attempts of each job.
 package store

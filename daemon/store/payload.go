@@ -13,7 +13,7 @@ import (
 
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
-// What is kept of the private part when its job has ended: the directory, the beginning of the
+// The store keeps this of the private part when its job has ended: the directory, the beginning of the
 // command and its set-up for people to read, and the destinations of messages, without the
 // environment and its secrets. An array's payload serves its tasks, and the array ends after them.
 const (

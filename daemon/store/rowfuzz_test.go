@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzJobRow decodes any texts of a row. What can be decoded is encoded as something that decodes
+// FuzzJobRow decodes any texts of a row. A row that decodes is encoded as something that decodes
 // to the same.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
@@ -55,7 +55,7 @@ func alike(a, b *job.Job) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// FuzzPayloadRow decodes any private columns. What can be decoded is encoded byte for byte as it
+// FuzzPayloadRow decodes any private columns. A row that decodes is encoded byte for byte as it
 // was.
 func FuzzPayloadRow(f *testing.F) {
 	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]", "{}")

@@ -14,7 +14,7 @@ var sentences = map[job.Code]sentence{
 	"usage/reservation-gpus": {"a reservation needs GPUs", "see 'gpusched reserve make --help'"},
 	"usage/reservation-over": {"the reservation would be over before it begins", "use a later end"},
 
-	// What is wrong with the form of a submission or a change. The hint names the option.
+	// Mistakes in the form of a submission or a change. The hint names the option.
 	"usage/key":              {"the request key is not printable or longer than %v bytes", ""},
 	"usage/grace-negative":   {"the grace must not be negative", "--grace"},
 	"usage/grace":            {"the grace is out of range: at most 10 years", "--grace"},
@@ -234,7 +234,7 @@ var sentences = map[job.Code]sentence{
 	"detail/has-failed":          {"has failed", ""},
 	"detail/has-ended":           {"has ended", ""},
 
-	// What is wrong with a GPU.
+	// Faults of a GPU.
 	"detail/not-offered":  {"the site offers it to no job any more", ""},
 	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},

@@ -207,7 +207,7 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard in an open directory. What is not a file of ours (such as a link) is only
+// discardAt is discard in an open directory. Anything but a file of ours (such as a link) is only
 // removed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)

@@ -8,5 +8,5 @@
 //     wholly its user's is an error.
 //  2. A restriction counts only if the reference process does not have it too: in a container all processes may have
 //     some.
-//  3. What can't be read counts as a restriction.
+//  3. Anything that can't be read counts as a restriction.
 package sandbox

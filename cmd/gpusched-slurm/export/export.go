@@ -212,7 +212,7 @@ func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
 	return names
 }
 
-// membersOf returns which of the users are in which of the groups, as far as the name service
+// membersOf returns, by group, the users who are members, as far as the name service
 // answers in time.
 func membersOf(ctx context.Context, groups, users []string) map[string][]string {
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)

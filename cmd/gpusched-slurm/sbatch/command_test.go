@@ -180,7 +180,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// What is written into a comment is read back, and any other comment is plain text.
+// Data written into a comment is read back, and any other comment is plain text.
 func TestComment(t *testing.T) {
 	for _, s := range []CommentData{
 		{}, {Comment: "x"}, {Comment: "x]"}, {Comment: "[a=b]"}, {Comment: "x [", Tags: map[string]string{"a": "[1]", "": "x"}},
