@@ -343,22 +343,22 @@ func (d *Directory) call(e *entry, asker int, wait bool) call {
 	return call{e, d.cache.asker(asker), asker == daemonItself, wait}
 }
 
-// isDeferrable reports whether a question is deferred while other questions of its asker are unanswered:
-// a name that a user asks for may be invented, and no client waits for our own questions without
-// wait. The remaining questions are about accounts that wait for a request or a start, and do not
-// affect each other.
+// isDeferrable reports whether a question is deferred while other questions of its asker are
+// unanswered: a name that a user asks for may be invented, and no client waits for our own
+// questions without wait. The remaining questions are about accounts that wait for a request or a
+// start, and do not affect each other.
 func (c *call) isDeferrable() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
 
-// expectsSilence reports whether no answer is expected: the question itself was unanswered, or another one
-// about its account, or other deferrable ones of its asker.
+// expectsSilence reports whether no answer is expected: the question itself was unanswered, or
+// another one about its account, or other deferrable ones of its asker.
 func (d *Directory) expectsSilence(c call) bool {
 	about := d.cache.get(Query{UserByID, c.query.Key})
 	ofAccount := c.query.Kind == GroupsOf && about != nil && d.isUnanswered(about)
 	return ofAccount || d.isUnanswered(c.entry) || c.isDeferrable() && !c.of.silent.IsZero()
 }
 
-// isUnanswered reports whether a question was unanswered, and either askAgain has not passed or no other
-// question was answered since.
+// isUnanswered reports whether a question was unanswered, and either askAgain has not passed or no
+// other question was answered since.
 func (d *Directory) isUnanswered(e *entry) bool {
 	return e.err != nil && (time.Since(e.failed) < askAgain || d.cache.asker(daemonItself).answered.Before(e.failed))
 }

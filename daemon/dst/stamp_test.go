@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Differences between stamps follow the monotonic clock. A stamp that is written and read back follows the
-// wall clock.
+// Differences between stamps follow the monotonic clock. A stamp that is written and read back
+// follows the wall clock.
 func TestStamp(t *testing.T) {
 	wall := time.Date(2040, 2, 3, 4, 5, 6, 789, time.UTC)
 	a, b := stamp(wall, time.Hour), stamp(wall.Add(-24*time.Hour), time.Hour+time.Second)

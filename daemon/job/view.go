@@ -275,7 +275,8 @@ type ClassTotals struct {
 	Active int `json:"active"` // that have a unit or may have one
 }
 
-// HostView is the machine's capacity for jobs besides GPUs, and the part of it in use. A capacity that is not counted is 0.
+// HostView is the machine's capacity for jobs besides GPUs, and the part of it in use. A capacity
+// that is not counted is 0.
 type HostView struct {
 	MemBytes    int64 `json:"mem_bytes,omitempty"`
 	PromisedMem int64 `json:"promised_mem_bytes"`

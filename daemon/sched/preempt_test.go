@@ -127,8 +127,9 @@ func TestLowerTogether(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of them and runs again
-// after it was preempted. It keeps the GPU for four slices, or four times as long as it had run.
+// In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of them and runs
+// again after it was preempted. It keeps the GPU for four slices, or four times as long as it had
+// run.
 func TestGuaranteedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		served, ran time.Duration
@@ -166,9 +167,9 @@ func TestGuaranteedTime(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs, one of which a job holds within its
-// guaranteed time. Some others are held by jobs that cannot be stopped; the rest is free, out of
-// service, or of another type.
+// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs, one of which a job holds
+// within its guaranteed time. Some others are held by jobs that cannot be stopped; the rest is
+// free, out of service, or of another type.
 func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	for _, c := range []struct {
 		asks, used   int
@@ -200,8 +201,9 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	}
 }
 
-// TestGuaranteedTimeBehindAReservation has one GPU free for an hour. Job 1 needs it then, with host memory
-// that another job holds. A preemptible job takes it meanwhile if its guaranteed time ends by then.
+// TestGuaranteedTimeBehindAReservation has one GPU free for an hour. Job 1 needs it then, with host
+// memory that another job holds. A preemptible job takes it meanwhile if its guaranteed time ends
+// by then.
 func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)

@@ -10,8 +10,9 @@ const maxExact = 16
 
 // chooseSet returns n of the candidates, positions in ascending order. It prefers the set with the
 // fewest GPUs with foreign processes, then the heaviest links among its members, then the heaviest
-// links left among the other candidates, then the lowest positions. The others keep the weight of all links minus the links of each member, where links inside the set are subtracted
-// twice. So at equal weight inside, the lightest sum of the members' links leaves the most.
+// links left among the other candidates, then the lowest positions. The others keep the weight of
+// all links minus the links of each member, where links inside the set are subtracted twice. So at
+// equal weight inside, the lightest sum of the members' links leaves the most.
 func (c *chooser) chooseSet(list []int, n int) []int {
 	c.set = c.set[:0]
 	if n == 0 {

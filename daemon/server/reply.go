@@ -15,7 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asError returns the error as it goes over the wire. An error that is not meant for people is internal.
+// asError returns the error as it goes over the wire. An error that is not meant for people is
+// internal.
 func asError(err error) *api.Error {
 	var e *api.Error
 	var refusal *job.Refusal

@@ -58,7 +58,8 @@ type Options struct {
 	// Member reports whether an account is in a group today, if the host knows both. The server
 	// calls it at each submit, for the groups with a quota.
 	Member func(uid, gid int) (in, known bool)
-	// Holds reports whether an account is still in a group that the kernel says it has. An unknown membership gives no right. The server calls it at each request of a member of the
+	// Holds reports whether an account is still in a group that the kernel says it has. An unknown
+	// membership gives no right. The server calls it at each request of a member of the
 	// administrators' group. Nil trusts the kernel.
 	Holds func(uid, gid int) bool
 	// Own is the user whose own scheduler this is. That user has every right; nobody else is served
