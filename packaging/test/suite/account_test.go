@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// removed removes accounts that a test makes, at its end.
+// removed removes the accounts that a test made when the test ends.
 func removed(t *testing.T, names ...string) {
 	t.Helper()
 	t.Cleanup(func() {
 		all := strings.Join(names, " ")
-		// The group and the subordinate ids of an account that was renamed have the name before.
+		// A renamed account's group and subordinate ids still have its old name.
 		try(t, "", "for name in "+all+"; do userdel -f -r $name; done; for name in "+all+
 			"; do groupdel $name; sed -i /^$name:/d /etc/subuid /etc/subgid; done")
 	})
 }
 
-// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and the next new one gets
-// its number. The jobs do not run as that one, which can't have them nor read what they are, also
-// not of those that have ended; an administrator finds them by the name that the account had.
+// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and the next new account
+// gets its uid. The jobs do not run as the new account, which can neither act on them nor read what
+// they run, even after they have ended. An administrator finds them by the old account's name.
 func TestNumberOfARemovedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "kate", "liam")
@@ -65,8 +65,8 @@ func TestNumberOfARemovedAccount(t *testing.T) {
 	}
 }
 
-// TestRenamedAccount: nobody can tell a renamed account from one whose number was reassigned, but an
-// administrator.
+// TestRenamedAccount: only an administrator can tell a renamed account from an account that got a
+// reassigned uid.
 func TestRenamedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "mia", "mimi")
@@ -84,8 +84,8 @@ func TestRenamedAccount(t *testing.T) {
 	}
 }
 
-// TestReleaseFindsARenamedAccount: a release that is the first to find out only holds the jobs, and asks. What their
-// user had held stays held.
+// TestReleaseFindsARenamedAccount: a release that is the first to notice the new name only holds
+// the jobs and asks the administrator. Jobs that their user had held stay held.
 func TestReleaseFindsARenamedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "nora", "noemi")
@@ -105,22 +105,22 @@ func TestReleaseFindsARenamedAccount(t *testing.T) {
 	sh(t, "", "cd /; setpriv --reuid 2012 --regid 2012 --clear-groups gpusched release "+held+"; gpusched wait "+held)
 }
 
-// TestNumberOfADirectory: whose a number of a directory is, is asked at each start. Where there is no
-// answer the job waits and says so. An account that got the number has nothing of the one before,
-// though the daemon knew that by its name a moment ago.
+// TestNumberOfADirectory: the daemon asks the directory at each start whose uid a job's is. While
+// the directory does not answer, the job waits and says so. An account that takes over the uid gets
+// nothing of the old account's, even if the daemon looked up the old name a moment ago.
 func TestNumberOfADirectory(t *testing.T) {
 	begin(t)
 	directory(t)
 	sh(t, "", "sed -i 's/^passwd:.*/passwd: files hang extrausers/' /etc/nsswitch.conf; systemctl restart gpusched")
 	late := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
 	secret := sh(t, "", as("dora", "env TOKEN=doras gpusched submit -q --hold -g 0 -- id"))
-	sh(t, "", "touch /run/directory-hangs; sleep 1") // what was said within the last second would do
+	sh(t, "", "touch /run/directory-hangs; sleep 1") // answers of the last second are cached
 	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
 	sh(t, "", "gpusched release "+late)
 	until(t, "job "+late+" says so", func() bool {
 		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
 	})
-	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload tries all again at once
+	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload retries everything at once
 	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd")
 	refused(t, "", "sleep 1; gpusched release "+secret, 1, "account dora is gone: uid 70001 is liam's now")
 	if out := sh(t, "", "gpusched why "+secret); !strings.Contains(out, "account dora is gone: uid 70001 is liam's now") {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestSchedulerAfter: a job can wait for the start of another, for its end
-// whatever that is, for its failure, for those that ended before, and for all
-// tasks of an array.
+// TestSchedulerAfter: a job can wait for another job's start, its end, its failure, all jobs before
+// it, or all tasks of an array.
 func TestSchedulerAfter(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/log")
@@ -44,8 +43,8 @@ func TestSchedulerAfter(t *testing.T) {
 	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
 }
 
-// TestSchedulerDrainUntil: a GPU that is drained until a time comes back then
-// by itself, also if the daemon was restarted in the meantime.
+// TestSchedulerDrainUntil: a drain with an end ends at that time, even if the daemon restarts
+// meanwhile.
 func TestSchedulerDrainUntil(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")

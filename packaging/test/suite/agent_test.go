@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// agent asks 'gpusched mcp' with these options for each line of its input, and prints the answers.
+// agent runs 'gpusched mcp' with its arguments once for each line of its input and prints the
+// answers.
 const agent = `#!/bin/bash
 coproc M { gpusched mcp "$@"; }
 ask() { printf '%s\n' "$1" >&"${M[1]}"; }
@@ -24,7 +25,8 @@ exec {M[1]}>&-
 wait
 `
 
-// TestAgent: an agent does for an ordinary user what the user may, and nothing unless the user wants that.
+// TestAgent: an agent may do what its ordinary user may do, and changes nothing unless the user
+// allows it.
 func TestAgent(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "cat > ~/agent <<'END'\n"+agent+"END\nchmod 755 ~/agent")

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAlertUnit: systemd starts the site's unit for each GPU that goes out of
-// service, once until it is back. A unit that is not there, fails or never ends
-// holds nothing up, and health reports the first two.
+// TestAlertUnit: systemd starts the site's alert unit once for each GPU that goes out of service,
+// and again only after the GPU was back. A unit that is missing, fails or never ends delays
+// nothing; health reports the first two.
 func TestAlertUnit(t *testing.T) {
 	begin(t)
 	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo GPU %%i >> /run/alerts; [ ! -e /run/alert-fails ]"\n' > /etc/systemd/system/site-alert@.service

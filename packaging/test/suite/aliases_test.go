@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// seedFiles are what the examples speak of: scripts that print what they got, a virtual
-// and a conda environment.
+// seedFiles creates what the examples refer to: scripts that print their arguments, a virtual
+// environment and a conda environment.
 const seedFiles = `cd; rm -rf seeds ~/miniconda3; mkdir -p seeds/venv/bin ~/miniconda3/conda-meta ~/miniconda3/condabin ~/miniconda3/bin
 e=~/miniconda3/envs/myenv; mkdir -p $e/conda-meta $e/bin ~/.local/bin; ln -sf /usr/bin/python3 $e/bin/python; ln -sf /usr/bin/python3 ~/.local/bin/python
 printf '#!/bin/sh\n' >~/miniconda3/bin/conda; chmod 755 ~/miniconda3/bin/conda; ln -s /usr/bin/python3 ~/miniconda3/bin/python
@@ -19,9 +19,9 @@ cp commands.txt more.txt; printf 'min_free_mem_mb: 10000\npoll_interval: 30\ncom
 printf '#!/bin/bash\nsrun bash -c "trap \\"echo the step is warned; exit\\" USR2; while :; do sleep 0.1; done"\necho the shell goes on\n' >warned.sh
 printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
 
-// TestOtherToolsNames types the examples of the five schedulers' READMEs, and those of
-// Slurm, task-spooler and gflow, through the names that 'gpusched aliases' installs, and
-// looks at the jobs that come of them.
+// TestOtherToolsNames types the examples from the READMEs of five schedulers, and examples of
+// Slurm, task-spooler and gflow, under the names that 'gpusched aliases' installs, and checks the
+// resulting jobs.
 func TestOtherToolsNames(t *testing.T) {
 	begin(t)
 	sh(t, "alice", seedFiles)
@@ -29,7 +29,7 @@ func TestOtherToolsNames(t *testing.T) {
 		try(t, "alice", "kill $(cat ~/seeds/watch.pid); gpusched cancel --mine -y; gpusched aliases remove --user; rm -rf ~/seeds ~/miniconda3 ~/.local/bin/python")
 	})
 	const as = "export PATH=~/.local/bin:$PATH; cd ~/seeds; "
-	// says types a line, which is to print something; prints one whose job is to.
+	// says runs a line that must print a text; prints runs a line whose job must print it.
 	says := func(line, want string) {
 		t.Helper()
 		r := try(t, "alice", as+line)
@@ -51,7 +51,7 @@ func TestOtherToolsNames(t *testing.T) {
 	prints("true", "['--input-dir', './data']")
 	says("cudaq.py status", "completed")
 	says("cudaq.py run --config config.yaml", "2 jobs queued")
-	// scheduler.py: the session of GNU screen is there while the job runs
+	// scheduler.py: the GNU screen session exists while the job runs
 	sh(t, "alice", as+`printf 'import time\nprint("seed", flush=True)\ntime.sleep(600)\n' >script.py
 		(scheduler.py start --gpus 8 --screen >watch.log 2>&1 & echo $! >watch.pid)`)
 	says(`scheduler.py add script.py --conda myenv --args "--llm qwen2.5-7b-inst --mode train"`, "line 1 of jobs.txt")
@@ -74,7 +74,7 @@ func TestOtherToolsNames(t *testing.T) {
 	// tgpu
 	prints(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
 	says("tgpu list", "GPU")
-	// mgpu, whose jobs run in the home directory
+	// mgpu runs jobs in the home directory
 	prints("mgpu_srun --gpu-ids 0 -- python seeds/train.py", "None None 0 []")
 	says("mgpu_srun --gpu-ids 0 --interactive -- python seeds/train.py", "None None 0 []")
 	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python seeds/train.py", "None None 0,1 []")

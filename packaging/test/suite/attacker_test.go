@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// attackerPath is where packaging/test/attacker is in the machine.
+// attackerPath is the path of packaging/test/attacker in the machine.
 const attackerPath = "/usr/local/bin/attacker"
 
-// attacker installs the program of the attacking account and makes alice's running
-// job on GPU 1, which is what it is after.
+// attacker installs the attacking program and starts alice's job on GPU 1, which is its target.
 func attacker(t *testing.T) (victim int64, pid string) {
 	t.Helper()
 	begin(t)
@@ -36,7 +35,8 @@ func attacker(t *testing.T) (victim int64, pid string) {
 
 func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
 
-// judge reads the attacker's lines: every attempt must have been refused.
+// judge reads the attacker's lines and fails the test unless every attempt was refused and there
+// were at least so many.
 func judge(t *testing.T, out string, least int) {
 	t.Helper()
 	counts := map[string]int{}
@@ -64,8 +64,8 @@ func judge(t *testing.T, out string, least int) {
 	}
 }
 
-// meanwhile measures how long 'gpusched list' takes alice while something
-// happens, and prints it. How long is for people to judge; each must be answered.
+// meanwhile measures and logs how long alice's 'gpusched list' takes while happens runs. Each list
+// must be answered; people judge the times.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
 	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+attackerPath+" latency /run/latency")
@@ -82,8 +82,7 @@ func meanwhile(t *testing.T, what string, happens func()) {
 	}
 }
 
-// openFiles counts what the scheduler has open while something happens, and
-// returns how many more that were at most.
+// openFiles returns how many more files than before the daemon had open at most while happens ran.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
@@ -99,8 +98,8 @@ func openFiles(t *testing.T, happens func()) int {
 	return most - before
 }
 
-// rawBytes are what must not reach a terminal: everything below a blank but the
-// end of a line, and the second half of the control characters.
+// rawBytes returns the first character of a text that must not reach a terminal, or "": control
+// characters other than newline, and invisible direction marks.
 func rawBytes(text string) string {
 	for _, r := range text {
 		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {

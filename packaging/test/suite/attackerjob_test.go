@@ -10,9 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAttackerJob: from inside a job of one's own there is no way to other GPUs,
-// other control groups, other processes, other accounts or their files, also
-// as root of namespaces of one's own.
+// TestAttackerJob: a job cannot reach other GPUs, control groups, processes, accounts or their
+// files, not even as root of its own namespaces.
 func TestAttackerJob(t *testing.T) {
 	victim, pid := attacker(t)
 	id := submit(t, "bob", fmt.Sprintf("--gpu-ids 0 -- %s inside %d %s", attackerPath, victim, pid))
@@ -24,8 +23,8 @@ func TestAttackerJob(t *testing.T) {
 	}
 }
 
-// TestAttackerUnits: names of units, the service manager and the journal give
-// nobody a job of another's.
+// TestAttackerUnits: unit names, the service manager and the journal give nobody access to another
+// user's job.
 func TestAttackerUnits(t *testing.T) {
 	victim, pid := attacker(t)
 	unit := fmt.Sprintf("gpujob-%d.service", victim)
@@ -82,8 +81,8 @@ kill -STOP PID`), "\n")
 	}
 }
 
-// TestAttackerCommands: no command of the CLI does to another's job, or to a GPU,
-// what it is not for bob to do.
+// TestAttackerCommands: no command lets bob act on another user's job or on a GPU beyond his
+// rights.
 func TestAttackerCommands(t *testing.T) {
 	victim, _ := attacker(t)
 	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 987651234")
@@ -118,16 +117,15 @@ func TestAttackerCommands(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
 }
 
-// TestAttackerVoice: jobs that tell systemd that they stop, and put that off, while
-// systemd is kept busy: they are seen running, hold up nobody's start, and end when
-// they should.
+// TestAttackerStopping: jobs tell systemd that they are stopping and extend their timeout while
+// systemd is kept busy. They are seen running, delay nobody's start, and end when they should.
 func TestAttackerVoice(t *testing.T) {
 	attacker(t)
 	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
 	sh(t, "", "systemd-run --quiet --collect --unit noise --uid bob bash -c 'for i in 1 2; do while :; do "+noise+"; done & done; wait'")
 	t.Cleanup(func() { sh(t, "", "systemctl stop noise") })
 	array := submit(t, "bob", "-g 0 --array 0-15 --grace 5m -- "+attackerPath+" stopping")
-	// A start that waited for the end of these would take 90 s.
+	// A start that waited for these jobs to end would take 90 s.
 	if r := try(t, "alice", "timeout 60 gpusched submit --wait -g 0 -- true"); r.Code != 0 {
 		t.Errorf("alice's job meanwhile: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -151,13 +149,13 @@ func TestAttackerVoice(t *testing.T) {
 	ended(t, wait(t, limited), "timed-out", "3s")
 	cancel(t, "bob", stopped)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
-	sh(t, "", "pkill -KILL -u bob -x attacker") // their grace is too long to wait for
+	sh(t, "", "pkill -KILL -u bob -x attacker") // waiting out their grace would take too long
 	wait(t, array)
 }
 
-// escape is a job of bob's on GPU 0 whose process on the GPU asks PID 1 for a move
-// into his own user manager, as 'systemd-run --user --scope' does, and then tries
-// what it can open; it returns the job and the process.
+// escape starts a job of bob's on GPU 0. The job's process on the GPU asks PID 1 to move it into
+// bob's user manager, as 'systemd-run --user --scope' does, and then tries which nodes it can open.
+// escape returns the job and the process.
 func escape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
@@ -184,8 +182,8 @@ chmod +x ~/escape.sh`)
 	return id, pid
 }
 
-// TestAttackerEscape: a process that moved out of its job's unit stays of the job,
-// which is charged for it, and is gone before the GPU is reassigned.
+// TestAttackerEscape: a process that left its job's unit still counts as the job's, and is ended
+// before the GPU is reassigned.
 func TestAttackerEscape(t *testing.T) {
 	begin(t)
 	id, pid := escape(t)
@@ -205,8 +203,8 @@ func TestAttackerEscape(t *testing.T) {
 	}
 }
 
-// TestAttackerEscapeIsKept: where the site ends nobody, the GPU is out of service
-// while what left the job is there.
+// TestAttackerEscapeIsKept: with strays = "keep", the GPU is out of service while a process that
+// left the job is on it.
 func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -224,14 +222,14 @@ func TestAttackerEscapeIsKept(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
-// TestAttackerContainer: what runs on the GPU of a job as a uid of a container of the job's user, outside of
-// the job's unit, is of the job, and is gone before the GPU is reassigned.
+// TestAttackerContainer: a process on a job's GPU that runs outside the job's unit, under a
+// subordinate uid of the job's user, counts as the job's and is ended before the GPU is reassigned.
 func TestAttackerContainer(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
 	sh(t, "", "echo bob:400000000:65536 >> /etc/subuid")
 	settings(t, quickLooks)
-	sh(t, "", "systemctl restart gpusched") // the file is looked at every 10 s
+	sh(t, "", "systemctl restart gpusched") // the daemon reads /etc/subuid again every 10 s
 	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
 	running(t, id)
 	pid := strings.TrimSpace(sh(t, "", "setpriv --reuid 400000100 --regid 400000100 --clear-groups sleep 1000 >/dev/null 2>&1 & echo $!"))
@@ -249,9 +247,9 @@ func TestAttackerContainer(t *testing.T) {
 	}
 }
 
-// TestClosedSessions: with the package's drop-ins neither a session, nor cron or
-// at, nor what has left a job can open a GPU; root's sessions can, and other
-// devices are as before. Without them all of that opens, as the manual says.
+// TestClosedSessions: with the package's drop-ins, login sessions, cron, at and processes that left
+// a job cannot open a GPU; root's sessions can, and other devices stay as they were. Without the
+// drop-ins all of them can, as the manual says.
 func TestClosedSessions(t *testing.T) {
 	begin(t)
 	settings(t, quickLooks)

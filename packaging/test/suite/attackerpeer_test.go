@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// orphan submits from a process whose parent made the connection and has ended:
-// the kernel names the parent as the peer, whose limits nobody can read any more.
+// orphan submits from a process whose parent made the connection and has exited: the kernel names
+// the parent as the peer, and nobody can read the parent's limits any more.
 const orphan = `import os, socket
 body = b'{"name":"x","gpu_milli":0,"argv":["dHJ1ZQ=="],"env_mode":"clean","dir":"Lw=="}'
 s = socket.socket(socket.AF_UNIX)
@@ -28,12 +28,12 @@ open("orphan.out", "wb").write(out)
 os.rename("orphan.out", "orphan.done")
 `
 
-// asBob runs a program as bob, with what else of setpriv's follows.
+// asBob runs a program as bob; more options of setpriv may follow.
 const asBob = "setpriv --reuid bob --regid bob --init-groups "
 
-// TestAttackerSubmitter: who submits can't leave limits behind by ending, nor a
-// sandbox by the socket; the site may let sandboxes in, and what a hardened
-// service may not do by itself is then its job's again.
+// TestAttackerSubmitter: a submitter cannot escape its resource limits by exiting, nor a sandbox by
+// using the socket. The site may allow sandboxes; a job of a hardened service then has the rights
+// that the service gave up.
 func TestAttackerSubmitter(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/orphan.py", strings.Replace(orphan, "PARENT", "int(os.environ['PARENT'])", 1), 0o755); err != nil {
@@ -63,20 +63,20 @@ func TestAttackerSubmitter(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs "+submits)
 }
 
-// TestAttackerInSandbox: a process in a sandbox of its user's leaves it by no job of that
-// user's, with a terminal or without one, before a door to the job is open and after; nor
-// by the socket of the job itself. Root and the user's ordinary sessions go in,
-// whichever of the user's groups they are in.
+// TestAttackerInSandbox: a sandboxed process cannot leave its sandbox through a job of the same
+// user, with a terminal or without, before or after somebody else attached, nor through the job's
+// own socket. Root and the user's ordinary sessions can attach, whichever of the user's groups they
+// have.
 func TestAttackerInSandbox(t *testing.T) {
 	begin(t)
 	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
 	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
-	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // it drops what the scheduler says of sandboxes
+	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without the daemon's variable that names the sandboxes
 	running(t, plainID)
 	plain := fmt.Sprint(plainID)
-	boxes := map[string][2]string{ // whose session, and what encloses it
+	boxes := map[string][2]string{ // the user of the session, and what encloses it
 		"no_new_privs":           {"bob", "setpriv --no-new-privs "},
 		"another user namespace": {"bob", "unshare -U --map-current-user "},
 		"another pid namespace":  {"", "unshare -p -f " + asBob},
@@ -99,7 +99,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
-	for _, id := range []string{plain, term} { // another group is no sandbox, and does not hide one
+	for _, id := range []string{plain, term} { // another primary group is no sandbox, and does not hide one
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
 		refused(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}
@@ -114,9 +114,9 @@ func TestAttackerInSandbox(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
-// TestAttackerGroup: whoever was taken out of a group has no use of it by a job
-// that was submitted with it and waited, nor by a session that still has it; a
-// member has.
+// TestAttackerGroup: a user who was removed from a group does not get it back through a job that
+// was submitted before and still waits, nor through a session that still has the group. A member
+// does.
 func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")

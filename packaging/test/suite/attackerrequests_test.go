@@ -10,10 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestAttackerRequests: what no client sends is refused, slow and half-open
-// connections are cut, who asks is what the kernel says of the process that
-// connected, whatever it says, calls itself or becomes; and none of it keeps
-// alice waiting.
+// TestAttackerRequests: malformed requests are refused, and slow and half-open connections are
+// closed. The caller is the account that the kernel names for the connecting process, whatever the
+// process says, calls itself or becomes. Alice's requests are answered meanwhile.
 func TestAttackerRequests(t *testing.T) {
 	victim, _ := attacker(t)
 	before := sh(t, "", "gpusched list --user bob -a -o ids")
@@ -28,8 +27,8 @@ func TestAttackerRequests(t *testing.T) {
 	}
 }
 
-// TestAttackerFloods: an account that asks for all it can, or holds what it can,
-// keeps no other from being answered.
+// TestAttackerFloods: an account that sends as many requests or holds as many connections as it can
+// delays nobody else.
 func TestAttackerFloods(t *testing.T) {
 	settings(t, "[quota.default]\nqueued = 50")
 	attacker(t)
@@ -41,9 +40,9 @@ func TestAttackerFloods(t *testing.T) {
 		})
 		t.Logf("flood %s: the scheduler had %d more files open at most", kind, open)
 		conns := config.Default().Limits.UserConns
-		most := conns + 64 // some are those of others, and of bob's that are just being turned away
+		most := conns + 64 // some belong to other users, and some are connections of bob's that are being refused
 		if kind == "dryrun" || kind == "jobs" {
-			most += 4 * conns // who submits is looked up: two directories of /proc, and a file of each
+			most += 4 * conns // looking up a submitter opens two directories of /proc, and a file in each
 		}
 		if open > most || kind == "hold" && open < conns/2 {
 			t.Errorf("flood %s: the scheduler had %d more files open, of a user's connections it takes %d", kind, open, conns)
@@ -57,11 +56,10 @@ func TestAttackerFloods(t *testing.T) {
 	sh(t, "", "gpusched cancel $(gpusched list --user bob -o ids | paste -sd,)")
 }
 
-// TestAttackerOutput: a job that prints as fast as it can, escape codes too,
-// keeps no other's output from being read, and reaches no terminal but its
-// owner's. Its lines are long, as a job has eight megabytes of them on the way to
-// journald: of short ones that is minutes of journald's work, and whatever reads
-// the journal next waits for it.
+// TestAttackerOutput: a job that prints as fast as it can, escape codes too, does not keep others'
+// output from being read, and its escape codes reach only its owner's terminal. Its lines are long:
+// with short lines the eight megabytes that a job can have in flight would take journald minutes,
+// and every later reader of the journal would wait.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
 	meanwhile(t, "flood of output", func() {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestAttackerSpec: a job's private instructions are for its account to read and
-// for nothing else, so that nobody fills /run through those of a job of one's
-// own, and they show nobody how large a command and an environment are.
+// TestAttackerSpec: only the job's account can read a job's spec, nobody can fill /run through the
+// specs of their own jobs, and a spec does not reveal the size of its command and environment.
 func TestAttackerSpec(t *testing.T) {
 	begin(t)
 	sh(t, "", "rm -f /run/spec-*")
@@ -44,7 +43,7 @@ func TestAttackerSpec(t *testing.T) {
 	t.Logf("%d attempts refused: the spec of one's own job", n)
 	var had, has int64
 	after := sh(t, "", "sync; "+used)
-	if fmt.Sscan(before+" "+after, &had, &has); has > had || has == 0 { // others may have given some back
+	if fmt.Sscan(before+" "+after, &had, &has); has > had || has == 0 { // other jobs may have freed some
 		t.Errorf("/run had %s bytes in use, and has %s", before, after)
 	}
 	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d.1 %d.1 | sort -u", id, large))
@@ -55,7 +54,7 @@ func TestAttackerSpec(t *testing.T) {
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", large))
 }
 
-// heldOpen looks that who keeps a spec open keeps nothing of it.
+// heldOpen checks that an open file descriptor of a spec keeps none of its contents in memory.
 func heldOpen(t *testing.T, spec string, id int64) {
 	t.Helper()
 	unit := fmt.Sprintf("systemd-run --quiet --collect --uid bob --unit spec-held bash -c 'exec 5<%s; touch /tmp/spec-held; sleep 1000'", spec)

@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// TestAttackerStarts: a user who stops the starts of his own jobs holds up nobody else's, and is named.
+// TestAttackerStarts: a user who stops the starting processes of his own jobs delays nobody else's,
+// and health names him.
 func TestAttackerStarts(t *testing.T) {
 	begin(t)
 	array := sh(t, "bob", "gpusched submit -q --hold --array 0-1999 -g 0 -m 16M -- true")
-	// It stops whatever of bob's there is, over and over, so also what systemd forks to start a unit, as soon as
-	// that has bob's uid. Root begins it, since it would stop a shell of bob's.
+	// The loop sends SIGSTOP to every process of bob's, and so to the process that systemd forks to
+	// start a unit as soon as it has bob's uid. Root starts the loop, which would stop a shell of
+	// bob's.
 	sh(t, "", "setsid runuser -u bob -- sh -c 'while :; do kill -STOP -1; done' >/dev/null 2>&1 </dev/null &")
 	t.Cleanup(func() { try(t, "", "pkill -KILL -u bob; gpusched cancel -y -u bob; pkill -KILL -u bob") })
 	sh(t, "", "gpusched release "+array)
@@ -35,8 +37,8 @@ func TestAttackerStarts(t *testing.T) {
 	})
 }
 
-// TestStartsInTurn: an array of many short tasks leaves others their turn, and what waits for its turn to be
-// started is shown as waiting.
+// TestStartsInTurn: an array of many short tasks does not starve other users' starts, and a job
+// whose start is throttled is shown as waiting.
 func TestStartsInTurn(t *testing.T) {
 	begin(t)
 	array := submit(t, "bob", "--array 0-999 -g 0 -m 16M -- true")

@@ -13,9 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAttackerBytes: what one account makes the state file hold is bounded, while
-// its jobs wait, and after any number of them have come and gone; others are let
-// in meanwhile, and keep their history.
+// TestAttackerBytes: the state that one account can fill is bounded, both while its jobs wait and
+// after many of them have come and gone. Others can submit meanwhile and keep their history.
 func TestAttackerBytes(t *testing.T) {
 	settings(t, "[limits]\nuser_state = \"16M\"\nuser_history = \"16M\"")
 	attacker(t)
@@ -26,7 +25,7 @@ func TestAttackerBytes(t *testing.T) {
 		return mib
 	}
 	before := size()
-	// 1 MiB of environment each: 16 of them are too many.
+	// Each job has 1 MiB of environment, so 16 of them are too many.
 	sh(t, "bob", `head -c 100000 /dev/zero | tr '\0' x > ~/part`)
 	const part = "part=$(<~/part); "
 	line := `gpusched submit -q -g 0 --hold --env clean ` + strings.Repeat(`-e V$((n=n+1))="$part" `, 10) + ` -- true`
@@ -57,8 +56,7 @@ func TestAttackerBytes(t *testing.T) {
 	}
 }
 
-// TestAttackerLaunches: while another's jobs are being started nobody reaches into
-// the processes that do it.
+// TestAttackerLaunches: nobody can reach into the processes that start another user's jobs.
 func TestAttackerLaunches(t *testing.T) {
 	attacker(t)
 	sh(t, "", "systemd-run --quiet --unit watcher --uid bob --property StandardOutput=file:/run/watcher.out "+attackerPath+" launch 8")
@@ -76,9 +74,8 @@ func TestAttackerLaunches(t *testing.T) {
 	}
 }
 
-// TestAttackerLoader: what a user puts into a job's environment for the loader or
-// the runtime of a program does nothing to the launcher, which proves the device
-// filter before that environment counts.
+// TestAttackerLoader: variables for the dynamic loader or a language runtime in a job's environment
+// do not affect the launcher, which proves the device filter before it sets that environment.
 func TestAttackerLoader(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `printf 'echo loaded > ~/loaded\n' > ~/env.sh; cp /bin/true ~/lib.so; mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' > ~/bin/sleep; chmod 755 ~/bin/sleep`)
@@ -88,7 +85,7 @@ func TestAttackerLoader(t *testing.T) {
 	j := wait(t, id)
 	judge(t, printed(t, id, "inherited from the launcher"), 20)
 	ended(t, j, "completed", "exit code 0")
-	// A program with the set-user-id bit is one like any other: it asks who calls.
+	// Set-user-id programs run in a job and refuse bob as they do elsewhere.
 	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
 		id := submit(t, "bob", "-g 0 -- setsid -w "+line)
 		if j := wait(t, id); j.State != "failed" || strings.Contains(output(t, "bob", id), "uid=0") {
@@ -97,8 +94,8 @@ func TestAttackerLoader(t *testing.T) {
 	}
 }
 
-// TestAttackerManager: units with a job's name in a manager of bob's own are no
-// jobs, and what runs in them on a GPU is counted as from outside.
+// TestAttackerManager: a unit with a job's name in bob's own user manager is no job, and its
+// processes on a GPU count as foreign.
 func TestAttackerManager(t *testing.T) {
 	victim, _ := attacker(t)
 	group := "/user.slice/user-1002.slice/user@1002.service/app.slice/gpujob-" + fmt.Sprint(victim) + ".service"
@@ -114,14 +111,13 @@ func TestAttackerManager(t *testing.T) {
 	})
 }
 
-// TestAttackerDescriptor: a device is checked when it is opened, and who could open
-// it can pass it on: a job's owner can give away its GPU. The receiver can open
-// nothing by it, is seen on the GPU, and once the job has ended the GPU is not
-// given to anybody else before the receiver is gone.
+// TestAttackerDescriptor: the kernel checks a device when it is opened, so a job's owner can pass
+// on an open GPU. The receiver can open nothing else through it, shows on the GPU, and keeps the
+// GPU from being reassigned after the job's end until it is gone.
 func TestAttackerDescriptor(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
-	// A node that can be opened without a driver stands in for a GPU's.
+	// A node that opens without a driver stands in for a GPU's node.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	installProgram(t, "../attacker", attackerPath)
@@ -146,7 +142,7 @@ func TestAttackerDescriptor(t *testing.T) {
 	ended(t, wait(t, taker), "cancelled", "it used GPU 1, which it does not have")
 }
 
-// processesOn lists what the driver says of one GPU, as root reads it.
+// processesOn lists the driver's processes on one GPU, as root sees them.
 func processesOn(t *testing.T, index int) []job.GPUProcess {
 	t.Helper()
 	var reply api.GPUsReply

@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// TestAttackerWords: ugly words are refused where everybody would see them, and
-// arrive byte for byte where only the job does; nothing of them reaches
-// another's terminal as it is.
+// TestAttackerWords: control characters are refused in texts that everybody sees, and arrive byte
+// for byte in texts that only the job sees. None of them reaches another user's terminal unescaped.
 func TestAttackerWords(t *testing.T) {
 	attacker(t)
-	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // what a crash printed before has tabs
+	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // earlier crash reports in the journal contain tabs
 	esc := []string{`$'\e[31mred'`, `$'\e]0;x\a'`, `$'a\nb'`, `$'a\rb'`, `$'a\tb'`, `$'\x9b31m'`, `$'\xff\xfe'`, `$'\u202eexe.py'`, `$'\u200b'`, `$'\x7f'`}
 	n := 0
 	for _, word := range esc {
@@ -31,7 +30,7 @@ func TestAttackerWords(t *testing.T) {
 			}
 			n++
 		}
-		// The command is the job's own: it runs, or it is not found.
+		// Only the job sees its command: it runs, or is not found.
 		id := submit(t, "bob", "-g 0 -e UGLY="+strings.ReplaceAll(word, `\xff\xfe`, "")+" -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word+" 2>/dev/null || gpusched submit -q -g 0 -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word)
 		want := sh(t, "bob", "printf %s "+word+" | od -An -tx1")
 		if got := printed(t, id, "seen"); !strings.Contains(got, want) {
@@ -77,7 +76,7 @@ func TestAttackerWords(t *testing.T) {
 	t.Logf("%d attempts refused: words", n)
 }
 
-// TestAttackerProcessNames: a process on a GPU can call itself anything.
+// TestAttackerProcessNames: the name that a process on a GPU gives itself is shown escaped.
 func TestAttackerProcessNames(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `cp "$(command -v simcuda)" ~/$'\e[31m\nx'`)
@@ -94,8 +93,8 @@ func TestAttackerProcessNames(t *testing.T) {
 	t.Log("5 attempts refused: names of processes")
 }
 
-// TestAttackerPaths: every path that an option takes is opened as the job's
-// account, so that it leads nowhere that the account could not go.
+// TestAttackerPaths: every path that an option names is opened as the job's account, and so reaches
+// nothing that the account cannot reach.
 func TestAttackerPaths(t *testing.T) {
 	_, pid := attacker(t)
 	sh(t, "bob", `cd; mkdir -p d/closed loop; chmod 0 d/closed; mkfifo -m 666 fifo 2>/dev/null; ln -sfn /root root; ln -sfn ~alice home; ln -sfn a b; ln -sfn b a; ln -sfn /proc/1/root init; mkdir -p $'new\nline' $'\xff' $'\e[31m'`)
@@ -117,7 +116,7 @@ func TestAttackerPaths(t *testing.T) {
 		printed(t, id, "was-here")
 		n++
 	}
-	for _, dir := range []string{"~/home", "/run/gpusched/specs"} { // may be entered, and no more
+	for _, dir := range []string{"~/home", "/run/gpusched/specs"} { // these may be searched but not listed
 		id := submit(t, "bob", "-g 0 -C "+dir+" -- bash -c 'ls; cat private; cat *; touch x; echo was-here'")
 		if out := printed(t, id, "was-here"); strings.Contains(out, "very-secret") || !strings.Contains(out, "Permission denied") {
 			t.Errorf("in %s: %q", dir, out)

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// auditFields are those of ours, and what journald itself says of the sender.
+// auditFields are the daemon's own fields and the fields that journald adds about the sender.
 var auditFields = []string{
 	"PRIORITY", "SYSLOG_IDENTIFIER", "_TRANSPORT", "_UID", "GPUSCHED_UID", "GPUSCHED_USER", "GPUSCHED_ACTION",
 	"GPUSCHED_TARGET", "GPUSCHED_OUTCOME", "GPUSCHED_CODE", "GPUSCHED_JOB", "GPUSCHED_GPU",
 }
 
-// audited finds entries of the journal by the words of a journalctl command: of
-// each the fields, as "NAME=value" in one line.
+// audited returns the journal entries that match the arguments of journalctl, each as one line of
+// "NAME=value" fields.
 func audited(t *testing.T, words string) []string {
 	t.Helper()
 	var list []string
@@ -38,11 +38,11 @@ func audited(t *testing.T, words string) []string {
 	return list
 }
 
-// TestAuditLog: what was refused and what an administrator did is in the journal,
-// each with its fields, a reload too; no command or environment is with it.
+// TestAuditLog: refused requests, administrators' acts and reloads are in the journal with their
+// fields, and without any job's command or environment.
 func TestAuditLog(t *testing.T) {
 	begin(t)
-	sh(t, "", "systemctl restart gpusched") // which forgets how many refusals of bob it has logged lately
+	sh(t, "", "systemctl restart gpusched") // resets the rate limit of bob's logged refusals
 	since := sh(t, "", "date '+%F %T.%6N'")
 	id := submit(t, "alice", "-g 0 -m 50M -- env VERY=secret sleep 1000")
 	running(t, id)
@@ -65,7 +65,7 @@ func TestAuditLog(t *testing.T) {
 			t.Errorf("%s finds %q, want %q", words, got, want)
 		}
 	}
-	// The life of a job is found by its number too.
+	// A job's number also finds all entries of its life.
 	if got := sh(t, "", fmt.Sprintf("journalctl -q -o cat --since '%s' -u gpusched GPUSCHED_JOB=%d", since, id)); !strings.Contains(got, "job running") || !strings.Contains(got, "job cancelled") {
 		t.Errorf("of job %d the journal has\n%s", id, got)
 	}
@@ -74,9 +74,9 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedIsInTheJournal: what a user asks for, and what it was before, are fields
-// by which an administrator finds it; settings as well. What is private is in none, what
-// is in a name stays there, and users read none of it.
+// TestWhatIsAskedIsInTheJournal: an administrator finds a user's requests by their fields, old and
+// new values included; changes of settings too. Private values are in no field, a name cannot leave
+// its field, and users read none of it.
 func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	begin(t)
 	since := sh(t, "", "date '+%F %T.%6N'")
@@ -119,9 +119,8 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	}
 }
 
-// TestAttackerAuditLog: nobody but the daemon writes a line of it. What users name
-// stays in the field that it belongs to, and what they send to journald
-// themselves, or print in a job, is not the daemon's.
+// TestAttackerAuditLog: only the daemon writes audit entries. A user's text stays in its field, and
+// what users send to journald or print in a job is not attributed to the daemon.
 func TestAttackerAuditLog(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)
@@ -156,8 +155,8 @@ func TestAttackerAuditLog(t *testing.T) {
 	}
 }
 
-// TestLogLevel: an administrator changes how much is logged while the daemon works, which
-// health says and a restart undoes; the audit log is written at any level.
+// TestLogLevel: an administrator can change the log level of the running daemon. Health shows it, a
+// restart resets it, and the audit log is written at any level.
 func TestLogLevel(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "gpusched daemon log-level default") })

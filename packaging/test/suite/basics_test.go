@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestJobRunsAsItsSubmitter: uid, gid, groups, home, directory, umask.
+// TestJobRunsAsItsSubmitter: a job has its submitter's uid, gid, groups, home, directory and umask.
 func TestJobRunsAsItsSubmitter(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "mkdir -p ~/work")
@@ -26,8 +26,8 @@ func TestJobRunsAsItsSubmitter(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestOutputIsPrivate: the owner reads her job's output with plain journalctl
-// and with 'gpusched logs'; another account reads nothing.
+// TestOutputIsPrivate: the owner reads a job's output with plain journalctl and with 'gpusched
+// logs'; another account reads nothing.
 func TestOutputIsPrivate(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `--gpus 0 -- echo my-secret-output`)
@@ -45,8 +45,8 @@ func TestOutputIsPrivate(t *testing.T) {
 	}
 }
 
-// TestEndings: each way to end has its own state and a clear sentence, and
-// 'gpusched wait' gives the matching exit status.
+// TestEndings: each way to end has its own state and sentence, and 'gpusched wait' exits with the
+// matching status.
 func TestEndings(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "mkdir -p ~/gone")
@@ -77,7 +77,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestCancel: queued and running, with a process that ignores SIGTERM.
+// TestCancel: queued and running jobs can be cancelled, also a job that ignores SIGTERM.
 func TestCancel(t *testing.T) {
 	begin(t)
 	holder := submit(t, "alice", "--gpus 4 -- sleep 1000")
@@ -92,7 +92,7 @@ func TestCancel(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
 	ended(t, wait(t, deaf), "cancelled", "cancelled by alice")
 
-	// A grace for this stop, and none, also of one that is being ended.
+	// A grace for this cancel alone, no grace, and no grace for a job that is already ending.
 	for _, how := range []string{"--grace 1s", "--now", "%[1]d && gpusched cancel --now"} {
 		hangs := submit(t, "alice", "--gpus 0 --grace 10m -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
 		printed(t, hangs, "armed")
@@ -101,8 +101,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestArgumentsArriveByteForByte: systemd expands $ and % in a unit's words;
-// the job must not notice.
+// TestArgumentsArriveByteForByte: systemd expands $ and % in a unit's command line, but not in a
+// job's.
 func TestArgumentsArriveByteForByte(t *testing.T) {
 	begin(t)
 	script := `cat > /tmp/args.sh <<'END'
@@ -121,8 +121,8 @@ bash /tmp/args.sh; rm /tmp/args.sh`
 	}
 }
 
-// TestEnvironment: what is inherited, added, cleaned, and what the job gets
-// from us.
+// TestEnvironment: a job gets the inherited, added and cleaned variables that were asked for, and
+// the daemon's own.
 func TestEnvironment(t *testing.T) {
 	begin(t)
 	get := func(opts string) string {
@@ -155,8 +155,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestNothingToRead: neither properties nor files tell another account the
-// command, the environment or the directory.
+// TestNothingToRead: neither unit properties nor files show another account a job's command,
+// environment or directory.
 func TestNothingToRead(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 0 -e TOKEN=hush-hush -C ~ -n public-name -- bash -c 'echo armed; sleep 100 # quiet-word'")
@@ -169,7 +169,7 @@ func TestNothingToRead(t *testing.T) {
 	} {
 		r := try(t, "bob", fmt.Sprintf(cmd, id))
 		for _, secret := range []string{"hush-hush", "quiet-word"} {
-			// The command line of a running process is the kernel's to show.
+			// The kernel shows everybody the command line of a running process.
 			if strings.Contains(r.Stdout+r.Stderr, secret) && !strings.HasPrefix(cmd, "systemctl status") {
 				t.Errorf("bob reads %q with %q", secret, cmd)
 			}
@@ -183,8 +183,8 @@ func TestNothingToRead(t *testing.T) {
 	}
 }
 
-// TestOthersMayNot: another account can't act on a job; TestForgedRequests has
-// what it tries without the CLI.
+// TestOthersMayNot: another account can't act on a job with the CLI. TestForgedRequests tries
+// without the CLI.
 func TestOthersMayNot(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 1 -- sleep 1000")

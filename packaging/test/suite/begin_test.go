@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// begin registers the clean-up that every test needs: no live job, the GPUs as they were, the daemon running; and the
-// journal of a failure. A test that leaves anything else fails by its own name, and not the one after it.
+// begin registers the cleanup of a test: it ends all jobs, restores the GPUs, starts the daemon,
+// and prints the journal if the test failed. A test that leaves anything else behind fails itself,
+// instead of the next test.
 func begin(t *testing.T) {
 	t.Helper()
 	// Jobs of many tests wait for ~/go or ~/end, which another test may have left.
@@ -32,16 +33,16 @@ func begin(t *testing.T) {
 	})
 }
 
-// setUp prints what tests set up and have to take down again themselves: the settings, units and drop-ins, accounts,
-// mounts of the site's, and for whom the user manager lingers.
+// setUp prints what a test may set up and must take down itself: settings, units and drop-ins,
+// accounts, lingering user managers, and mounts.
 const setUp = `
 cd /
 find etc/gpusched etc/systemd run/systemd/system var/lib/systemd/linger -type f -exec md5sum {} + 2>/dev/null | sort
 for f in passwd group shadow subuid nsswitch.conf; do echo $(tr , '\n' <etc/$f | tr : '\n' | sort | md5sum) $f; done # in any order
 awk '$2 !~ "^/(proc|sys|dev|run/(user|credentials|lock))(/|$)" {print "mount", $2}' /proc/mounts | sort`
 
-// putBack ends all jobs and reservations, gives back all GPUs, and starts the daemon. It prints what it can't put back.
-// A daemon that has just begun knows no GPU yet.
+// putBack ends all jobs and reservations, resumes all GPUs, and starts the daemon. It prints what
+// it can't restore. It waits for the GPUs, because a daemon that has just begun knows none.
 const putBack = `
 systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
 ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1

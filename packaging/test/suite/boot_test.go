@@ -24,25 +24,26 @@ var (
 	diskCuts  = flag.Int("disk-cuts", 20, "at how many moments the disk is copied as a power cut would have left it")
 )
 
-// TestBootWithJobs: a reboot takes running jobs; those that may are queued
-// again, tasks of arrays too, the others are lost and not tried again, waiting
-// ones still wait, and a paused GPU stays paused.
+// TestBootWithJobs: a reboot ends running jobs. Those that allow it are queued again, tasks of
+// arrays too; the others are lost and not retried. Waiting jobs still wait, and a paused GPU stays
+// paused.
 func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
 
-// TestContainerRestart: the same where the kernel, and with it the boot, stays.
+// TestContainerRestart: restarting a container, which keeps the kernel and its boot id, does the
+// same.
 func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
 
-// TestSoftReboot: a soft reboot, which systemd knows from 254 on, leaves the kernel
-// and its boot, and takes running jobs as any other.
+// TestSoftReboot: a soft reboot (systemd 254 and later) keeps the kernel and its boot id, and ends
+// running jobs as any reboot does.
 func TestSoftReboot(t *testing.T) {
 	begin(t)
-	version := systemdVersion(t) // a soft reboot ends what is asked meanwhile
+	version := systemdVersion(t) // asked first, as a soft reboot would end the question
 	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
 	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
 	running(t, again)
 	running(t, lost)
-	asked := try(t, "", "systemctl soft-reboot").Code == 0 // which may not live to tell
+	asked := try(t, "", "systemctl soft-reboot").Code == 0 // the soft reboot may end the command
 	if version < 254 {
 		if asked {
 			t.Error("this systemd knows no soft reboot")
@@ -60,7 +61,7 @@ func TestSoftReboot(t *testing.T) {
 	cancel(t, "alice", again)
 }
 
-// systemdVersion is the number of the machine's systemd.
+// systemdVersion returns the version of the machine's systemd.
 func systemdVersion(t *testing.T) (version int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(sh(t, "", "systemctl --version"), "systemd %d", &version); err != nil {
@@ -69,9 +70,9 @@ func systemdVersion(t *testing.T) (version int) {
 	return version
 }
 
-// rebootWithJobs has something stop late that is ordered after the scheduler, so
-// that this lives on for a while when the jobs are stopped, and has a connection
-// that never becomes a request.
+// rebootWithJobs reboots while a service that is ordered after the daemon is slow to stop, so that
+// the daemon still runs for a while when the jobs are stopped, and while a connection is open that
+// sends no request.
 func rebootWithJobs(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)
@@ -130,9 +131,8 @@ func rebootWithJobs(t *testing.T) {
 	}
 }
 
-// TestBootPowerCut: the machine loses power while jobs are submitted,
-// and its disk a random part of what it was not told to flush. Every
-// acknowledged job is known afterwards.
+// TestBootPowerCut: the machine loses power while jobs are submitted, and its disk loses a random
+// part of the unflushed blocks. Every acknowledged job is known afterwards.
 func TestBootPowerCut(t *testing.T) {
 	begin(t)
 	installLoadgen(t)
@@ -156,7 +156,7 @@ func TestBootPowerCut(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// keeps checks that the daemon knows every one of these jobs, each once.
+// keeps checks that the daemon knows each of these jobs exactly once.
 func keeps(t *testing.T, acked map[string]int64) {
 	t.Helper()
 	known := map[string][]int64{}
@@ -170,10 +170,9 @@ func keeps(t *testing.T, acked map[string]int64) {
 	}
 }
 
-// TestBootDiskCuts: at random moments of a stream of submissions, starts and
-// ends the disk is copied as a power cut of that moment would leave it: without
-// a random part of what was not flushed. In each copy the state file is whole
-// and holds every job that was acknowledged before.
+// TestBootDiskCuts: at random moments of a stream of submissions, starts and ends, the disk is
+// copied as a power cut would leave it: without a random part of the unflushed blocks. In each copy
+// the state file is whole and holds every job that was acknowledged before.
 func TestBootDiskCuts(t *testing.T) {
 	begin(t)
 	installLoadgen(t)
@@ -184,7 +183,7 @@ func TestBootDiskCuts(t *testing.T) {
 	defer func() {
 		stop()
 		l.done.Wait()
-		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some end meanwhile
+		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some end by themselves meanwhile
 	}()
 	until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 20 })
 	var last int
@@ -210,8 +209,7 @@ func TestBootDiskCuts(t *testing.T) {
 	t.Logf("%d cuts kept %d blocks that were not flushed and lost %d; at the last one %d jobs were acknowledged", *diskCuts, sum.Kept, sum.Lost, last)
 }
 
-// holds checks a state file: it is whole, has every one of these jobs, and gives
-// out none of their ids again.
+// holds checks that a state file is whole, has each of these jobs, and will not reuse their ids.
 func holds(ctx context.Context, path string, jobs map[string]int64) error {
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"testing"
 )
 
-// side is one engine with jobs of alice's in each state.
+// A side is one engine and alice's jobs there, one in each state.
 type side struct {
 	walker
-	jobs map[string]string // what a line of bothLines calls a job: its id
+	jobs map[string]string // ids by the name that bothLines uses
 }
 
-// bothLines are the lines that alice types on both engines: every command at least once. RUNS, ENDED, HELD and ARRAY
-// are jobs of hers in that state. What a line ends with is meant to be the same, unless it says otherwise.
+// bothLines are the lines that alice types on both engines, each command at least once. RUNS,
+// ENDED, HELD and ARRAY are her jobs in that state. The exit statuses are equal unless Slurm cannot
+// do what is asked.
 var bothLines = []struct {
 	args         string
 	local, slurm int    // exit statuses
-	says         string // words of what Slurm's side says
+	says         string // words that Slurm's side prints
 }{
 	{"submit -g 0 --hold -- true", 0, 0, "queued: held by"},
 	{"submit -g 0 --begin +1h -- true", 0, 0, "queued: not to begin before"},
@@ -117,8 +118,8 @@ var bothLines = []struct {
 	{"submit --frob", 2, 2, "unknown flag"},
 }
 
-// walkBoth: what alice types ends alike on both engines, or Slurm's side says what to do instead. A document for
-// programs has the same form.
+// walkBoth: each line exits alike on both engines, or Slurm's side says what to do instead. JSON
+// documents have the same form.
 func walkBoth(t *testing.T, box slurmBox) {
 	local, slurm := begunSide(t, box, "local"), begunSide(t, box, "slurm")
 	commands := map[string]bool{}
@@ -162,7 +163,7 @@ func begunSide(t *testing.T, box slurmBox, engine string) side {
 	return s
 }
 
-// named puts the ids of the side's jobs into a text.
+// named replaces the names of bothLines in a text by the side's job ids.
 func (s side) named(text string) string {
 	for _, name := range []string{"RUNS", "ENDED", "HELD", "ARRAY"} {
 		text = strings.ReplaceAll(text, name, s.jobs[name])
@@ -181,7 +182,8 @@ func (s side) types(args string, status int) (printed, said string) {
 	return r.Stdout, r.Stderr
 }
 
-// sameForm checks that what both documents have is of one kind, and that both have what every job has.
+// sameForm checks that fields which both documents have are of one type, and that both have the
+// fields of every job.
 func sameForm(t *testing.T, args, local, slurm string) {
 	t.Helper()
 	here, there := map[string]string{}, map[string]string{}
@@ -203,7 +205,7 @@ func sameForm(t *testing.T, args, local, slurm string) {
 		always := []string{"schema", "job", "jobs", "gpus", "id", "name", "user", "uid", "state", "submitted_at", "gpu_milli",
 			"priority", "tags", "comment", "time_limit_seconds", "started_at", "result", "reasons", "why", "health", "checks", "counts"}
 		if name == "gpus" && strings.HasPrefix(args, "history") {
-			continue // which ones they were Slurm's accounting does not keep
+			continue // Slurm's accounting does not keep which GPUs they were
 		}
 		if _, ok := there[key]; !ok && slices.Contains(always, name) && !strings.Contains(key, "attempts") && !strings.Contains(key, "reasons[].") {
 			t.Errorf("gpusched %s: no %s in\n%s", args, key, slurm)
@@ -211,7 +213,7 @@ func sameForm(t *testing.T, args, local, slurm string) {
 	}
 }
 
-// formOf notes the kind of each value of a document by its path.
+// formOf records the type of each value of a document by its path.
 func formOf(path string, value any, into map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -12,15 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// heard is what the user finds in the journal of a job's unit that the scheduler
-// said there.
+// messagesIn returns the daemon's messages in the journal of a job's unit, as the user reads them.
 func heard(t *testing.T, user string, id int64) []string {
 	t.Helper()
 	out := try(t, user, fmt.Sprintf("journalctl --quiet --no-pager -o cat -u gpujob-%d | grep '^gpusched: '", id)).Stdout
 	return strings.Split(strings.TrimSpace(out), "\n")
 }
 
-// samples waits until the daemon has looked at the GPUs so often.
+// samples waits until the daemon has taken n samples of the GPUs.
 func samples(t *testing.T, n int) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -33,9 +32,8 @@ func samples(t *testing.T, n int) {
 	})
 }
 
-// TestGPUMemoryBudget: a job that uses more GPU memory than it was promised is
-// told so once in its own journal, and is stopped when another job is short of
-// its own; the daemon may die meanwhile.
+// TestGPUMemoryBudget: a job that exceeds its GPU memory budget is told so once in its own journal,
+// and is stopped when another job lacks its own share. The daemon may be killed meanwhile.
 func TestGPUMemoryBudget(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"300ms\"\n[gpu_memory]\npolicy = \"enforce\"\ntolerance = \"100M\"\ngrace = \"2s\"")
@@ -80,15 +78,15 @@ func TestGPUMemoryBudget(t *testing.T) {
 	cancel(t, "bob", other)
 }
 
-// TestOwnGPUMemoryError: who runs out of GPU memory by itself has failed.
+// TestOwnGPUMemoryError: a job that runs out of GPU memory through its own use has failed.
 func TestOwnGPUMemoryError(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- simcuda --oom")
 	ended(t, wait(t, id), "failed", "failed: exit code 1")
 }
 
-// TestForeignProcessSinceTheLook: who begins to use a GPU between two looks at the
-// GPUs is seen before a job that is to have that GPU alone begins.
+// TestForeignProcessSinceTheLook: a process that begins to use a GPU between two samples is noticed
+// before an exclusive job starts on that GPU.
 func TestForeignProcessSinceTheLook(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1h\"")
@@ -108,8 +106,8 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestForeignProcess: who uses a GPU without a job is shown, and named to who
-// waits for that; the name of the program is the user's own.
+// TestForeignProcess: a process that uses a GPU without a job is shown, and 'why' names it to the
+// users who wait for it. Others do not see the name of its program.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
 	settings(t, quickLooks)
@@ -138,8 +136,8 @@ func TestForeignProcess(t *testing.T) {
 	ended(t, wait(t, whole), "completed", "exit code 0")
 }
 
-// TestIdleJob: a job that does not use its GPU is told so, and ended where the
-// site wants that; one that computes goes on.
+// TestIdleJob: a job that does not use its GPU is told so, and is ended where the site says so. A
+// job that computes goes on.
 func TestIdleJob(t *testing.T) {
 	begin(t)
 	const after, grace = 5 * time.Second, 2 * time.Second

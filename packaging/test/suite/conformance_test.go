@@ -11,21 +11,20 @@ import (
 	"time"
 )
 
-// TestConformance runs the suite of units/unittest, which the systemd in
-// memory passes on the host, on the real one: what the other tests of the tree
-// rest on. The daemon is away meanwhile, since the units have the names of
-// jobs.
+// TestConformance runs units/unittest on the real systemd. The in-memory systemd passes the same
+// suite on the host, and the tree's other tests rest on that. The daemon is stopped meanwhile,
+// because the units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }
 
-// TestLimitsConformance: what of it needs the memory controller.
+// TestLimitsConformance runs the part of the suite that needs the memory controller.
 func TestLimitsConformance(t *testing.T) {
 	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
 }
 
-// onSystemd runs the tests of units/systemd that match a pattern in the machine;
-// those that are named must be among them.
+// onSystemd runs the tests of units/systemd that match a pattern in the machine; the named tests
+// must be among them.
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)
@@ -34,7 +33,7 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 		t.Fatal(err)
 	}
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	// Each of its waits has a limit of its own; this one is for what hangs elsewhere.
+	// Each wait in the tests has its own limit; this limit catches hangs elsewhere.
 	const limit = 8 * time.Minute
 	const run = "cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout %v -test.run '%s' 2>&1"
 	r := tryFor(t, "", fmt.Sprintf(run, limit*max(1, the.slow/2), pattern), limit+time.Minute)
@@ -48,8 +47,8 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	}
 }
 
-// testBinary builds the tests of a package of this module, and returns the file.
-// It builds as make does, and so shares what that has compiled. The C library of the machine must not be older than the host's.
+// testBinary builds the tests of a package of this module and returns the file. It builds as make
+// does, to share make's build cache. The machine's C library must not be older than the host's.
 func testBinary(t *testing.T, tags, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// works waits until the scheduler has begun and health reports crashes.
+// works waits until the scheduler has started and health reports crashes.
 func works(t *testing.T, crashes string) {
 	t.Helper()
 	until(t, "a scheduler that works and "+crashes, func() bool {
@@ -18,9 +18,9 @@ func works(t *testing.T, crashes string) {
 	})
 }
 
-// TestCrashes: a daemon that dies of its own, as by a panic, is back as fast as
-// one that was killed; only when that goes on it waits, answers why, and begins by
-// itself or at a reload. Jobs run on.
+// TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. Only when it
+// keeps crashing does it wait; it then answers why, and starts by itself or at a reload. Jobs run
+// on.
 func TestCrashes(t *testing.T) {
 	begin(t)
 	forget := func() { sh(t, "", "rm -f /run/gpusched/crash*; systemctl restart gpusched") }

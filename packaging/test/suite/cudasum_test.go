@@ -16,13 +16,14 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// cudasum is a small program that computes with CUDA on every GPU that it is shown. It needs a C compiler and no CUDA
-// toolkit: what it uses of the driver's libcuda.so.1 it finds when it runs, and the driver compiles its kernel. It
-// prints a line "device I UUID GPU-… PCI … NAME …" and a line "sum ok" for each GPU, and exits with 3 and
-// "cuInit: N NAME" where CUDA finds none. With --help it says what else it can do.
+// cudasum is the path of a small program that computes with CUDA on every GPU that it can see.
+// Building it needs a C compiler but no CUDA toolkit: it loads the driver's libcuda.so.1 at run
+// time, and the driver compiles its kernel. For each GPU it prints a line "device I UUID GPU-… PCI
+// … NAME …" and a line "sum ok"; it exits with 3 and prints "cuInit: N NAME" when CUDA finds no
+// GPU. --help lists its options.
 const cudasum = "/usr/local/bin/cudasum"
 
-// buildCudasum compiles it into dir and returns its path.
+// buildCudasum compiles cudasum into dir and returns its path.
 func buildCudasum(ctx context.Context, dir string) (path string, err error) {
 	path = filepath.Join(dir, "cudasum")
 	argv := []string{"cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", path, "testdata/cudasum.c", "-ldl"}
@@ -39,7 +40,8 @@ func builtCudasum(t *testing.T) string {
 	return path
 }
 
-// It runs with a C library older than the one that it was built with: Debian 12 has glibc 2.36.
+// TestCudasumRunsWithAnOlderLibrary: cudasum runs with a C library older than the builder's; Debian
+// 12 has glibc 2.36.
 func TestCudasumRunsWithAnOlderLibrary(t *testing.T) {
 	program, err := elf.Open(builtCudasum(t))
 	if err != nil {
@@ -61,7 +63,8 @@ func TestCudasumRunsWithAnOlderLibrary(t *testing.T) {
 	}
 }
 
-// Without a driver it says which library is missing, and does not end as it does without a GPU.
+// TestCudasumWithoutGPU: without a driver, cudasum names the missing library and exits otherwise
+// than without a GPU.
 func TestCudasumWithoutGPU(t *testing.T) {
 	program := builtCudasum(t)
 	none := func(name, code string) string {

@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// modprobe is where drivers have the program that makes device files.
+// modprobe is the path at which drivers install the program that creates device nodes.
 const modprobe = "/usr/bin/nvidia-modprobe"
 
-// fakeModprobe puts a program in its place until the test ends.
+// fakeModprobe replaces that program until the test ends.
 func fakeModprobe(t *testing.T, body string) {
 	t.Helper()
 	sh(t, "", "! test -e "+modprobe+" && printf '#!/bin/bash\\n%s\\n' '"+body+"' > "+modprobe+" && chmod 755 "+modprobe)
 	t.Cleanup(func() { sh(t, "", "rm -f "+modprobe) })
 }
 
-// TestDeviceFiles: where the driver has nvidia-modprobe, the modules are loaded and
-// device files made before each start of the daemon, with one command for those of
-// GPUs and one for CUDA's; where it has not, nothing looks like a failure.
+// TestDeviceFiles: if the driver has nvidia-modprobe, each start of the daemon first loads the
+// modules and creates the device nodes, with one command for the GPUs' nodes and one for CUDA's.
+// Without nvidia-modprobe, nothing looks like a failure.
 func TestDeviceFiles(t *testing.T) {
 	begin(t)
 	const complaints = "journalctl -q -o cat _PID=1 --since '1 minute ago' | grep -i 'modprobe.*\\(fail\\|unable\\|missing\\)'; systemctl status gpusched | grep -i modprobe"
@@ -31,7 +31,7 @@ func TestDeviceFiles(t *testing.T) {
 		t.Errorf("doctor: %s", out)
 	}
 
-	// As the real one, which takes its numbers for those of another device with -u.
+	// As the real program: with -u it takes its numbers for minors of another device.
 	fakeModprobe(t, `echo "$*" >> /run/modprobe.calls; case "$*" in *-u*) mknod -m 666 /dev/nvidia-uvm c 237 0;; *) [ -e /dev/nvidiactl ] || mknod -m 666 /dev/nvidiactl c 195 255;; esac`)
 	t.Cleanup(func() { sh(t, "", "rm -f /run/modprobe.calls /dev/nvidia-uvm") })
 	if out := try(t, "", "gpusched doctor").Stdout; !strings.Contains(out, "systemctl start gpusched-devices") {
@@ -44,8 +44,8 @@ func TestDeviceFiles(t *testing.T) {
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- test -w /dev/nvidia-uvm")), "completed", "exit code 0")
 }
 
-// TestDriverHangsAtBoot: a driver that can't be loaded, or whose loading does not
-// end, does not keep the daemon from starting.
+// TestDriverHangsAtBoot: a driver whose loading fails or never ends does not keep the daemon from
+// starting.
 func TestDriverHangsAtBoot(t *testing.T) {
 	begin(t)
 	fakeModprobe(t, "trap : TERM; while :; do sleep 1000; done")
@@ -61,8 +61,8 @@ func TestDriverHangsAtBoot(t *testing.T) {
 	}
 }
 
-// TestReloadNeedsNoOtherPackage: /bin/kill is of procps on Debian, without which
-// systemd works.
+// TestReloadNeedsNoOtherPackage: the reload does not need /bin/kill, which on Debian is in procps;
+// systemd works without that package.
 func TestReloadNeedsNoOtherPackage(t *testing.T) {
 	begin(t)
 	sh(t, "", "mv /usr/bin/kill /usr/bin/kill.away")

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// directory gives the machine the accounts of a directory, until the test ends: those
-// of libnss-extrausers, and behind it a module that hangs while a file is there. dora
-// is in physics, as alice is, and erik in chiefs.
+// directory gives the machine directory accounts until the test ends: libnss-extrausers, and behind
+// it a module that hangs while a file exists. dora is in the group physics, as alice is, and erik
+// in chiefs.
 func directory(t *testing.T) {
 	t.Helper()
 	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
@@ -39,14 +39,13 @@ printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200
 for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
 }
 
-// as is a command line of an account of the directory, as a login makes it.
+// as returns a command line that runs another one as a directory account, as after a login.
 func as(user, line string) string {
 	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line
 }
 
-// TestDirectory: accounts that /etc/passwd does not have run jobs under their names,
-// with the groups, home and shell of the directory; a quota and the administrators may
-// be groups of it.
+// TestDirectory: accounts that /etc/passwd lacks run jobs under their names, with the directory's
+// groups, home and shell. Quotas and administrators may be groups of the directory.
 func TestDirectory(t *testing.T) {
 	begin(t)
 	directory(t)
@@ -69,16 +68,15 @@ func TestDirectory(t *testing.T) {
 	hers := submit(t, "alice", "-g 0 -- sleep 1000")
 	refused(t, "", as("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
 	sh(t, "", as("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
-	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // taken out of chiefs, still with its group
+	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // removed from chiefs, but the session still has the group
 	tells(t, "the directory answers")
-	sh(t, "", "systemctl restart gpusched") // what was known is a minute old at most
+	sh(t, "", "systemctl restart gpusched") // groups are cached for a minute at most
 	hers = submit(t, "alice", "-g 0 -- sleep 1000")
 	refused(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
 }
 
-// TestDirectoryHangs: whatever a directory does not answer, the scheduler does. Starts
-// of jobs are systemd's, which asks it for the groups of each account: they go on, and
-// no job fails for it.
+// TestDirectoryHangs: the daemon answers while the directory hangs. Starts of jobs go on, though
+// systemd asks the directory for each account's groups, and no job fails for it.
 func TestDirectoryHangs(t *testing.T) {
 	begin(t)
 	directory(t)
@@ -99,8 +97,8 @@ func TestDirectoryHangs(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	until(t, "health tells", func() bool { // as root, who becomes nobody else: for that the directory is asked
-		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at") // dora's name is answered
+	until(t, "health tells", func() bool { // as root, because becoming another account asks the directory
+		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at") // the lookup of dora's name was the last to get an answer
 	})
 	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {
 		t.Errorf("config check: %s", out)
@@ -110,13 +108,13 @@ func TestDirectoryHangs(t *testing.T) {
 	sh(t, "", "gpusched wait "+id)
 }
 
-// TestSlowNamesOfADirectory: names that somebody asks for, and that get no answer, keep no administrator of
-// the directory from being one, nor anybody's names from being looked up.
+// TestSlowNamesOfADirectory: lookups of unknown names that get no answer neither keep the
+// directory's administrators from being recognized nor delay other lookups.
 func TestSlowNamesOfADirectory(t *testing.T) {
 	begin(t)
 	directory(t)
 	settings(t, "[daemon]\nadmin_group = \"chiefs\"")
-	sh(t, "", "systemctl restart gpusched") // nothing is known
+	sh(t, "", "systemctl restart gpusched") // empties the cache
 	sh(t, "bob", `for i in $(seq 6); do gpusched history -u slow$i >/dev/null 2>&1 & sleep 0.3; done`)
 	begun := time.Now()
 	refused(t, "bob", "gpusched history -u slow7", 1, "does not answer")

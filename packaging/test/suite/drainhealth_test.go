@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestHealthTellsDrains: a drain that was forgotten is in health and doctor, by whom and why, as no fault, and each once.
+// TestHealthTellsDrains: health and doctor report a forgotten drain once, with who drained and why,
+// and not as a fault.
 func TestHealthTellsDrains(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "gpusched gpu undrain 1; gpusched gpu resume 2; gpusched daemon resume") })

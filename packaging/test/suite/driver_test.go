@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestReaderDies: the NVML process is killed again and again, and placements
-// go on.
+// TestReaderDies: placements go on while the NVML process is killed again and again.
 func TestReaderDies(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -27,15 +26,15 @@ func TestReaderDies(t *testing.T) {
 	until(t, "the GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
 }
 
-// TestReaderHangs: while the driver does not answer nothing is placed on a
-// GPU, jobs without one run, health says it, and it comes back by itself.
+// TestReaderHangs: while the driver does not answer, nothing is placed on a GPU, jobs without GPUs
+// run, and health says so. Placements resume by themselves.
 func TestReaderHangs(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[gpus]\\nsample_interval = \"1s\"\\nsample_timeout = \"2s\"\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, on)
-	// The process that reads hangs, and so does each that is begun in its place.
+	// The NVML process hangs, and so does each replacement.
 	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
 	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
 	t.Cleanup(func() { try(t, "", answers) })
@@ -56,7 +55,7 @@ func TestReaderHangs(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestLostGPU: the others work on, and it comes back.
+// TestLostGPU: when one GPU is lost the others work on, and it can come back.
 func TestLostGPU(t *testing.T) {
 	begin(t)
 	lines := func(lost string) string {
@@ -83,8 +82,8 @@ func TestLostGPU(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestNoLibrary: a machine without the driver runs jobs without GPUs, refuses
-// others with the reason, and notices when the library comes.
+// TestNoLibrary: a machine without the driver runs jobs without GPUs, refuses GPU jobs with the
+// reason, and notices when the library is installed.
 func TestNoLibrary(t *testing.T) {
 	begin(t)
 	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"

@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// saves is a command that says when a signal has reached it, and exits with a status of its
-// own once ~/go is there. Its second attempt ends at once.
+// saves returns a command that prints "saving" when it gets a signal, and exits with code once ~/go
+// exists. Its second attempt exits at once.
 func saves(signal string, code int) string {
 	return fmt.Sprintf(`bash -c 'trap "echo saving; until [ -e ~/go ]; do sleep 0.05; done; exit %d" %s; echo armed; `+
 		`[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.05; done'`, code, signal)
 }
 
-// told submits a command that saves, and asks something of it that stops it. It returns when
-// the stop has reached the command.
+// stopped submits a command that saves and runs an action on it, such as cancel, that stops it. It
+// returns when the command has got the stop signal.
 func told(t *testing.T, options, ask string) int64 {
 	t.Helper()
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
@@ -33,8 +33,8 @@ func told(t *testing.T, options, ask string) int64 {
 	return id
 }
 
-// TestAnswersWhileNobodyLooks: what answers a stop with an exit status of its own comes to what
-// was asked of it, also where the scheduler, or the bus, is away when it does.
+// TestStopWhileNobodyLooks: a job that answers a stop with its own exit status ends as was
+// requested (requeue, cancel, timeout), even if the daemon or the bus is away at that moment.
 func TestAnswersWhileNobodyLooks(t *testing.T) {
 	begin(t)
 	for name, away := range map[string][2]string{
@@ -60,9 +60,9 @@ func TestAnswersWhileNobodyLooks(t *testing.T) {
 	}
 }
 
-// TestStoppedFromOutside: what an administrator stops with systemctl is told as that, whatever
-// the job makes of the signal, and whether or not the scheduler was there: it is no time limit,
-// and no end of the job's own.
+// TestStoppedFromOutside: a job that an administrator stops with systemctl is reported as stopped
+// from outside, whatever it does with the signal and whether or not the daemon was running: not as
+// timed out, and not as ended by itself.
 func TestStoppedFromOutside(t *testing.T) {
 	begin(t)
 	const sentence = "from outside gpusched"
@@ -80,7 +80,8 @@ func TestStoppedFromOutside(t *testing.T) {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
 
-	// Its limit passes while neither it nor the scheduler is there; and one that failed then is reset.
+	// One job's limit passes while neither the job nor the daemon is running; another job's failed
+	// unit is reset meanwhile.
 	sh(t, "alice", "rm -f ~/fail")
 	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
 	printed(t, reset, "armed")
@@ -103,8 +104,8 @@ func TestStoppedFromOutside(t *testing.T) {
 	}
 }
 
-// TestLeavesWhenWarned: a job that exits when it is warned of its limit goes on later, where it
-// asked for that and does not exit with 0.
+// TestLeavesWhenWarned: a job with --on-timeout requeue that exits on the warning of its limit,
+// with a status other than 0, is queued again.
 func TestLeavesWhenWarned(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -121,8 +122,8 @@ func TestLeavesWhenWarned(t *testing.T) {
 	}
 }
 
-// TestWarningOutlastsItsNotice: a job that makes room while the bus is away for longer than its notice is warned
-// when the bus is back, and not just stopped.
+// TestWarningOutlastsItsNotice: a preempted job whose notice passes while the bus is away is still
+// warned when the bus is back, and not just stopped.
 func TestWarningOutlastsItsNotice(t *testing.T) {
 	begin(t)
 	settings(t, "[scheduling]\nslice = \"3s\"")
@@ -137,13 +138,13 @@ func TestWarningOutlastsItsNotice(t *testing.T) {
 	until(t, "the notice is over twice", func() bool {
 		line := fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep -c job=%d", warned)
 		n, _ := strconv.Atoi(strings.TrimSpace(try(t, "", line).Stdout))
-		return n > 3 // one a second
+		return n > 3 // it is logged once a second
 	})
 	sh(t, "", back)
 	printed(t, warned, "saving")
 }
 
-// TestSignalOfAnArray: a signal to an array reaches its tasks that run, and no other.
+// TestSignalOfAnArray: a signal to an array reaches its running tasks and no others.
 func TestSignalOfAnArray(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -158,7 +159,7 @@ func TestSignalOfAnArray(t *testing.T) {
 	if out := sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", array)); !strings.Contains(out, "running tasks") {
 		t.Errorf("it is said to have got the signal as: %s", out)
 	}
-	armed(1) // which has not got it
+	armed(1) // the signal did not reach this task
 	sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d_1", array))
 	if j := wait(t, array); j.Array.Failed != 2 {
 		t.Errorf("the array ended as %+v, %+v", j.Result, j.Array)
@@ -167,8 +168,8 @@ func TestSignalOfAnArray(t *testing.T) {
 	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", held), 1, "no task of job")
 }
 
-// TestSignalsWithoutABus: a warning that comes due while the bus is away arrives when it is
-// back, and whoever sends a signal meanwhile is told that it was not sent.
+// TestSignalsWithoutABus: a warning that is due while the bus is away arrives when the bus is back.
+// A user who sends a signal meanwhile is told that it was not sent.
 func TestSignalsWithoutABus(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -189,8 +190,8 @@ func TestSignalsWithoutABus(t *testing.T) {
 	ended(t, wait(t, other), job.Failed, "exit code 4")
 }
 
-// TestOwnProcessAfterTheEnd: what a user begins on a GPU once their job there has ended is no
-// stray of the job, also where the scheduler hears of that end later.
+// TestOwnProcessAfterTheEnd: a process that a user starts on a GPU after the end of their job there
+// is no stray of the job, even if the daemon learns of that end later.
 func TestOwnProcessAfterTheEnd(t *testing.T) {
 	begin(t)
 	settings(t, quickLooks)
@@ -219,8 +220,8 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	sh(t, "", "systemctl is-active own")
 }
 
-// TestAimedSignals: what is for a job's main process alone reaches the command, however it is started, and not the
-// worker that it has started, which would die of it; also where another daemon sends it.
+// TestAimedSignals: a signal to the main process alone reaches the job's command, however it is
+// started, and not its worker, which would die of it. Another run of the daemon can send it too.
 func TestAimedSignals(t *testing.T) {
 	begin(t)
 	const command = ` -- bash -c 'trap "sleep 0.5; pgrep -P $$ -x sleep >/dev/null && echo worker lives; echo saved; exit 3" USR1 TERM
@@ -261,8 +262,8 @@ func TestAimedSignals(t *testing.T) {
 	wait(t, held)
 }
 
-// TestLeftRunning: a job says that processes which its command left running were ended, and nothing of those that end by
-// themselves with it, nor of those that are the scheduler's.
+// TestLeftRunning: a job's sentence counts the processes that its command left running and that
+// were ended, but not processes that exit with the command, nor the daemon's own.
 func TestLeftRunning(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf 'sleep 1h &\nsleep 1h &\necho begun\n' >leaves.sh; printf 'exec > >(cat)\necho begun\n' >pipes.sh`)

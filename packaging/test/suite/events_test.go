@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// eventsIn reads lines of events, each of which is whole.
+// eventsIn parses lines of events, each of which must be complete.
 func eventsIn(t *testing.T, text string) (list []api.Event) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -26,7 +26,7 @@ func eventsIn(t *testing.T, text string) (list []api.Event) {
 	return list
 }
 
-// kindsOf are the events of a job.
+// kindsOf returns the kinds of a job's events.
 func kindsOf(list []api.Event, id int64) (kinds []job.EventKind) {
 	for _, e := range list {
 		if int64(e.Job) == id {
@@ -36,9 +36,9 @@ func kindsOf(list []api.Event, id int64) (kinds []job.EventKind) {
 	return kinds
 }
 
-// TestEvents: whoever follows has each change once, in order and by number, over a restart
-// of the scheduler too, of other people's jobs what everybody may know, and after Ctrl-C
-// whole lines. Whoever comes back goes on by number, or is told what is not kept.
+// TestEvents: a follower gets each change once, in order, with consecutive numbers across a restart
+// of the daemon, and of other users' jobs only what everybody may know; Ctrl-C cuts no line. It can
+// continue from a number, and is told when events since then are gone.
 func TestEvents(t *testing.T) {
 	begin(t)
 	const unit, file = "followed.service", "/run/followed"

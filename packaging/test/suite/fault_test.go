@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestSickGPU: an error in the kernel's log, which a file stands in for, since
-// a container has none.
+// TestFaultedGPU: an error in the kernel's log takes a GPU out of service. A file stands in for the
+// log, which a container does not have.
 func TestSickGPU(t *testing.T) {
 	begin(t)
 	sh(t, "", ": > /run/kmsg")
@@ -24,10 +24,9 @@ func TestSickGPU(t *testing.T) {
 	})
 }
 
-// TestBootForgedXid: what is in the kernel's own log is read through the
-// daemon's sandbox, and of it nothing is believed but what the driver wrote:
-// neither a line that a program wrote, nor the kernel's about a process of bob's
-// whose name and whose file's name look like the driver's words.
+// TestBootForgedXid: the daemon reads the kernel's own log from inside its sandbox, and believes
+// only the driver's lines: not lines that programs wrote, nor the kernel's line about a process of
+// bob's whose name and file look like the driver's words.
 func TestBootForgedXid(t *testing.T) {
 	begin(t)
 	sh(t, "", "echo 'NVRM: Xid (PCI:0000:0f:00): 79, GPU has fallen off the bus.' > /dev/kmsg")
@@ -47,8 +46,8 @@ func TestBootForgedXid(t *testing.T) {
 	}
 }
 
-// forger has bob run a program that takes a name and faults in a file of a name:
-// the smallest there is, which calls prctl(PR_SET_NAME) and writes to address 0.
+// forger runs, as bob, a program that gives itself a name and segfaults in a file of a given name.
+// It is a minimal ELF file that calls prctl(PR_SET_NAME) and writes to address 0.
 func forger(t *testing.T, comm, file string) {
 	t.Helper()
 	code := append([]byte("\xb8\x9d\x00\x00\x00\xbf\x0f\x00\x00\x00\x48\x8d\x35\x06\x00\x00\x00\x0f\x05\x31\xc0\x89\x00"), comm+"\x00"...)
@@ -68,8 +67,8 @@ func forger(t *testing.T, comm, file string) {
 	sh(t, "bob", fmt.Sprintf("cd && f=%q && echo %s | base64 -d > \"./$f\" && chmod +x \"./$f\" && { \"./$f\" || true; }", file, base64.StdEncoding.EncodeToString(b.Bytes())))
 }
 
-// sickGPU: the job that the error hit says so in its result, the GPU takes no
-// job, also after a restart, until an administrator says that it was reset.
+// faultedGPU: the result of the job that the error hit says so, and the GPU takes no job, even
+// after a restart, until an administrator says that it was reset.
 func sickGPU(t *testing.T, kernel func(string)) {
 	t.Helper()
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
@@ -104,7 +103,7 @@ func sickGPU(t *testing.T, kernel func(string)) {
 	ended(t, wait(t, submit(t, "bob", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 }
 
-// TestLostGPUEndsItsJobs: a job whose GPU is gone for good does not wait for it.
+// TestLostGPUEndsItsJobs: a job whose GPU is lost is ended and does not wait for it.
 func TestLostGPUEndsItsJobs(t *testing.T) {
 	begin(t)
 	settings(t, quickLooks)
@@ -120,8 +119,8 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	}
 }
 
-// TestBadRows: memory that can't be replaced keeps jobs off until an administrator
-// accepts it; one that waits for a reset does where the site wants that.
+// TestBadRows: memory rows that can't be replaced keep jobs off a GPU until an administrator
+// accepts them; rows that wait for a reset do so only if the site says so.
 func TestBadRows(t *testing.T) {
 	begin(t)
 	settings(t, quickLooks)

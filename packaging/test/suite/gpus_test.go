@@ -8,12 +8,11 @@ import (
 	"testing"
 )
 
-// probe is a job's command that tries every GPU's node: ENXIO means that the
-// device filter let it through to a driver that is not there, EPERM that the
-// filter refused.
+// probe is a job's command that opens every GPU's node: ENXIO means that the device filter let it
+// through to a missing driver, EPERM that the filter refused.
 const probe = `bash -c 'for i in 0 1 2 3; do if (: </dev/nvidia$i) 2>/tmp/err.$$; then echo node $i open; else case "$(cat /tmp/err.$$)" in *"No such device"*) echo node $i open;; *"not permitted"*) echo node $i filtered;; *) echo node $i $(cat /tmp/err.$$);; esac; fi; done; rm -f /tmp/err.$$; echo visible [$CUDA_VISIBLE_DEVICES] ids [$GPUSCHED_GPU_IDS]; echo probed; %s'`
 
-// nodes reads which nodes a probe could open.
+// nodes returns the nodes that a probe could open.
 func nodes(out string) string {
 	var open []string
 	for i := range 4 {
@@ -27,7 +26,8 @@ func nodes(out string) string {
 	return strings.Join(open, ",")
 }
 
-// TestEachJobOpensItsOwnGPUs: two jobs at once on two GPUs, and one without.
+// TestEachJobOpensItsOwnGPUs: of two jobs on two GPUs and a job without GPUs, each opens exactly
+// its own GPUs.
 func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	begin(t)
 	hold := fmt.Sprintf(probe, "sleep 1000")
@@ -41,8 +41,8 @@ func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	}
 }
 
-// tries is a job that opens all nodes again and again, its own first, until ~/end
-// is there. ENXIO: the filter let it through; EPERM: it refused.
+// tries is a job that opens all nodes again and again, its own first, until ~/end exists. ENXIO
+// means allowed, EPERM refused.
 const tries = `import errno, os
 path = os.path.expanduser("~/end")
 tried, wrong = 0, {}
@@ -60,8 +60,8 @@ while tried % 1000 or not os.path.exists(path):
 print("tried often" if tried > 1000 else "hardly tried", "and saw", wrong or "nothing else", flush=True)
 `
 
-// TestFilterOutlivesReloads: while systemd is reloaded and re-executed, a job that
-// tries all the time opens its own GPU and no other, not for a moment.
+// TestFilterOutlivesReloads: while systemd is reloaded and re-executed, a job opens its own GPU and
+// no other at any moment.
 func TestFilterOutlivesReloads(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/tries.py", tries, 0o644); err != nil {
@@ -84,8 +84,8 @@ func TestFilterOutlivesReloads(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestSimulatedCUDA: a program that claims memory on the GPUs it sees shows in
-// 'gpusched gpus' as its job's.
+// TestSimulatedCUDA: memory that a program claims on the GPUs that it sees shows as its job's in
+// 'gpusched gpus'.
 func TestSimulatedCUDA(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 2 --gpu-mem 10G -- simcuda --mem 10G --hold 1000")
@@ -99,8 +99,8 @@ func TestSimulatedCUDA(t *testing.T) {
 	printed(t, failing, "CUDA out of memory")
 }
 
-// TestGPUMemoryIsReallyFree: a job that asks more than a stranger leaves waits
-// for it and then starts by itself.
+// TestGPUMemoryIsReallyFree: a job that asks for more GPU memory than a foreign process leaves
+// waits for it and then starts by itself.
 func TestGPUMemoryIsReallyFree(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit stranger simcuda --mem 70G --hold 1000")
@@ -116,8 +116,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestOrphansAreGone: whatever a job leaves behind is gone before its GPU is
-// reassigned.
+// TestLeftoversAreGone: everything that a job left behind is gone before its GPU is reassigned.
 func TestOrphansAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestHistory: what ended is on record for everybody, without what is its owner's; a report
-// of it comes to what ran, in each form, and after a restart, too.
+// TestHistory: everybody can read the history of ended jobs, without the owner's private fields. A
+// report counts what ran, in each format and after a restart.
 func TestHistory(t *testing.T) {
 	begin(t)
 	const tag = "--tag suite=history"
@@ -71,7 +71,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// thePast is what history prints of these options as JSON lines.
+// thePast returns what 'gpusched history' prints with some options, as JSON lines.
 func thePast(t *testing.T, user, options string) (list []api.PastJob) {
 	t.Helper()
 	lines := json.NewDecoder(strings.NewReader(sh(t, user, "gpusched history -o jsonl "+options)))
@@ -85,7 +85,7 @@ func thePast(t *testing.T, user, options string) (list []api.PastJob) {
 	return list
 }
 
-// theRow is that of the tag history in a report by the tag suite.
+// theRow returns the row of suite=history from a report by that tag.
 func theRow(t *testing.T, text string) api.ReportRow {
 	t.Helper()
 	var r api.ReportReply

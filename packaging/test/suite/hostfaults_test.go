@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFaultsOfTheMachine: what is wrong with the machine ends no job. Those that wait keep their environment, why
-// and health name the step, and all go on by themselves when it is mended.
+// TestFaultsOfTheMachine: a fault of the machine ends no job. Waiting jobs keep their environment,
+// why and health name the failed step, and all jobs go on by themselves when it is repaired.
 func TestFaultsOfTheMachine(t *testing.T) {
 	const (
 		launcher = "/usr/libexec/gpusched/gpusched-job"
@@ -71,8 +71,8 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	}
 }
 
-// TestFileSystemThatNoTableNames: jobs wait for what was mounted by hand, or by a unit, as for what fstab names; what
-// their user removed ends them.
+// TestFileSystemThatNoTableNames: jobs wait for a file system that was mounted by hand or by a
+// unit, as for one in fstab. A directory that the job's user removed ends the job.
 func TestFileSystemThatNoTableNames(t *testing.T) {
 	begin(t)
 	const mount = "mount -t tmpfs -o mode=755 scratch /scratch && install -d -o alice /scratch/alice && install -m 755 /bin/true /scratch/alice/run"
@@ -95,7 +95,7 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 	}
 }
 
-// alertsTo has the site's alert unit write its instance to a file.
+// alertsTo makes the site's alert unit write its instance name to a file.
 func alertsTo(t *testing.T, file string) {
 	t.Helper()
 	const unit = "/etc/systemd/system/starts-alert@.service"
@@ -104,7 +104,7 @@ func alertsTo(t *testing.T, file string) {
 	settings(t, "[gpus]\nalert_unit = \"starts-alert@.service\"")
 }
 
-// keepsWaiting waits until a job is in the queue, and why says so; it may just be tried.
+// keepsWaiting waits until a job is queued and why says so; a start may be under way at first.
 func keepsWaiting(t *testing.T, id int64, text string) {
 	t.Helper()
 	until(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
@@ -116,7 +116,8 @@ func keepsWaiting(t *testing.T, id int64, text string) {
 	})
 }
 
-// heldJobs submits a job with a variable for each of the users, held. None ends while the site has a drop-in for jobs.
+// heldJobs submits a held job with an environment variable for each user. None ends while the site
+// has a broken drop-in.
 func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	t.Helper()
 	const command = "sh -c 'while [ -e /run/systemd/system/gpujob-.service.d ]; do sleep 0.1; done; echo rate=$RATE'"
@@ -126,7 +127,8 @@ func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	return ids
 }
 
-// TestMaskedSlice: an administrator stops one user's jobs with systemd's own means; the others run.
+// TestMaskedSlice: an administrator can stop one user's jobs by masking the user slice; other
+// users' jobs run.
 func TestMaskedSlice(t *testing.T) {
 	begin(t)
 	ids := heldJobs(t, "alice", "alice", "alice", "bob")
@@ -148,8 +150,8 @@ func TestMaskedSlice(t *testing.T) {
 	}
 }
 
-// TestFailingGPU: a GPU on which each job fails at once does not take job after job of the queue. Health, gpus and
-// why say so, and an administrator ends it.
+// TestFailingGPU: a GPU on which every job fails at once stops taking jobs from the queue. Health,
+// gpus and why say so, and an administrator puts it back.
 func TestFailingGPU(t *testing.T) {
 	begin(t)
 	const command = `-g 1 -m 16M --array 0-29 --hold -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
@@ -157,7 +159,7 @@ func TestFailingGPU(t *testing.T) {
 	for _, user := range []string{"alice", "bob", "alice", "bob"} {
 		ids = append(ids, submit(t, user, command))
 	}
-	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // at once, or the first would have all that fail
+	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // all at once, or the first job alone would cause all the failures
 	until(t, "GPU 2 is suspect", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})

@@ -13,8 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// severalHosts gives alice three names that ssh knows: a, the machine itself; b, the same, where commands ask
-// her own scheduler; and bob, the machine as that account. Nobody listens at gone, and hangs says nothing.
+// severalHosts gives alice three hosts in her ssh configuration: a is the machine itself; b is the
+// machine with the socket of her own scheduler; bob is the machine as that account. gone refuses
+// connections, and hangs never answers.
 func severalHosts(t *testing.T) {
 	t.Helper()
 	ownScheduler(t)
@@ -40,13 +41,14 @@ END
 	})
 }
 
-// newOn is a job on one of several machines, as "a:12".
+// newOn submits a job to a host and returns its id, such as "a:12".
 func newOn(t *testing.T, args string) string {
 	t.Helper()
 	return sh(t, "alice", "gpusched "+args)
 }
 
-// asAlice types commands, which have to end with a status and print some texts, and returns what they print.
+// asAlice returns a function that runs a command as alice, checks its exit status and that its
+// output has some texts, and returns its stdout.
 func asAlice(t *testing.T) func(code int, command string, texts ...string) string {
 	return func(code int, command string, texts ...string) string {
 		t.Helper()
@@ -66,8 +68,9 @@ func asAlice(t *testing.T) func(code int, command string, texts ...string) strin
 	}
 }
 
-// TestSeveralHosts: over a real sshd, one view of several schedulers, jobs that are queued on another machine and
-// followed there, rights that are those of the account there, and what does not answer said plainly.
+// TestSeveralHosts: over a real sshd, several schedulers have one view; jobs are queued on another
+// machine and followed there with the rights of the account there; and a machine that does not
+// answer is named.
 func TestSeveralHosts(t *testing.T) {
 	begin(t)
 	severalHosts(t)
@@ -78,7 +81,7 @@ func TestSeveralHosts(t *testing.T) {
 	sh(t, "alice", "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
 	sh(t, "", "for u in alice bob; do cp /home/alice/.ssh/id_ed25519.pub /home/$u/.ssh/authorized_keys; chown $u: /home/$u/.ssh/authorized_keys; done")
 
-	// One view; what does not answer is named.
+	// One view, which names the machine that does not answer.
 	says(5, "gpusched --hosts a,gone,b status", "gone: ssh says: ", "Connection refused", "b:0 ")
 	var list api.ListReply
 	r := try(t, "alice", "gpusched --hosts a,gone,b list --json")
@@ -87,9 +90,9 @@ func TestSeveralHosts(t *testing.T) {
 	}
 	var silent sync.WaitGroup
 	t.Cleanup(silent.Wait)
-	silent.Go(func() { hangs(t) }) // its ten seconds pass meanwhile
+	silent.Go(func() { hangs(t) }) // runs in the background, as it takes ten seconds
 
-	// Jobs there: each start in the same directory, with the account's own home.
+	// Jobs there start in the same directory, with the account's home there.
 	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
 	if !strings.HasPrefix(one, "a:") {
 		t.Fatalf("the first is %q", one)
@@ -108,12 +111,12 @@ func TestSeveralHosts(t *testing.T) {
 	says(2, "gpusched submit --host a -C /no/such -- true", `a: there is no directory "/no/such"`)
 	says(0, fmt.Sprintf("gpusched cancel %s && gpusched list %s,%s -o ids", three, one, two), one, two)
 
-	// Who one is there is who ssh has logged in.
+	// The caller is the account that ssh logged in there.
 	number := strings.TrimPrefix(one, "a:")
 	says(4, "gpusched cancel bob:"+number, "bob: ")
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 
-	// Whoever stays with a job ends as it does, and leaves nothing behind.
+	// Commands that stay with a job exit with its status and leave nothing behind.
 	says(7, "gpusched run --host a -g 1 -- bash -c 'echo out; exit 7'", "out")
 	says(3, `script -qec "gpusched run --tty --host a -g 1 -- bash -c 'tty; exit 3'" /dev/null </dev/null`, "/dev/pts/")
 	four := newOn(t, "submit -q --host a -g 1 -- sleep 1000")
@@ -125,13 +128,13 @@ func TestSeveralHosts(t *testing.T) {
 	says(0, `gpusched exec `+four+` -- sh -c 'echo "a  b;$0"' 'x y'`, "a  b;x y")
 	says(0, "gpusched cancel "+four)
 
-	// sshd goes away over a wait, and comes back.
+	// sshd restarts during a wait.
 	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	const there = " -u alice -f '^[^ ]*gpusched __document'"
 	until(t, "nobody asks any more", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
-	until(t, "it is waited for there", func() bool { // by one that is past its first answer, which a machine must have given
+	until(t, "it is waited for there", func() bool { // a process that lives for 2 s has had its first answer
 		return try(t, "", "p=$(pgrep"+there+") && sleep 2 && [ \"$p\" = \"$(pgrep"+there+")\" ]").Code == 0
 	})
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
@@ -139,8 +142,8 @@ func TestSeveralHosts(t *testing.T) {
 	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
 }
 
-// hangs checks that a machine that says nothing holds up nobody for longer than its ten seconds. Ten seconds are not
-// always enough for a busy machine's own sshd: then it is asked again.
+// hangs checks that a machine that never answers delays a command by no more than its ten seconds.
+// A busy machine's own sshd may take longer than that too: then hangs tries again.
 func hangs(t *testing.T) {
 	t.Helper()
 	for range 3 {

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// settings makes the daemon take on lines of TOML until the test ends, in the
-// place of those of an earlier call.
+// settings gives the daemon lines of TOML until the test ends. They replace the lines of an earlier
+// call.
 func settings(t *testing.T, lines string) {
 	t.Helper()
 	const file = "/etc/gpusched/conf.d/90-suite.toml"
@@ -24,23 +24,23 @@ func settings(t *testing.T, lines string) {
 	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl restart gpusched") })
 }
 
-// quickLooks are settings with which a change on a GPU is noticed soon.
+// quickLooks samples the GPUs five times a second, so that changes are noticed soon.
 const quickLooks = "[gpus]\nsample_interval = \"200ms\""
 
-// gpusSeen waits for the first look at the GPUs of a scheduler that has just begun: before it, what
-// depends on whether the machine has any is as if it had none.
+// gpusSeen waits for the first sample of a daemon that has just started. Before it the daemon acts
+// as on a machine without GPUs.
 func gpusSeen(t *testing.T) {
 	t.Helper()
 	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
 }
 
-// why is what 'gpusched why' tells user of a job.
+// why returns what 'gpusched why' tells user about a job.
 func why(t *testing.T, user string, id int64) string {
 	t.Helper()
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
 }
 
-// refused checks that a line of user fails with an exit status and a text.
+// refused checks that a command line of user's fails with an exit status and a text.
 func refused(t *testing.T, user, line string, code int, text string) {
 	t.Helper()
 	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
@@ -48,7 +48,7 @@ func refused(t *testing.T, user, line string, code int, text string) {
 	}
 }
 
-// waitsFor checks that a job is in the queue and that 'why' says so, once the scheduler has looked at the GPUs.
+// waitsFor checks that a job is queued and that 'why' has a text, after the daemon's first sample.
 func waitsFor(t *testing.T, user string, id int64, text string) {
 	t.Helper()
 	var told string
@@ -61,7 +61,7 @@ func waitsFor(t *testing.T, user string, id int64, text string) {
 	}
 }
 
-// cancel ends a job and waits until it has.
+// cancel cancels jobs and waits for their ends.
 func cancel(t *testing.T, user string, ids ...int64) {
 	t.Helper()
 	for _, id := range ids {
@@ -72,8 +72,8 @@ func cancel(t *testing.T, user string, ids ...int64) {
 	}
 }
 
-// submit queues a job as user and returns its id. The arguments are shell
-// words: options, --, command.
+// submit queues a job as user and returns its id. The arguments are shell words: options, --,
+// command.
 func submit(t *testing.T, user, args string) int64 {
 	t.Helper()
 	var id int64
@@ -85,9 +85,8 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// hold submits a job that runs until the returned function is called, runs
-// then, a shell command, and ends. It returns when the job runs. One at a time
-// for each user.
+// hold submits a job and returns when it runs. The job runs until release is called, then runs the
+// shell command then and ends. Each user can have one such job at a time.
 func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
@@ -117,11 +116,11 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// until runs ok again and again until it holds, for at most 30 s natively. The pauses grow from 20 to 100 ms with
-// the time that has passed, and are no shorter than four looks: other boxes want the processors, too.
+// until calls ok until it returns true, for at most 30 s natively. The pauses grow from 20 to 100
+// ms, and last at least four times as long as a call of ok, because other boxes need the CPUs too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // also in a test's clean-up
+	ctx := context.WithoutCancel(t.Context()) // until is also used in cleanups
 	begun := time.Now()
 	var took time.Duration
 	pause := func(ctx context.Context) error {
@@ -158,19 +157,18 @@ func running(t *testing.T, id int64) {
 		if j.State == "running" {
 			return true
 		}
-		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // what is seen last, if it never runs
+		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // recorded for the error message, in case the job never runs
 		return false
 	})
 }
 
-// output is what a job's command wrote, without the lines of systemd and the
-// daemon.
+// output returns what a job's command printed, without the lines of systemd and the daemon.
 func output(t *testing.T, user string, id int64) string {
 	t.Helper()
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
 }
 
-// printed waits until a job has written something that contains text.
+// printed waits until a job's output contains text, and returns the output.
 func printed(t *testing.T, id int64, text string) string {
 	t.Helper()
 	var out string
@@ -181,7 +179,7 @@ func printed(t *testing.T, id int64, text string) string {
 	return out
 }
 
-// ended checks how a job ended: its state and a part of its sentence.
+// ended checks the state of an ended job and a part of its sentence.
 func ended(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {

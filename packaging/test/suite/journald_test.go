@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// TestJournaldFails: while journald hangs, is killed again and again or is
-// restarted, jobs are accepted, start and end, those that print go on, however
-// much there is to log, and health tells; afterwards everything is well again
-// and what jobs print is in the journal.
+// TestJournaldFails: while journald hangs, is killed or is restarted, jobs are accepted, start and
+// end, jobs that print go on however much there is to log, and health is not FAILING. Afterwards
+// health recovers and the output is in the journal.
 func TestJournaldFails(t *testing.T) {
 	begin(t)
 	settings(t, "[daemon]\nlog_level = \"debug\"")

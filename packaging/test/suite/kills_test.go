@@ -18,7 +18,7 @@ var (
 	faultSeed = flag.Uint64("fault-seed", 0, "for the choice and the moments of faults; 0 is one by chance, which the log names")
 )
 
-// chance makes the random choices of a test.
+// chance returns the source of a test's random choices.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := *faultSeed
@@ -29,7 +29,7 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// anotherDaemon does something that ends the daemon, and waits for the next.
+// anotherDaemon runs a command that ends the daemon, and waits for the next one.
 func anotherDaemon(t *testing.T, act string) {
 	t.Helper()
 	pid := daemonPID(t)
@@ -37,15 +37,14 @@ func anotherDaemon(t *testing.T, act string) {
 	until(t, "another daemon runs", func() bool { now := daemonPID(t); return now != "0" && now != pid })
 }
 
-// TestKills: the daemon is killed at random moments while jobs are submitted,
-// start, run and end. Each acknowledged job has exactly one end, its command
-// began once, and no GPU was given twice.
+// TestKills: the daemon is killed at random moments while jobs are submitted, start, run and end.
+// Each acknowledged job ends exactly once, its command began once, and no GPU was given twice.
 func TestKills(t *testing.T) {
 	begin(t)
 	random := chance(t)
 	began := time.Now()
 	count := *killJobs / 2
-	// A kill takes about half a second, and so does a submission, as many find no daemon.
+	// A kill takes about half a second, and so does a submission, because many find no daemon.
 	l := startLoad(t, count, time.Duration(*kills)*200*time.Millisecond/time.Duration(count))
 	for range *kills {
 		<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
@@ -56,7 +55,7 @@ func TestKills(t *testing.T) {
 	t.Logf("%d jobs, %d kills in %s", *killJobs, *kills, took.Round(time.Second))
 }
 
-// fault is something that goes wrong on a machine.
+// A fault is something that can go wrong on a machine.
 type fault struct {
 	name   string
 	weight int
@@ -66,18 +65,18 @@ type fault struct {
 // chaos is what the faults of one test share.
 type chaos struct {
 	random *rand.Rand
-	hurt   map[int64]bool // jobs in which something was killed
+	hurt   map[int64]bool // jobs in which a fault killed a process
 }
 
-// command makes a fault of a command of root's.
+// command returns a fault that runs a shell line as root.
 func command(line string) func(*testing.T, *chaos) {
 	return func(t *testing.T, _ *chaos) { try(t, "", line) }
 }
 
 const reader = "-f '^/usr/libexec/gpusched/gpusched-nvml'"
 
-// faults are what may happen at any moment. systemd gives up a service that begins
-// more than five times in ten seconds, so journald and dbus begin to count anew.
+// faults returns the faults that can happen at any moment. systemd gives up a service that starts
+// more than five times in ten seconds, so the counters of journald and dbus are reset.
 func faults() []fault {
 	return []fault{
 		{"the daemon is killed", 6, func(t *testing.T, _ *chaos) { anotherDaemon(t, killDaemon) }},
@@ -95,8 +94,8 @@ func faults() []fault {
 	}
 }
 
-// killJob kills in a job that has a unit now, which may be one that is about to
-// start or has just ended.
+// killJob kills a process of a job that has a unit now; the job may be about to start or have just
+// ended.
 func (c *chaos) killJob(t *testing.T, whom string) {
 	t.Helper()
 	units := strings.Fields(try(t, "", "systemctl list-units --no-legend --plain 'gpujob-*.service' | cut -d' ' -f1").Stdout)
@@ -112,8 +111,8 @@ func (c *chaos) killJob(t *testing.T, whom string) {
 	try(t, "", "systemctl kill -s KILL --kill-whom="+whom+" "+unit)
 }
 
-// TestChaos: everything that may happen to a machine short of its own end,
-// at random, one after the other, under the load of two accounts.
+// TestChaos: under the load of two accounts, faults of the machine happen at random, one after the
+// other.
 func TestChaos(t *testing.T) {
 	begin(t)
 	c := &chaos{random: chance(t), hurt: map[int64]bool{}}
@@ -135,9 +134,8 @@ func TestChaos(t *testing.T) {
 	t.Logf("faults: %v", counts)
 }
 
-// TestSystemdStartsAnew: systemd forgets nothing of our jobs while it reloads
-// its files and executes itself again and again, and we nothing of what it
-// tells or does not tell meanwhile.
+// TestSystemdStartsAnew: systemd forgets no job while it is reloaded and re-executed again and
+// again, and the daemon misses nothing that systemd reports or fails to report meanwhile.
 func TestSystemdStartsAnew(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// gpuLine is what everybody sees of a GPU.
+// gpuLine returns the line of a GPU that everybody can read.
 func gpuLine(t *testing.T, index int) string {
 	t.Helper()
 	return sh(t, "bob", fmt.Sprintf("gpusched gpus -o csv | awk -F, '$1 == %d'", index))
 }
 
-// TestGhostMemory: memory that stays in use by nobody after a job takes the GPU
-// out of service, also over a restart, until it is back; the job says it.
+// TestLeakedMemory: GPU memory that no process holds after a job takes the GPU out of service,
+// across a restart too, until it is free again. The job's result says so.
 func TestGhostMemory(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -41,10 +41,9 @@ func TestGhostMemory(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
-// freezer makes a group in the kernel's freezer, and returns its directory and
-// the command that thaws what is in it. The freezer of a box is the host's, and
-// all boxes share it, so no two groups may have the same name. The end of the test
-// removes the group.
+// freezer makes a group in the kernel's freezer, and returns its directory and the command that
+// thaws its processes. A box has the host's freezer, which all boxes share, so the group's name is
+// unique. The group is removed when the test ends.
 func freezer(t *testing.T, name string) (dir, thaw string) {
 	t.Helper()
 	dir = "/run/freezer/" + name + "-" + rand.Text()
@@ -56,9 +55,9 @@ func freezer(t *testing.T, name string) (dir, thaw string) {
 	return dir, thaw
 }
 
-// TestUnkillable: a process that the kernel does not let go of, here one that is
-// frozen behind systemd's back. Its job keeps its GPU, everybody is told, other
-// jobs run, and when the process can end everything ends by itself.
+// TestUnkillable: the job of a process that outlives SIGKILL (here one that is frozen behind
+// systemd's back) keeps its GPU, everybody is told, and other jobs run. Once the process can end,
+// everything ends by itself.
 func TestUnkillable(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")

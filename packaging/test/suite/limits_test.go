@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLimitsMemory: a job that goes over its host memory is out-of-memory, its
-// neighbour lives, and swap is no way out.
+// TestLimitsMemory: a job that exceeds its host memory ends as out-of-memory, its neighbour lives,
+// and no job has swap.
 func TestLimitsMemory(t *testing.T) {
 	begin(t)
 	neighbour := submit(t, "bob", "-g 1 -m 200M -- sleep 1000")
@@ -27,8 +27,8 @@ func TestLimitsMemory(t *testing.T) {
 	}
 }
 
-// TestLimitsTasksAndCPUs: the numbers arrive in the control group, and a job
-// can't fork beyond its own.
+// TestLimitsTasksAndCPUs: the job's limits are set in its control group, and a job can't fork
+// beyond its own.
 func TestLimitsTasksAndCPUs(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\ntasks_max = 50\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
@@ -49,8 +49,8 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	}
 }
 
-// TestCPUsThatGo: CPUs that go while the scheduler works are not promised to jobs any more;
-// one that runs goes on, one that waits for more says so and starts when they are back.
+// TestCPUsThatGo: CPUs that go offline are no longer promised to jobs. A running job goes on; a job
+// that needs more CPUs says so and starts when they are back.
 func TestCPUsThatGo(t *testing.T) {
 	begin(t)
 	const online = "/sys/devices/system/cpu/online"
@@ -71,18 +71,18 @@ func TestCPUsThatGo(t *testing.T) {
 		t.Errorf("the job that ran is %s", j.State)
 	}
 	plug("0-19")
-	sh(t, "", "systemctl reload gpusched") // counts them at once, not within five seconds as above
+	sh(t, "", "systemctl reload gpusched") // counts the CPUs at once; above, the daemon notices within five seconds
 	running(t, waits)
 	cancel(t, "alice", runs)
 	cancel(t, "bob", waits)
 }
 
-// TestLimitsForkBomb: a job that forks for as long as it can, and prints in each
-// process, keeps nobody else from being answered or from running.
+// TestLimitsForkBomb: a job that forks as fast as it can, and prints in each process, keeps nobody
+// else from being answered or from running jobs.
 func TestLimitsForkBomb(t *testing.T) {
 	settings(t, "[jobs]\ntasks_max = 100")
 	attacker(t)
-	// A shell that can't fork gives up; the first one does not try again.
+	// A shell that can't fork gives up, so the first shell forks once and waits.
 	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
 	bomb := int64(0)
 	meanwhile(t, "fork bomb and output", func() {
@@ -102,9 +102,8 @@ func TestLimitsForkBomb(t *testing.T) {
 	}
 }
 
-// TestLimitsForkBombOfManyJobs: one user's fork bomb in many jobs, none of which is
-// at its own limit, has what the jobs of one user may have and no more: another
-// user's job forks as it likes, and the daemon starts it.
+// TestLimitsForkBombOfManyJobs: one user's fork bomb in many jobs, each below its own limit, is
+// bounded by the user's limit: another user's job can fork, and the daemon can start it.
 func TestLimitsForkBombOfManyJobs(t *testing.T) {
 	attacker(t)
 	const user, all = 150, 600
@@ -118,7 +117,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 			bombs = append(bombs, submit(t, "bob", bomb))
 		}
 		until(t, "the bombs are at the limit of their user", func() bool {
-			// Older kernels count a refusal where the fork was tried, newer ones where the limit is.
+			// Older kernels count a refusal in the group that forked, newer ones in the group that
+			// has the limit.
 			return try(t, "", "grep -q 'max [1-9]' "+group+"pids.events "+group+"*/pids.events").Code == 0
 		})
 		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
@@ -139,8 +139,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 	}
 }
 
-// TestLimitsNote: a note does not cost a job its life: one that has hardly any
-// of its host memory left is not told.
+// TestLimitsNote: a job with hardly any host memory left gets no message in its journal, since the
+// message could get it killed.
 func TestLimitsNote(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"\n[gpu_memory]\ntolerance = \"100M\"")
@@ -158,7 +158,7 @@ func TestLimitsNote(t *testing.T) {
 	cancel(t, "alice", roomy, tight)
 }
 
-// TestResourceLimits: the submitter's resource limits are the job's.
+// TestResourceLimits: a job has its submitter's resource limits.
 func TestResourceLimits(t *testing.T) {
 	begin(t)
 	var id int64

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestSlurmsGPUsAreLeftToIt: GPUs that gres.conf gives to this machine take no job from when
-// it is written, while slurmd is enabled; what runs there goes on, and health, doctor and
-// the check of the settings tell. A file that a user could have written counts for nothing.
+// TestSlurmsGPUsAreLeftToIt: while slurmd is enabled, GPUs that gres.conf assigns to this machine
+// take no job. Running jobs go on, and health, doctor and config check say so. A file that a user
+// could have written is ignored.
 func TestSlurmsGPUsAreLeftToIt(t *testing.T) {
 	begin(t)
 	const enabled = "/etc/systemd/system/multi-user.target.wants/slurmd.service"
@@ -53,7 +53,8 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	t.Cleanup(func() {
 		try(t, "", "systemctl stop slurmd-test; rm -rf /etc/slurm /opt/slurm-test; systemctl reload gpusched")
 	})
-	// From here on a reload looks at once; the daemon would by itself within five seconds, as above.
+	// From here on a reload makes the daemon look at once; above, it looked by itself within five
+	// seconds.
 	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000; systemctl reload gpusched")
 	until(t, "every GPU is left to a slurmd of which nobody knows", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
 	if text := try(t, "", "gpusched health -o wide").Stdout; !strings.Contains(text, "not in /etc/slurm") || !strings.Contains(text, `gpus.slurm = "allow"`) {

@@ -19,10 +19,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// witness is a job that leaves behind what a judge must know: each begin of its
-// command as a line of /run/witness/began/ID, and whether it is alone on its
-// GPUs. Whole GPUs take both locks of a GPU, halves either of them; the locks
-// are free when the last process of the job is gone.
+// witness is a job that records each start of its command in /run/witness/began/ID, and whether it
+// is alone on its GPUs. A job with a whole GPU takes both locks of the GPU, a job with half takes
+// either; the locks are released when the job's last process ends.
 const witness = `#!/bin/bash
 echo "attempt $GPUSCHED_ATTEMPT" >> /run/witness/began/$GPUSCHED_JOB_ID
 for gpu in ${GPUSCHED_GPU_IDS//,/ }; do
@@ -38,20 +37,19 @@ sleep 0.$((RANDOM % 3))$((RANDOM % 10))
 exit $1
 `
 
-// load is jobs of two accounts that are submitted while something goes wrong,
-// and what is known of them: alice uses the command line, some of whose
-// processes are killed on the way, bob sends requests that are cut off and
-// asked again with the same key (packaging/test/loadgen).
+// load is a stream of jobs that two accounts submit while something goes wrong, and the jobs that
+// were acknowledged. alice uses the CLI, some of whose processes are killed; bob sends requests
+// that are cut off and repeated with the same key (packaging/test/loadgen).
 type load struct {
 	mu    sync.Mutex
 	acked map[string]int64 // by the job's name
 	done  sync.WaitGroup
 	count int   // jobs of each account
-	after int64 // the last job before
+	after int64 // the last job before the load
 }
 
-// startLoad installs the programs and begins to submit count jobs as each of
-// the two accounts, with a pause after each.
+// startLoad installs the programs and starts submitting count jobs as each of the two accounts,
+// with a pause after each job.
 func startLoad(t *testing.T, count int, pause time.Duration) *load {
 	t.Helper()
 	installLoadgen(t)
@@ -71,7 +69,7 @@ done`, count, pause.Seconds())
 	return l
 }
 
-// installLoadgen puts the witness and the load generator into the machine.
+// installLoadgen installs the witness and the load generator in the machine.
 func installLoadgen(t *testing.T) {
 	t.Helper()
 	installProgram(t, "../loadgen", "/usr/local/bin/loadgen")
@@ -80,8 +78,8 @@ func installLoadgen(t *testing.T) {
 	}
 }
 
-// submit runs a command that prints the name and the id of each acknowledged
-// job, and takes them down as they come. It must succeed.
+// submit runs a command in the background that prints the name and id of each acknowledged job, and
+// records them. The command must succeed.
 func (l *load) submit(t *testing.T, user string, argv ...string) {
 	t.Helper()
 	ctx, stop := await.For(t.Context(), "the submissions of "+user, 5*time.Minute*the.slow)
@@ -94,7 +92,7 @@ func (l *load) submit(t *testing.T, user string, argv ...string) {
 	})
 }
 
-// stream is submit of a command that may end in any way, which it sends.
+// stream is like submit, but the command may fail; its error is sent on the channel.
 func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...string) <-chan error {
 	t.Helper()
 	cmd := the.Command(ctx, user, argv...)
@@ -107,7 +105,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.done.Wait) // the test's context has ended by then
+	t.Cleanup(l.done.Wait) // the test's context is cancelled by then
 	end := make(chan error, 1)
 	l.done.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -133,7 +131,7 @@ func (l *load) acknowledged(t *testing.T, line string) {
 	l.acked[name] = id
 }
 
-// known is what is acknowledged by now.
+// known returns the jobs that are acknowledged so far.
 func (l *load) known() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +144,7 @@ func (l *load) wait() map[string]int64 {
 	return l.known()
 }
 
-// wanted is the exit status of the job of that name.
+// wanted returns the exit status that the job of a name must have.
 func wanted(name string) int {
 	var n int
 	_, number, _ := strings.Cut(name, "-")
@@ -154,8 +152,8 @@ func wanted(name string) int {
 	return n % 5
 }
 
-// verdict waits until all jobs of the load have ended and judges them. hurt are
-// those in which the test killed something: they may have ended by that.
+// verdict waits until all jobs of the load have ended and judges them. Jobs in hurt had a process
+// killed by the test and may have failed because of that.
 func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Helper()
 	acked := l.wait()
@@ -163,7 +161,7 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	found := map[string]api.Job{}
 	for _, j := range allJobs(t) {
 		if account, _, _ := strings.Cut(j.Name, "-"); int64(j.ID) <= l.after || account != j.User {
-			continue // of another test
+			continue // a job of another test
 		}
 		if twin, twice := found[j.Name]; twice && twin.ID != j.ID {
 			t.Errorf("%s was queued twice, as %d and %d", j.Name, twin.ID, j.ID)
@@ -188,11 +186,11 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Logf("%d jobs were acknowledged, %d are known", len(acked), len(found))
 }
 
-// judgeEnds: each job ended once, as its command said, and its command began
-// once. It may have gone back to the queue before systemd was asked to start it.
+// judgeEnds checks that each job ended once, as its command was to exit, and that its command began
+// once. A job may have been queued again before systemd was asked to start it.
 func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]bool) {
 	t.Helper()
-	began := map[string]int{} // how often, by the job's id
+	began := map[string]int{} // starts by job id
 	for _, file := range strings.Fields(sh(t, "", "cd /run/witness/began; grep -H . -r . | cut -d: -f1")) {
 		began[strings.TrimPrefix(file, "./")]++
 	}
@@ -209,7 +207,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 }
 
-// drained waits until no job is left, for as long as their number shrinks.
+// drained waits until no job is left, as long as their number shrinks.
 func drained(t *testing.T) {
 	t.Helper()
 	for n := -1; n != 0; {
@@ -225,10 +223,10 @@ func drained(t *testing.T) {
 	}
 }
 
-// allJobs is every job that the daemon knows.
+// allJobs returns every job that the daemon knows.
 func allJobs(t *testing.T) []api.Job { t.Helper(); return list(t, "-a --ended 10000") }
 
-// list is what 'gpusched list' has with these options.
+// list returns the jobs that 'gpusched list' prints with some options.
 func list(t *testing.T, options string) []api.Job {
 	t.Helper()
 	var r api.ListReply

@@ -43,11 +43,10 @@ var the *machine
 type machine struct {
 	*vm.Machine
 	deb string
-	// slow is how much longer things take here than natively.
+	// slow is the factor by which things take longer here than natively.
 	slow time.Duration
 
-	// last is what the last script came to, for a wait that fails: nobody else
-	// knows what it saw.
+	// last is the outcome of the last script, which the error of a failed wait quotes.
 	last atomic.Pointer[string]
 }
 
@@ -56,8 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run boots the machine, runs the tests that belong to its kind, and cleans
-// up, also when it is interrupted.
+// run boots the machine, runs the tests that belong to its kind, and cleans up, even when it is
+// interrupted.
 func run(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -75,33 +74,34 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// What -gpus may be.
+// The values of -gpus.
 const (
 	gpusSimulated = "simulated"
 	gpusReal      = "real"
 )
 
 const (
-	// needsReal are the tests that run with -gpus real, and never without.
+	// needsReal matches the tests that run only with -gpus real.
 	needsReal = "^TestRealGPU"
-	// needsEmulated are the tests that only the emulated machine can run.
+	// needsEmulated matches the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
-	// needsBox are those that boot a box of their own; TestLimitsSlurm is what they leave to the emulated machine.
+	// needsBox matches the tests that boot a box of their own; TestLimitsSlurm is their part for
+	// the emulated machine.
 	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes)$"
-	// onBoth are those that run there too: what the controllers of control groups
-	// are part of.
+	// onBoth matches the tests of the box that also run on the emulated machine, because they
+	// depend on controllers.
 	onBoth = "^TestAttackerJob$"
-	// quickTests are what another version of systemd could change: properties and
-	// results of units, the device filter through reloads, what is kept while the
-	// daemon is down, who reads the journal and a job's files, the daemon's sandbox.
-	// And what another release of Slurm could.
+	// quickTests matches the tests whose results another systemd could change: unit properties and
+	// results, the device filter across reloads, what is kept while the daemon is down, who can
+	// read the journal and a job's files, the daemon's sandbox; and the tests that another release
+	// of Slurm could change.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
 		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
 )
 
-// chooseTests keeps each kind of machine to its tests, whatever -run and -skip say: nothing bounds a fork bomb in a
-// box, where it takes the processes of the host, and some tests need a box.
+// chooseTests restricts each kind of machine to its tests, whatever -run and -skip say: in a box
+// nothing bounds a fork bomb, which would take the host's processes, and some tests need a box.
 func chooseTests(kind vm.Kind) error {
 	run, skip := flag.Lookup("test.run").Value.String(), []string{needsReal}
 	switch {
@@ -134,8 +134,8 @@ func chooseTests(kind vm.Kind) error {
 	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", without))
 }
 
-// partOf deals out the package's tests that match run and not skip, in the order of the files, and returns a pattern
-// for those of one part. The part "2/3" is the second of three.
+// partOf deals out the tests that match run and not skip in the order of the files, and returns a
+// pattern for the tests of one part. The part "2/3" is the second of three.
 func partOf(part, run, skip string) (string, error) {
 	var k, n int
 	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || n < k {
@@ -178,7 +178,7 @@ func partOf(part, run, skip string) (string, error) {
 	return "^(" + strings.Join(tests, "|") + ")$", nil
 }
 
-// chooseReal keeps a box with real GPUs to the tests that are for it.
+// chooseReal restricts a box with real GPUs to the tests for it.
 func chooseReal(kind vm.Kind, run string) error {
 	switch {
 	case kind != vm.Box:
@@ -191,11 +191,12 @@ func chooseReal(kind vm.Kind, run string) error {
 	return nil
 }
 
-// hasSlurm reports whether the machine of the run has Slurm's packages, so that no second one is made for them: where
-// a machine costs minutes, and in a run of few tests. The other boxes are as most users' machines are.
+// hasSlurm reports whether the run's machine gets Slurm's packages, to save a second machine: where
+// booting costs minutes, and in a run of few tests. Other boxes are without Slurm, as most users'
+// machines are.
 func hasSlurm(kind vm.Kind) bool { return kind == vm.Emulated || *quick }
 
-// provision boots the machine of a kind and installs the package.
+// provision boots a machine and installs the package.
 func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	pkg, err := newestDeb()
 	if err != nil {
@@ -212,8 +213,8 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	return out, err
 }
 
-// boot boots a machine with GPUs (four simulated ones, but for -gpus real), the package, and more packages of the
-// suite's.
+// boot boots a machine with four simulated GPUs (or the host's, with -gpus real), the package, and
+// more packages of the Debian release.
 func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
@@ -243,7 +244,7 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 	return m, nil
 }
 
-// bootReal boots a box with the host's GPUs, cudasum and the package. What it builds is in dir.
+// bootReal boots a box with the host's GPUs, cudasum and the package. It builds in dir.
 func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machine, error) {
 	program, err := *cudaFile, error(nil)
 	if program == "" {
@@ -265,7 +266,7 @@ func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machin
 	return m, nil
 }
 
-// newestDeb is the package under test.
+// newestDeb returns the path of the package under test.
 func newestDeb() (string, error) {
 	if *deb != "" {
 		return filepath.Abs(*deb)
@@ -295,19 +296,19 @@ func sh(t *testing.T, user, script string) string {
 	return strings.TrimRight(r.Stdout, "\n")
 }
 
-// try runs a script and returns whatever came of it.
+// try runs a script and returns its outcome.
 func try(t *testing.T, user, script string) vm.Result {
 	t.Helper()
 	return tryFor(t, user, script, 2*time.Minute)
 }
 
-// tryFor is try of a script that may take so long.
+// tryFor is try with a time limit.
 func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	return scriptOn(t, the.Machine, user, script, limit)
 }
 
-// scriptOn is tryFor on some machine.
+// scriptOn is tryFor on any machine.
 func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
@@ -321,8 +322,8 @@ func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Durat
 	return r
 }
 
-// synced waits until the journal has all that was written up to now. After a job
-// that wrote as fast as it could, journald is minutes behind on a busy machine.
+// synced waits until the journal has everything that was written so far. After a job that prints as
+// fast as it can, journald is minutes behind on a busy machine.
 func synced(t *testing.T) {
 	t.Helper()
 	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whole queues are held, released and cancelled in one request each, which says of every job what
-// became of it; other people's are left alone.
+// TestManyAtOnce: whole queues are held, released and cancelled in one request each, whose answer
+// says what became of every job; other users' jobs are left alone.
 func TestManyAtOnce(t *testing.T) {
 	begin(t)
 	blocker := submit(t, "bob", "--gpus 1 --hold -- sleep 1000")

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// scrape is what an account gets for a request line and a Host header at the port.
+// scrape returns the answer that bob gets at the port for a request line and a Host header.
 func scrape(t *testing.T, request, host string) string {
 	t.Helper()
 	return sh(t, "bob", fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/127.0.0.1/9836; printf "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" >&3; cat <&3'`, request, host))
 }
 
-// TestMetrics: the ways to what is measured are off until they are switched on, show no
-// one anything of a job, and are held by units that can do nothing else.
+// TestMetrics: the metrics exports are off until they are enabled, tell nobody anything about a
+// job, and run in units that can do nothing else.
 func TestMetrics(t *testing.T) {
 	begin(t)
 	wait(t, submit(t, "alice", "--name quiet-name -g 1 -- true"))
@@ -50,7 +50,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// theTextfile is whole, and everybody's to read.
+// theTextfile checks that the textfile is complete and readable by everybody.
 func theTextfile(t *testing.T) {
 	t.Helper()
 	const file = "/var/lib/prometheus/node-exporter/gpusched.prom"
@@ -60,7 +60,7 @@ func theTextfile(t *testing.T) {
 	}
 }
 
-// theMapping names a job on its GPU while it has it.
+// theMapping checks that the mapping names a job on its GPU while it holds the GPU.
 func theMapping(t *testing.T) {
 	t.Helper()
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -75,7 +75,8 @@ func theMapping(t *testing.T) {
 	}
 }
 
-// thePort is on this machine alone, answers one question, and by its own names.
+// thePort checks that the port listens on loopback only, serves only /metrics, and accepts only its
+// own host names.
 func thePort(t *testing.T) {
 	t.Helper()
 	if page := scrape(t, "GET /metrics", "localhost:9836"); !strings.HasPrefix(page, "HTTP/1.1 200 ") || !strings.Contains(page, "\ngpusched_up 1") {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// killsIt is an sbatch that kills who called it: before it submits every other time, and
-// after it has submitted two times of three.
+// killsIt is an sbatch that kills its caller: on every other call before it submits, and on two of
+// three others after it has submitted.
 const killsIt = `#!/bin/sh
 n=$(($(cat /tmp/calls) + 1)); echo $n >/tmp/calls
 [ $((n % 2)) = 1 ] && { kill -9 $PPID; exit 1; }
@@ -17,8 +17,8 @@ out=$(/usr/bin/sbatch "$@") || exit
 echo "$out"
 `
 
-// TestMigrate: jobs that wait are moved to a real Slurm and run there once, in their order and
-// as they were asked, though gpusched is killed before and after what it submits.
+// TestMigrate: waiting jobs are migrated to a real Slurm and run there once, in their order and as
+// requested, although gpusched is killed before and after its submissions.
 func TestMigrate(t *testing.T) {
 	b := beginSlurm(t)
 	t.Cleanup(func() { b.sh(t, "", "rm -rf /opt/kills /tmp/calls /home/alice/ran.*") })
@@ -75,11 +75,11 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// migrateRefused: a job that Slurm does not take waits here as before, and so does what waits for it, and again when it
-// is tried once more.
+// migrateRefused: a job that Slurm refuses keeps waiting here, as do jobs that depend on it, and
+// again at the next try.
 func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
 	t.Helper()
-	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four
+	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four GPUs
 	waits := submit("gpusched submit -q -g 0 -m 100M -n refused --after-any " + refused + " -- true")
 	for _, how := range []string{"--dry-run", "", ""} {
 		r := b.try(t, "alice", "gpusched migrate --to slurm --mine "+how)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNeedrestartLeavesJobs: after an upgrade of what a program is made of,
-// needrestart restarts services. A job started anew would lose its work; an
-// ordinary unit in the same position is restarted, so the test can fail.
+// TestNeedrestartLeavesJobs: after an upgrade of a library, needrestart restarts services but no
+// jobs, which would lose their work. An ordinary unit that uses the library is restarted, so the
+// test can fail.
 func TestNeedrestartLeavesJobs(t *testing.T) {
 	begin(t)
 	sh(t, "", "install -m 755 /bin/sleep /usr/local/bin/nap")

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mailbox installs a mail program that keeps what it is given, as whom it ran and its
-// arguments, and does not end while /run/mail/hold is there.
+// mailbox installs a mail program that saves each mail with its arguments and the user that it ran
+// as, and does not exit while /run/mail/hold exists.
 func mailbox(t *testing.T) (mails func() []string) {
 	t.Helper()
 	sh(t, "", `install -d -m 1777 /run/mail; [ ! -e /usr/sbin/sendmail ] || mv /usr/sbin/sendmail /usr/sbin/sendmail.kept
@@ -39,7 +39,7 @@ chmod 755 /usr/sbin/sendmail`)
 	}
 }
 
-// about are the mails about one job.
+// about returns the mails about one job.
 func about(mails []string, id int64) (list []string) {
 	for _, m := range mails {
 		if strings.Contains(m, "gpusched show "+strconv.FormatInt(id, 10)+"\n") {
@@ -49,7 +49,7 @@ func about(mails []string, id int64) (list []string) {
 	return list
 }
 
-// messages are those about a job as its user sees them.
+// messages returns the messages about a job that user can see.
 func messages(t *testing.T, user string, id int64) []api.Message {
 	t.Helper()
 	var r api.JobReply
@@ -59,9 +59,9 @@ func messages(t *testing.T, user string, id int64) []api.Message {
 	return r.Messages
 }
 
-// TestMail: the mail program runs as the job's user, once for a start and once for an end,
-// and once for an array. One that does not end holds up no job, and neither it nor a
-// restart of the daemon loses or doubles a mail. Without one, mail is refused.
+// TestMail: the mail program runs as the job's user, once for a start, once for an end, and once
+// for an array. A mail program that hangs delays no job, and neither it nor a restart of the daemon
+// loses or doubles a mail. Without a mail program, --notify mail is refused.
 func TestMail(t *testing.T) {
 	begin(t)
 	mails := mailbox(t)
@@ -114,8 +114,8 @@ func TestMail(t *testing.T) {
 	refused(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "not a plain mail address")
 }
 
-// TestWebhook: a URL of the user's is posted to by the user, the site's by nobody's
-// process; what redirects is not followed.
+// TestWebhook: a user's URL is called by a process of the user's, the site's URL by a process
+// without rights; redirects are not followed.
 func TestWebhook(t *testing.T) {
 	begin(t)
 	sh(t, "", `cat > /run/hook.sh <<'END'
@@ -184,8 +184,8 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "not a URL of at most")
 }
 
-// TestTerminalMessage: who is logged in gets a line, as long as the terminal lets
-// messages through.
+// TestTerminalMessage: a logged-in user gets a line on the terminal, unless the terminal refuses
+// messages.
 func TestTerminalMessage(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run -q --unit suite-login --uid alice -p WorkingDirectory=/tmp script -f -q -c 'sleep 300' /tmp/typescript")

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// TestSchedulerOrder: who used much of late comes after who did not, also
-// after a crash of the daemon; where the site wants the order of submission,
-// that is the order.
+// TestSchedulerOrder: users with much recent use come after users with little, even after a crash
+// of the daemon; with policy = "fifo", jobs start in the order of submission.
 func TestSchedulerOrder(t *testing.T) {
 	for _, c := range []struct{ policy, first, next string }{{"fair", "bob", "alice"}, {"fifo", "alice", "bob"}} {
 		t.Run(c.policy, func(t *testing.T) {
 			begin(t)
 			settings(t, fmt.Sprintf("[scheduling]\nhalf_life = \"1m\"\npolicy = %q", c.policy))
-			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // as long for both, so that only the use differs
+			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // equally long, so that only the GPU use differs
 			uses, spares := submit(t, "alice", "-g 4 "+took), submit(t, "bob", "-g 0 "+took)
 			wait(t, uses)
 			wait(t, spares)

@@ -9,18 +9,17 @@ import (
 	"testing"
 )
 
-// manyLines are several times what journald's own rate limit lets pass at once.
+// manyLines is several times the number of lines that journald's own rate limit lets pass at once.
 const manyLines = 100_000
 
-// TestOutputIsWhole: a job that prints very many lines at once loses none of them;
-// journald's own rate limit would keep a part.
+// TestOutputIsWhole: a job that prints very many lines at once loses none, although journald's own
+// rate limit would drop some.
 func TestOutputIsWhole(t *testing.T) {
 	begin(t)
 	whole(t, submit(t, "alice", fmt.Sprint("-g 0 -- seq ", manyLines)), func() {})
 }
 
-// TestOutputOfALateJournal: nor does one that has come and gone when journald begins to
-// read what it printed.
+// TestOutputOfALateJournal: a job that ended before journald reads its output loses none of it.
 func TestOutputOfALateJournal(t *testing.T) {
 	begin(t)
 	journald := func(signal string) { sh(t, "", "systemctl kill -s "+signal+" systemd-journald") }
@@ -35,8 +34,9 @@ func TestOutputOfALateJournal(t *testing.T) {
 	})
 }
 
-// whole waits for the end of a job that prints the numbers up to manyLines, and until the
-// journal has all of them: it is slower than the job, so as long as it gets more.
+// whole waits for the end of a job that prints the numbers up to manyLines, then until the journal
+// has all of them. The journal is slower than the job, so whole waits as long as the journal gets
+// more lines.
 func whole(t *testing.T, id int64, then func()) {
 	t.Helper()
 	ended(t, wait(t, id), "completed", "exit code 0")
@@ -53,9 +53,8 @@ func whole(t *testing.T, id int64, then func()) {
 	}
 }
 
-// TestLogsOfQuickJobs: a job that ends within milliseconds is gone before
-// journald can ask for the name of its run; its output is shown nevertheless, and
-// of a job that printed nothing that is said.
+// TestLogsOfQuickJobs: logs shows the output of jobs that end within milliseconds, before journald
+// can look up their invocation, and says when a job printed nothing.
 func TestLogsOfQuickJobs(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/ids; for i in $(seq 40); do gpusched submit -q -g 0 -- ls /nofile$i >> ~/ids & done; wait
@@ -77,8 +76,8 @@ func TestLogsOfQuickJobs(t *testing.T) {
 	}
 }
 
-// TestLogsTellAttemptsApart: each start of a job has its own output, and lines
-// that others write with its fields, or with its name, are nowhere in it.
+// TestLogsTellAttemptsApart: each attempt has its own output, without lines that others wrote with
+// the job's fields or name.
 func TestLogsTellAttemptsApart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
@@ -115,8 +114,8 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	})
 }
 
-// TestLogsOfSeveralJobs: each line is led by its job, of an array all tasks or those that
-// failed; -f follows tasks as they start.
+// TestLogsOfSeveralJobs: logs prefixes each line with its job, shows all tasks of an array or the
+// failed ones, and with -f follows tasks as they start.
 func TestLogsOfSeveralJobs(t *testing.T) {
 	begin(t)
 	const tasks = `-q -g 0 --array 0-5%%2 -- sh -c 'echo begin $GPUSCHED_ARRAY_TASK; echo end; exit $((GPUSCHED_ARRAY_TASK %% 2))'`
@@ -134,9 +133,8 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 	}
 }
 
-// TestOutputInAFile: --log has the output in a file, too, which the job's user opens in
-// the job's unit, so that no path does more than that user may; a full disk is no matter
-// to the job, and nothing is left of it but the file.
+// TestOutputInAFile: --log also writes the output to a file. The job's user opens it in the job's
+// unit, so a path can do no more than that user may.
 func TestOutputInAFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --log logs/%j.txt -- sh -c 'printf "10%%\r"; seq 20000; echo err >&2; exit 3'`)
@@ -154,7 +152,7 @@ func TestOutputInAFile(t *testing.T) {
 	if r := try(t, "alice", "gpusched submit -g 0 --log /etc/passwd -- true"); r.Code != 2 || !strings.Contains(r.Stderr, "can't write") {
 		t.Errorf("a log that is not alice's to write: %+v", r)
 	}
-	// What the client would refuse is judged again in the unit.
+	// The unit checks again what --force made the client accept.
 	passwd := sh(t, "", "md5sum /etc/passwd")
 	id = submit(t, "alice", "-g 0 --force --log /etc/passwd -- echo x")
 	ended(t, wait(t, id), "completed", "exit code 0")
@@ -164,7 +162,8 @@ func TestOutputInAFile(t *testing.T) {
 	}
 }
 
-// TestOutputOnAFullDisk: a job whose log's disk is full goes on, and the journal has all.
+// TestOutputOnAFullDisk: a job goes on when its log's disk is full, and the journal has all of its
+// output.
 func TestOutputOnAFullDisk(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /run/small && mount -t tmpfs -o size=64k,mode=1777 tmpfs /run/small")
@@ -177,8 +176,8 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestProgressIsLive: of a job with a log, logs -f shows what is printed before its line
-// ends, and what the scheduler tells the job; the end of the line is not made up.
+// TestProgressIsLive: logs -f of a job with a log shows an unfinished line as it grows, without
+// inventing its end.
 func TestProgressIsLive(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f go out bar.*")
@@ -192,8 +191,8 @@ func TestProgressIsLive(t *testing.T) {
 	})
 }
 
-// TestOutputComesBack: long lines, progress bars, bytes that are no text and a last line
-// without an end are shown as they were printed, by logs and by run.
+// TestOutputComesBack: logs and run show long lines, progress bars, bytes that are no text, and an
+// unfinished last line exactly as they were printed.
 func TestOutputComesBack(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf '%0200000d\n10%%\r20%%\r100%%\n\351t\351\0nul\n{"end": 1}' 7 > printed`)
@@ -211,7 +210,8 @@ func TestOutputComesBack(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsDropped: what the journal has dropped was not "nothing".
+// TestOutputThatIsDropped: logs does not say "printed nothing" of output that the journal has
+// dropped.
 func TestOutputThatIsDropped(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -- echo something")
@@ -230,8 +230,8 @@ func TestOutputThatIsDropped(t *testing.T) {
 	until(t, "the journal is known to have all", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
 
-// TestAllThatWasPrinted: as soon as a job has ended, journald is asked to write down what it printed, so that who stays
-// with it needs not wait until nothing more comes: run and logs print all of it at once.
+// TestAllThatWasPrinted: journald is made to write a job's output as soon as the job has ended, so
+// that run and logs print all of it at once and need not wait for more.
 func TestAllThatWasPrinted(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOutputOfADirectorysUID: accounts with uids that systemd has set aside, as directories
-// give them to people, are told by submit, run and logs where journald keeps their output from
-// them; a log serves then. An older journald has a file for the uids of containers.
+// TestOutputOfADirectorysUID: journald hides the output of accounts whose uids are in ranges that
+// systemd reserves, as some directories assign them. submit, run and logs say so, and --log helps.
+// An older journald has files for the uids of containers.
 func TestOutputOfADirectorysUID(t *testing.T) {
 	begin(t)
 	old := sh(t, "", `[ "$(systemctl --version | awk '{ print $2; exit }')" -lt 253 ] && echo old || true`) == "old"
@@ -50,7 +50,8 @@ func outputIsHidden(t *testing.T, user string) {
 	}
 	logServes(t, user)
 
-	// As after an upgrade from a systemd that gave the account a file: one with entries, or none.
+	// As after an upgrade from a systemd that gave the account a journal file, which is empty or
+	// has entries.
 	file := "/var/log/journal/*/user-$(id -u " + user + ").journal"
 	t.Cleanup(func() { sh(t, "", "rm -f "+file) })
 	sh(t, "alice", "gpusched run -q -g 0 -- echo hello")
@@ -72,7 +73,8 @@ func outputIsHidden(t *testing.T, user string) {
 	logServes(t, user)
 }
 
-// logServes: a log has the output where the journal hides it, for all that show output.
+// logServes checks that every command that shows output finds it in the log when the journal hides
+// it.
 func logServes(t *testing.T, user string) {
 	t.Helper()
 	shown := func(script, want string) {
@@ -96,12 +98,12 @@ func logServes(t *testing.T, user string) {
 	gpusSeen(t)
 }
 
-// TestOutputOfAnEarlierJob: numbers begin again where the state file is gone, and the journal stays. What an earlier
-// job of the same number printed is not the output of this one.
+// TestOutputOfAnEarlierJob: without the state file job ids start over, while the journal stays. The
+// output of an earlier job with the same id is not shown as the new job's.
 func TestOutputOfAnEarlierJob(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
-	const ids = "/var/cache/gpusched/state.db.last" // which go on without the file
+	const ids = "/var/cache/gpusched/state.db.last" // keeps the ids going without the state file
 	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; rm "+ids+"; "+startDaemon)
 	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
 	for _, word := range []string{"earlier", "later"} {
@@ -120,8 +122,8 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 	}
 }
 
-// TestOutputOpenedByName: a script that opens /dev/stderr, which is a socket, is told what
-// to do instead, and with a log it can.
+// TestOutputOpenedByName: a script that opens /dev/stderr, which is a socket, is told what to write
+// instead; with a log it works.
 func TestOutputOpenedByName(t *testing.T) {
 	begin(t)
 	const script = `-g 0 %s-- bash -ec 'echo progress >/dev/stderr; echo trained'`

@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ownRuntime is what a login sets for alice.
+// ownRuntime sets the variable that a login sets for alice.
 const ownRuntime = "export XDG_RUNTIME_DIR=/run/user/$(id -u); "
 
-// ownScheduler starts alice's own until the test ends.
+// ownScheduler runs alice's own scheduler until the test ends.
 func ownScheduler(t *testing.T) {
 	t.Helper()
 	sh(t, "", "loginctl enable-linger alice")
@@ -27,7 +27,7 @@ func ownScheduler(t *testing.T) {
 	sh(t, "alice", ownRuntime+"systemctl --user enable --now gpusched")
 }
 
-// ownJob is a job of alice's own scheduler.
+// ownJob returns a job of alice's own scheduler.
 func ownJob(t *testing.T, id int64) api.Job {
 	t.Helper()
 	var r api.JobReply
@@ -37,7 +37,7 @@ func ownJob(t *testing.T, id int64) api.Job {
 	return r.Job
 }
 
-// ownSubmit queues a job there.
+// ownSubmit submits a job to alice's own scheduler.
 func ownSubmit(t *testing.T, args string) (id int64) {
 	t.Helper()
 	fmt.Sscan(sh(t, "alice", ownRuntime+"gpusched --user submit -q "+args), &id)
@@ -55,9 +55,8 @@ func ownRuns(t *testing.T, id int64) {
 	})
 }
 
-// TestOwnScheduler: without root a user has a queue of their own, whose jobs outlive
-// the daemon; what it can't enforce it says, nobody else may ask it, and the machine's
-// scheduler goes on beside it.
+// TestOwnScheduler: a user without root has a queue of their own, whose jobs outlive its daemon. It
+// says what it can't enforce, nobody else may use it, and the machine's scheduler works as before.
 func TestOwnScheduler(t *testing.T) {
 	begin(t)
 	ownScheduler(t)

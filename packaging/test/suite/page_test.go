@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// look is a program that asks for an address, with a Host, and prints the status and the answer.
+// look is a program that requests a path with a Host header and prints the status and the answer.
 const look = `python3 -c 'import sys, socket
 c = socket.create_connection(("127.0.0.1", 9837), 20)
 c.sendall(("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % tuple(sys.argv[1:])).encode())
@@ -16,8 +16,8 @@ text = b""
 while piece := c.recv(65536): text += piece
 print(text.decode().partition(" ")[2])' `
 
-// TestPage: once an administrator wants it every account sees the page, and learns from it what it may;
-// its program is nobody's, and survives the scheduler.
+// TestPage: once an administrator enables it, every account can read the page and sees there what
+// it may see. The page's program has no rights and survives a restart of the daemon.
 func TestPage(t *testing.T) {
 	begin(t)
 	if r := try(t, "alice", look+"GET / localhost"); r.Code == 0 {
@@ -50,7 +50,7 @@ func TestPage(t *testing.T) {
 		strings.Count(status, "0000000000000000") != 3 || !strings.Contains(status, "NoNewPrivs:1 Seccomp:2") {
 		t.Errorf("the page's program holds %s", status)
 	}
-	sh(t, "", "systemctl restart gpusched") // a new version comes with the daemon's
+	sh(t, "", "systemctl restart gpusched") // an upgrade restarts both
 	until(t, "the page is back", func() bool {
 		text := sh(t, "bob", look+"GET / localhost")
 		return strings.Contains(text, "visible") && !strings.Contains(text, `role="alert"`)

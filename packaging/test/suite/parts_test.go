@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// tells waits until health has a text, and fails if that takes longer than a look
-// of it may.
+// tells waits until health has a text, and fails if one answer takes too long.
 func tells(t *testing.T, text string) {
 	t.Helper()
 	until(t, "health tells: "+text, func() bool {
@@ -24,8 +23,8 @@ func tells(t *testing.T, text string) {
 	})
 }
 
-// TestHealthOfTheBus: without D-Bus, or with one that hangs, jobs run on, are
-// accepted and seen; health says what is wrong; what waited starts when it is back.
+// TestHealthOfTheBus: while D-Bus is stopped or hangs, jobs run on and are accepted and shown, and
+// health says what is wrong. Waiting jobs start when it is back.
 func TestHealthOfTheBus(t *testing.T) {
 	const pid = `$(systemctl show -P MainPID dbus.service)`
 	for name, c := range map[string]struct{ fail, tells, mend string }{
@@ -59,7 +58,7 @@ func TestHealthOfTheBus(t *testing.T) {
 	}
 }
 
-// children is how many readers of the GPUs there are.
+// children returns the number of NVML processes.
 func children(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(try(t, "", "pgrep -c -P $(systemctl show -P MainPID gpusched)").Stdout))
@@ -69,9 +68,9 @@ func children(t *testing.T) int {
 	return n
 }
 
-// TestHealthOfTheReader: the program that asks the driver is gone, dies over and
-// over, or hangs (tail says nothing until its input ends). GPU jobs wait and others
-// run, no processes pile up, and it comes back by itself.
+// TestHealthOfTheReader: the NVML program is missing, dies again and again, or hangs (tail prints
+// nothing until its input ends). GPU jobs wait and others run, no processes pile up, and it
+// recovers by itself.
 func TestHealthOfTheReader(t *testing.T) {
 	const bin = "/usr/libexec/gpusched/gpusched-nvml"
 	away := "mv " + bin + " " + bin + ".away; "
@@ -119,9 +118,9 @@ func TestHealthOfTheReader(t *testing.T) {
 	}
 }
 
-// TestHealthOfTheDriver: calls into it never return, so that the reader cannot even
-// be killed. No more than a few are left in it, GPUs are unknown, everything else
-// works, and it all comes back when the driver does.
+// TestHealthOfTheDriver: calls into the driver never return, so the NVML process cannot even be
+// killed. Only a few processes get stuck, the GPUs are unknown, everything else works, and all
+// recovers when the driver does.
 func TestHealthOfTheDriver(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
@@ -149,8 +148,8 @@ systemd-run -q --unit freeze bash /run/freeze.sh`)
 	}
 }
 
-// TestDoctor: what it finds on a sound machine, and what when something is broken
-// on this side of the socket.
+// TestDoctor: doctor reports what it finds on a sound machine, and what is broken when the daemon
+// cannot be asked.
 func TestDoctor(t *testing.T) {
 	begin(t)
 	doctor := func(user string) (string, int) {

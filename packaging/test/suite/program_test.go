@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// installProgram puts a program of the tests into the machine, once: source is
-// its directory, path where it goes.
+// installProgram builds a program of the tests once and installs it in the machine at path; source
+// is its directory.
 func installProgram(t *testing.T, source, path string) {
 	t.Helper()
 	if try(t, "", "test -x "+path).Code == 0 {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestThirdJobWaits: 'why' names the job that holds the GPU, and the next one
-// starts by itself.
+// TestThirdJobWaits: 'why' names the job that holds the GPU, and the waiting job starts by itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
 	first, release := hold(t, "alice", "--gpu-ids 0,1", "true")
@@ -25,8 +24,8 @@ func TestThirdJobWaits(t *testing.T) {
 	ended(t, wait(t, first), "completed", "exit code 0")
 }
 
-// TestPriorityThenOrder: with one GPU on offer the jobs run by priority, then
-// as they were submitted.
+// TestPriorityThenOrder: with one GPU available, jobs run by priority, then in the order of
+// submission.
 func TestPriorityThenOrder(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/order")
@@ -42,7 +41,7 @@ func TestPriorityThenOrder(t *testing.T) {
 	}
 }
 
-// TestCanNeverStart: what the machine can't do is refused at once, exit 6.
+// TestCanNeverStart: a job that the machine can never run is refused at once, with exit status 6.
 func TestCanNeverStart(t *testing.T) {
 	begin(t)
 	for args, text := range map[string]string{
@@ -59,8 +58,8 @@ func TestCanNeverStart(t *testing.T) {
 	}
 }
 
-// TestPauseGPU: nothing new on a paused GPU, running jobs untouched, kept over
-// a restart.
+// TestPauseGPU: a paused GPU takes no new job and keeps its running ones; the pause survives a
+// restart.
 func TestPauseGPU(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 3 -- sleep 1000")
@@ -75,8 +74,8 @@ func TestPauseGPU(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestBatchLargestFirst: of the jobs of a batch, which all need GPU 2, the widest
-// starts first, whatever came first.
+// TestBatchLargestFirst: of the jobs of a batch that all need GPU 2, the widest starts first,
+// whatever was submitted first.
 func TestBatchLargestFirst(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/order; cat > ~/jobs <<'END'\n"+

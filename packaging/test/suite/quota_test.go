@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// TestSchedulerQuotas: what is above a quota waits, and says so, while others
-// go past it; what can never fit into one, and one waiting job too many, are
-// refused. A quota of a group counts its members together, also those whose process
-// left the group out.
+// TestSchedulerQuotas: a job above a quota waits and says so, while others pass it. A job that can
+// never fit, and one waiting job too many, are refused. A group's quota counts its members
+// together, even if their process dropped the group.
 func TestSchedulerQuotas(t *testing.T) {
 	begin(t)
 	settings(t, `[quota.default]
@@ -44,8 +43,8 @@ gpus = 1`)
 	running(t, half)
 }
 
-// TestSchedulerQuotaOfAGroupLater: a group's quota counts the jobs that its members submitted before
-// it was set, and before anybody knew that they are members.
+// TestSchedulerQuotaOfAGroupLater: a group's quota also counts jobs that were submitted before it
+// was set, and before the daemon knew that their users are members.
 func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 	begin(t)
 	settings(t, "[quota.default]\nqueued = 50")
@@ -82,9 +81,9 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 	oneRuns(second, third)
 }
 
-// TestAttackerParts: parts of GPUs can't be spread over the machine to keep whole ones
-// from others: none is smaller than the site says, nor on other GPUs than it says, and
-// one that chooses its GPU counts as a whole one in the quota.
+// TestAttackerParts: parts of GPUs can't be spread over the machine to keep whole GPUs from others:
+// the site sets the smallest part and the GPUs for parts, and a part on a chosen GPU counts as a
+// whole GPU in the quota.
 func TestAttackerParts(t *testing.T) {
 	begin(t)
 	settings(t, `[gpus]
@@ -105,9 +104,9 @@ gpus = 1`)
 	running(t, next)
 }
 
-// TestSchedulerClasses: a class has a time limit of its own, which is also that
-// of its jobs that name none; scavengers yield without being asked; interactive
-// is for administrators, unless the site lets everybody raise a priority.
+// TestSchedulerClasses: a class has a time limit, which is also the default of its jobs. Scavengers
+// yield without being asked. Interactive is for administrators, unless the site lets everybody
+// raise a priority.
 func TestSchedulerClasses(t *testing.T) {
 	begin(t)
 	settings(t, `[class.interactive]

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// What an administrator does to give the state a disk of its own, and to take it
-// away.
+// Commands with which an administrator moves the state to a disk of its own, and back.
 const (
 	stopDaemon = "systemctl stop gpusched.socket gpusched.service; "
 	mountDisk  = "mount -o loop,errors=remount-ro /state.img "
@@ -19,15 +18,15 @@ const (
 	noDisk = stopDaemon + "cp -a " + stateDir + " /run/state; umount " + stateDir + "; cp -a /run/state/. " + stateDir + "; rm -rf /run/state /state.img; " + startDaemon
 )
 
-// turn is how a disk becomes read-only, and comes back.
+// A turn is a way in which a disk becomes read-only and is repaired.
 type turn struct {
 	name, fail string
-	mend       string // "": the machine loses power instead
-	own        bool   // it is a disk of the state alone
+	mend       string // if empty, the machine loses power instead
+	own        bool   // the state has a disk of its own
 }
 
-// turns: an error of the disk, as errors=remount-ro has it, and by force, after
-// which ext4 still takes what is written to open files and says that it is synced.
+// turns are a disk error with errors=remount-ro, and a forced remount, after which ext4 still
+// accepts writes to open files and reports them as synced.
 var turns = []turn{
 	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
 		mend: stopDaemon + "umount " + stateDir + " && " + mountDisk + stateDir + " && " + startDaemon},
@@ -35,10 +34,9 @@ var turns = []turn{
 	{name: "by force, and then a power cut", fail: "echo u > /proc/sysrq-trigger"},
 }
 
-// TestBootReadOnly: the kernel makes the state's disk read-only under the running
-// daemon, while it writes on it. From then on nothing is acknowledged, everybody is
-// told why, what runs goes on; and what was acknowledged is there however the disk
-// comes back.
+// TestBootReadOnly: the kernel makes the state's disk read-only while the daemon writes to it. From
+// then on nothing is acknowledged, everybody is told why, and running jobs go on. Everything that
+// was acknowledged is there when the disk is back.
 func TestBootReadOnly(t *testing.T) {
 	for n, c := range turns {
 		t.Run(c.name, func(t *testing.T) {
@@ -48,7 +46,7 @@ func TestBootReadOnly(t *testing.T) {
 				sh(t, "", ownDisk)
 				t.Cleanup(func() { sh(t, "", noDisk) })
 			}
-			// The file is in memory: the other file systems are read-only too.
+			// The file is in memory, because the other file systems are read-only too.
 			ends := submit(t, "alice", "-g 1 --no-requeue -- bash -c 'while [ ! -e /dev/shm/end ]; do sleep 0.2; done; exit 7'")
 			t.Cleanup(func() { sh(t, "", "rm -f /dev/shm/end") })
 			on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -82,7 +80,7 @@ func TestBootReadOnly(t *testing.T) {
 	}
 }
 
-// refuses: nothing is acknowledged any more, and questions are answered.
+// refuses checks that nothing is acknowledged any more and that queries are answered.
 func (c turn) refuses(t *testing.T, l *load, on int64) {
 	t.Helper()
 	until(t, "health tells", func() bool {
@@ -99,7 +97,7 @@ func (c turn) refuses(t *testing.T, l *load, on int64) {
 	}
 }
 
-// comesBack gives the daemon its disk again.
+// comesBack gives the daemon its disk back.
 func (c turn) comesBack(t *testing.T) {
 	t.Helper()
 	if c.mend != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// realGPUs are the GPUs by the last sample, when there has been one.
+// realGPUs returns the GPUs of the last sample, once there is one.
 func realGPUs(t *testing.T) []api.GPU {
 	t.Helper()
 	var r api.GPUsReply
@@ -27,7 +27,7 @@ func realGPUs(t *testing.T) []api.GPU {
 	return r.GPUs
 }
 
-// realGPU is one of them.
+// realGPU returns one GPU by its index.
 func realGPU(t *testing.T, index int) api.GPU {
 	t.Helper()
 	all := realGPUs(t)
@@ -40,7 +40,7 @@ func realGPU(t *testing.T, index int) api.GPU {
 
 var cudaDevice = regexp.MustCompile(`(?m)^device \d+ UUID (GPU-\S+) PCI \S+ NAME `)
 
-// computedOn checks that cudasum computed on the GPUs of a job, and on no others.
+// computedOn checks that cudasum computed on the GPUs of a job and on no others.
 func computedOn(t *testing.T, out string, j api.Job) {
 	t.Helper()
 	var got, want []string
@@ -58,8 +58,8 @@ func computedOn(t *testing.T, out string, j api.Job) {
 	}
 }
 
-// TestRealGPUInventory: the GPUs are those that the driver's own tool lists, and the
-// nodes those of the host. The doctor is content with the driver.
+// TestRealGPUInventory: gpusched lists the GPUs that nvidia-smi lists, the box has the host's
+// nodes, and doctor finds nothing wrong with the driver.
 func TestRealGPUInventory(t *testing.T) {
 	begin(t)
 	var got []string
@@ -99,8 +99,7 @@ func TestRealGPUInventory(t *testing.T) {
 	}
 }
 
-// TestRealGPURuns: CUDA computes in a job on each GPU, which is the only one that it
-// sees, and 0 there.
+// TestRealGPURuns: CUDA computes in a job on each GPU; the job sees that GPU alone, as number 0.
 func TestRealGPURuns(t *testing.T) {
 	begin(t)
 	gpus := realGPUs(t)
@@ -123,8 +122,8 @@ func TestRealGPURuns(t *testing.T) {
 	t.Logf("on all GPUs:\n%s", out)
 }
 
-// TestRealGPUIsClosedWithoutOne: CUDA finds no GPU in a job without one, even told to
-// look, and no node of a GPU opens; the next job has its own.
+// TestRealGPUIsClosedWithoutOne: in a job without a GPU, CUDA finds none even without
+// CUDA_VISIBLE_DEVICES, and no GPU node opens. The next job has its own GPU.
 func TestRealGPUIsClosedWithoutOne(t *testing.T) {
 	begin(t)
 	const looks = `for d in /dev/nvidia[0-9]*; do dd if=$d of=/dev/null count=0; done; cudasum; echo told $?
@@ -147,8 +146,8 @@ env -u CUDA_VISIBLE_DEVICES cudasum; echo looks $?`
 	computedOn(t, printed(t, id, "sum ok"), j)
 }
 
-// TestRealGPUOutlivesReload: a job opens its GPU anew again and again, while systemd is
-// reloaded and executed anew, and the daemon restarted.
+// TestRealGPUOutlivesReload: a job opens its GPU again and again while systemd is reloaded and
+// re-executed and the daemon is restarted.
 func TestRealGPUOutlivesReload(t *testing.T) {
 	begin(t)
 	realGPUs(t)

@@ -13,17 +13,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// holdsBytes is what the jobs of these tests take with --mem 2G.
+// holdsBytes is the GPU memory that the jobs of these tests hold with --mem 2G.
 const holdsBytes = 2 << 30
 
-// smiProcesses are the processes that nvidia-smi lists to root in the box, by pid there.
+// smiProcesses returns the pids that nvidia-smi lists in the box.
 func smiProcesses(t *testing.T) []string {
 	t.Helper()
 	return strings.Fields(sh(t, "", "nvidia-smi --query-compute-apps=pid --format=csv,noheader"))
 }
 
-// TestRealGPUMemoryIsSeen: what a job holds of a GPU's memory shows as in use on the GPU,
-// and as the job's.
+// TestRealGPUMemoryIsSeen: GPU memory that a job holds shows as used on the GPU and as used by the
+// job.
 func TestRealGPUMemoryIsSeen(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
@@ -55,13 +55,13 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	until(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
 }
 
-// TestRealGPUForeign: GPUs on which somebody computes without a job are given to none
-// while that lasts, and 'why' says so.
+// TestRealGPUForeign: GPUs on which a foreign process computes are assigned to no job meanwhile,
+// and 'why' says so.
 func TestRealGPUForeign(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
 	gpus := realGPUs(t)
-	// More than max_foreign_memory, so that it counts too where the driver lists no process.
+	// More than max_foreign_memory, so that it also counts where the driver lists no processes.
 	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
 	until(t, "the stranger holds", func() bool {
@@ -80,8 +80,8 @@ func TestRealGPUForeign(t *testing.T) {
 	printed(t, id, "sum ok")
 }
 
-// TestRealGPUHandOver: a job that computes and holds memory is cancelled, and the one
-// that waits for its GPU computes there. How long that takes is told, not judged.
+// TestRealGPUHandOver: a job that computes and holds memory is cancelled, and the next job computes
+// on its GPU. The time between is logged, not judged.
 func TestRealGPUHandOver(t *testing.T) {
 	begin(t)
 	index := realGPUs(t)[0].Index
@@ -106,7 +106,7 @@ func TestRealGPUHandOver(t *testing.T) {
 	t.Logf("from 'gpusched cancel' to the next job's first line: %.3f s\n%s", to-from, out)
 }
 
-// TestRealGPUShares: two jobs have half of a GPU each and compute at the same time.
+// TestRealGPUShares: two jobs with half of a GPU each compute at the same time.
 func TestRealGPUShares(t *testing.T) {
 	begin(t)
 	index := realGPUs(t)[0].Index

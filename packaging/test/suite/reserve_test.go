@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSchedulerReservation: GPUs that are reserved take jobs of those they are
-// reserved for and no others, also after a restart, until it ends by itself.
+// TestSchedulerReservation: reserved GPUs take only jobs of the users that they are reserved for,
+// even after a restart, until the reservation ends by itself.
 func TestSchedulerReservation(t *testing.T) {
 	begin(t)
 	refused(t, "alice", "gpusched reserve make --gpus 0 --for 1h --user alice", 4, "only administrators")
@@ -39,8 +39,8 @@ func TestSchedulerReservation(t *testing.T) {
 	}
 }
 
-// TestSchedulerReservationAhead: before a reservation begins a job starts on
-// its GPUs if it must be done by then, and one that need not waits.
+// TestSchedulerReservationAhead: before a reservation begins, a job starts on its GPUs only if its
+// time limit ends before then.
 func TestSchedulerReservationAhead(t *testing.T) {
 	begin(t)
 	id := sh(t, "", "gpusched reserve make --gpus 3 --from +1h --for 8h --user bob -o ids")
@@ -55,8 +55,8 @@ func TestSchedulerReservationAhead(t *testing.T) {
 	ended(t, wait(t, long), "completed", "exit code 0")
 }
 
-// TestSchedulerReservationIsTheirs: those for whom GPUs are reserved get them
-// at once, also while a wide job of somebody else is the first in the queue.
+// TestSchedulerReservationIsTheirs: the users of a reservation get its GPUs at once, even while
+// another user's wide job is first in the queue.
 func TestSchedulerReservationIsTheirs(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpusched reserve make --gpus 0-1 --for 1h --user alice")

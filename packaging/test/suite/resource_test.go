@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestSchedulerCPUs: a job that asks CPUs waits until so many are not promised, says who
-// has them, and starts then; one that names none waits for none; what can never be is
-// refused, by update too.
+// TestSchedulerCPUs: a job that asks for CPUs waits until they are free, says who has them, and
+// then starts. A job that asks for none does not wait. A request that can never be met is refused,
+// by update too.
 func TestSchedulerCPUs(t *testing.T) {
 	begin(t)
 	settings(t, `[jobs]
@@ -40,8 +40,8 @@ cpus = "100%"`)
 	cancel(t, "alice", hers, free)
 }
 
-// TestSchedulerHoarders: without any setting of quotas no user can take all places, all
-// host memory or all CPUs, and another still gets some beside.
+// TestSchedulerHoarders: with default quotas no user can take all job slots, all host memory or all
+// CPUs; something is left for another user.
 func TestSchedulerHoarders(t *testing.T) {
 	begin(t)
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")

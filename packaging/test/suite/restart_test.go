@@ -14,8 +14,8 @@ var busAway = flag.Duration("bus-away", 3*time.Second, "how long dbus is away")
 
 const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
-// TestRestartTouchesNoJob: a restart, a crash and a reload of the daemon while
-// a job runs and another waits.
+// TestRestartTouchesNoJob: a running and a waiting job survive a restart, a crash and a reload of
+// the daemon.
 func TestRestartTouchesNoJob(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end ~/begun")
@@ -38,7 +38,7 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	}
 }
 
-// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result, and when the job ended.
+// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result and the time of the job's end.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
 	id, release := hold(t, "alice", "-g 1", "exit 11")
@@ -60,8 +60,7 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	}
 }
 
-// TestBusRestart: jobs live through a restart of dbus, and the daemon finds
-// systemd again.
+// TestBusRestart: jobs survive a restart of dbus, and the daemon reconnects to systemd.
 func TestBusRestart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -74,8 +73,8 @@ func TestBusRestart(t *testing.T) {
 	}
 }
 
-// TestBusAway: without dbus jobs run on and end, new ones are accepted and wait,
-// health tells; when it is back everything goes on by itself.
+// TestBusAway: without dbus, jobs run on and end, new jobs are accepted and wait, and health says
+// so. When dbus is back, everything goes on by itself.
 func TestBusAway(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -104,8 +103,8 @@ func TestBusAway(t *testing.T) {
 	until(t, "health is well again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
 }
 
-// TestWatchdogEndsAHungDaemon is the real watchdog on the real loop: a stopped
-// daemon is killed by systemd and comes back; the job lives.
+// TestWatchdogEndsAHungDaemon: systemd's watchdog kills a stopped daemon, which comes back; the job
+// lives.
 func TestWatchdogEndsAHungDaemon(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /run/systemd/system/gpusched.service.d; printf '[Service]\\nWatchdogSec=2s\\n' > /run/systemd/system/gpusched.service.d/watchdog.conf; systemctl daemon-reload; systemctl restart gpusched")

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// mostExposed is ten times the most that 'systemd-analyze security' may say of
-// the daemon's unit. What lowers it is welcome; what raises it is justified
-// beside the line in gpusched.service.
+// mostExposed is ten times the highest exposure that 'systemd-analyze security' may report for the
+// daemon's unit. A lower value is welcome; a directive that raises it is justified in
+// gpusched.service.
 const mostExposed = 21
 
-// TestSandbox: the daemon and its child hold what their unit grants and no more,
-// can execute nothing else, and leave nobody a file to read or change.
+// TestSandbox: the daemon and its child hold the privileges that their unit grants and no more, can
+// execute no other program, and leave nobody a file to read or change.
 func TestSandbox(t *testing.T) {
 	begin(t)
 	if r := try(t, "", fmt.Sprintf("systemd-analyze security --no-pager --threshold=%d gpusched.service", mostExposed)); r.Code != 0 {
@@ -35,12 +35,12 @@ func TestSandbox(t *testing.T) {
 	filesOfTheDaemon(t, id)
 }
 
-// held looks at what one process of the daemon's unit can do.
+// held checks what a process of the daemon's unit can do.
 func held(t *testing.T, pid string) {
 	t.Helper()
-	// CHOWN, KILL, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a filter of system calls.
-	// What can be inherited is not asked: newer versions of systemd grant it all, and
-	// it gives a program nothing without capabilities of its file.
+	// CHOWN, KILL, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a system call filter. The
+	// inheritable set is not checked: newer versions of systemd grant all of it, and it gives a
+	// program nothing without file capabilities.
 	const want = "CapPrm:0000000408080021 CapEff:0000000408080021 CapBnd:0000000408080021 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
 	if got := sh(t, "", `awk '/^(Cap[^I]|NoNewPrivs|Seccomp:)/ {printf "%s%s%s", sep, $1, $2; sep = " "}' /proc/`+pid+"/status"); got != want {
 		t.Errorf("process %s holds\n%s, not\n%s", pid, got, want)
@@ -48,8 +48,8 @@ func held(t *testing.T, pid string) {
 	if sh(t, "", "readlink /proc/"+pid+"/ns/net") == sh(t, "", "readlink /proc/1/ns/net") {
 		t.Errorf("process %s has a network", pid)
 	}
-	// Who gets into the daemon has no shell and no other program there, not what
-	// it could write itself either, and writes nowhere else.
+	// An intruder in the daemon has no shell and no other program there, nor one that it could
+	// write, and can write nowhere else.
 	programs := []string{"/bin/sh", "/usr/bin/env", "/bin/kill", "/usr/bin/gpusched"}
 	for _, dir := range []string{"/var/lib/gpusched", "/var/cache/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
 		file := "/proc/" + pid + "/root" + dir + "/true"
@@ -65,7 +65,7 @@ func held(t *testing.T, pid string) {
 	writes(t, pid)
 }
 
-// writable is what a process of the daemon's unit may write, and why.
+// writable maps each path that a process of the daemon's unit may write to the reason.
 var writable = map[string]string{
 	"/var/lib/gpusched": "the state", "/var/cache/gpusched": "the last ids", "/run/gpusched": "the socket and the jobs' instructions",
 	"/run/systemd/units": "what systemd leaves there of ended jobs",
@@ -75,13 +75,13 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// writes looks through one process's mounts: what it can write there, and whether
-// that can be executed. Newer versions of systemd leave /dev executable.
+// writes checks for each mount of a process whether the process can write or execute files there.
+// Newer versions of systemd leave /dev executable.
 func writes(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {
 		path, options, _ := strings.Cut(line, " ")
-		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") { // below what is read-only, of the container's own
+		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") { // the container's own mounts under read-only ones
 			continue
 		}
 		if writable[path] == "" {
@@ -102,7 +102,7 @@ func writes(t *testing.T, pid string) {
 	}
 }
 
-// filesOfTheDaemon looks at what lies on the disk and in /run.
+// filesOfTheDaemon checks the owners and modes of the daemon's files on disk and in /run.
 func filesOfTheDaemon(t *testing.T, id int64) {
 	t.Helper()
 	list := sh(t, "", "cd / && stat -c '%a %U:%G %n' var/lib/gpusched run/gpusched run/gpusched/gpusched.sock run/gpusched/specs dev/gpusched-probe var/lib/gpusched/* run/gpusched/specs/*")
@@ -115,7 +115,7 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 		mode := want[f[2]]
 		delete(want, f[2])
 		if mode == "" {
-			mode = "600 root:root" // whatever else lies in the state's directory
+			mode = "600 root:root" // any other file in the state directory
 		}
 		if !strings.HasPrefix(f[0]+" "+f[1], mode) {
 			t.Errorf("%s is %s %s, not %s", f[2], f[0], f[1], mode)
@@ -129,12 +129,11 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 	}
 }
 
-// TestNoSecretInLogs: what is private of a job is in no log, no property and no
-// file that others read, while it waits, runs, fails to start and has ended, and
-// not in what root reads of the daemon either.
+// TestNoSecretInLogs: a job's private values are in no log, property or file that others can read
+// while it waits, runs, fails to start and has ended, nor in what root reads about the daemon.
 func TestNoSecretInLogs(t *testing.T) {
 	begin(t)
-	// What other tests had jobs print, as fast as they could, takes minutes to read.
+	// Reading the output floods of earlier tests would take minutes.
 	journal := "journalctl -o export --since '" + sh(t, "", "date '+%F %T'") + "' "
 	settings(t, "[daemon]\nlog_level = \"debug\"")
 	sh(t, "alice", "mkdir -p ~/hush-dir")
@@ -154,7 +153,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
 	wait(t, ids[1])
 	synced(t)
-	// The launcher tells its user in the job's own journal which program is not there.
+	// In the job's own journal, the launcher tells its user which program is missing.
 	for _, cmd := range []string{journal + "-u gpusched -u gpusched.socket", journal + "_PID=1", journal + "-k",
 		"systemctl show 'gpujob-*'", "cat /run/systemd/transient/gpujob-* 2>/dev/null", "gpusched config show"} {
 		if out := try(t, "", cmd+" | grep -a hush").Stdout; out != "" {
@@ -166,7 +165,7 @@ func TestNoSecretInLogs(t *testing.T) {
 			t.Errorf("bob: %q shows %.300q", cmd, out)
 		}
 	}
-	// With the job's end its environment is gone, for its owner too.
+	// A job's environment is deleted at its end, for its owner too.
 	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
 		t.Errorf("of a job that has ended its owner reads %+v", y)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSchedulerFractions: two halves share a GPU, which both can open; a third
-// waits for its part.
+// TestSchedulerFractions: two halves share a GPU, which both jobs can open; a third job waits for
+// its part.
 func TestSchedulerFractions(t *testing.T) {
 	begin(t)
 	hold := "-g 0.5 --gpus-from 0 -- " + fmt.Sprintf(probe, "sleep 1000")
@@ -35,8 +35,8 @@ func TestSchedulerFractions(t *testing.T) {
 	}
 }
 
-// TestSchedulerDependencies: a chain runs in order, and a failure ends what
-// waits for a success, with a sentence that says so.
+// TestSchedulerDependencies: a chain runs in order, and a failure ends the jobs that wait for a
+// success, whose sentence says so.
 func TestSchedulerDependencies(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/chain ~/go")
@@ -62,8 +62,8 @@ func TestSchedulerDependencies(t *testing.T) {
 	ended(t, wait(t, instead), "completed", "exit code 0")
 }
 
-// atOnce is how many commands ran at once at most, by a file with a line "+"
-// for each start and "-" for each end.
+// atOnce returns how many commands started and how many ran at once at most, from a file with a
+// line "+" for each start and "-" for each end.
 func atOnce(log string) (starts, most int) {
 	now := 0
 	for _, word := range strings.Fields(log) {
@@ -77,8 +77,8 @@ func atOnce(log string) (starts, most int) {
 	return starts, most
 }
 
-// TestSchedulerArray: 200 tasks on parts of GPUs, four at a time although there
-// is room for eight; each has its number, its GPU and its own output.
+// TestSchedulerArray: 200 tasks on parts of GPUs run four at a time although eight would fit; each
+// has its number, its GPU and its own output.
 func TestSchedulerArray(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/log")
@@ -100,7 +100,7 @@ func TestSchedulerArray(t *testing.T) {
 	}
 }
 
-// TestSchedulerParams: one task for each combination.
+// TestSchedulerParams: --param makes one task for each combination of values.
 func TestSchedulerParams(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0.5 --param lr=1e-3,1e-4 --param seed=1,2 -- echo rate {lr} seed {seed}.")
@@ -116,8 +116,7 @@ func TestSchedulerParams(t *testing.T) {
 	}
 }
 
-// TestSchedulerHold: a held job stays; only its owner and administrators let
-// it go.
+// TestSchedulerHold: a held job does not start; only its owner and administrators can release it.
 func TestSchedulerHold(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--hold -g 1 -- true")
@@ -137,7 +136,7 @@ func TestSchedulerHold(t *testing.T) {
 	ended(t, wait(t, other), "completed", "exit code 0")
 }
 
-// TestSchedulerBegin: not before its time, and then by itself.
+// TestSchedulerBegin: a job with --begin starts by itself at that time and not before.
 func TestSchedulerBegin(t *testing.T) {
 	begin(t)
 	const least = 3 * time.Second
@@ -152,8 +151,8 @@ func TestSchedulerBegin(t *testing.T) {
 	}
 }
 
-// TestSchedulerRetries: a failed job is tried again, each time after twice the
-// time, as often as it may.
+// TestSchedulerRetries: a failed job is retried as often as it asked, each time after twice the
+// delay.
 func TestSchedulerRetries(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/tries")
@@ -182,8 +181,8 @@ func TestSchedulerRetries(t *testing.T) {
 	}
 }
 
-// TestSchedulerRequeue: at its time limit, or by command, a job goes behind
-// those that wait and starts again.
+// TestSchedulerRequeue: a job that is requeued, at its time limit or by command, goes behind the
+// waiting jobs and starts again.
 func TestSchedulerRequeue(t *testing.T) {
 	begin(t)
 	command := `-- bash -c '[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000'`
@@ -205,8 +204,8 @@ func TestSchedulerRequeue(t *testing.T) {
 	}
 }
 
-// TestSchedulerGPUControl: a pause ends by itself at its time; a drained GPU
-// finishes its job and takes no other until it is put back.
+// TestSchedulerGPUControl: a pause ends by itself at its time. A drained GPU finishes its job and
+// takes no other until it is undrained.
 func TestSchedulerGPUControl(t *testing.T) {
 	begin(t)
 	sh(t, "", fmt.Sprintf("gpusched gpu pause 2 --reason 'new fan' --until +%ds", 3*the.slow))
@@ -236,8 +235,8 @@ func TestSchedulerGPUControl(t *testing.T) {
 	ended(t, wait(t, paused), "completed", "exit code 0")
 }
 
-// TestSchedulerUpdate: a priority can be changed while the job waits; raising
-// it above normal is for administrators.
+// TestSchedulerUpdate: a waiting job's priority can be changed; only administrators may raise it
+// above normal.
 func TestSchedulerUpdate(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/sequence")
@@ -260,8 +259,8 @@ func TestSchedulerUpdate(t *testing.T) {
 	}
 }
 
-// TestSchedulerKilled: the daemon is killed again and again in the middle of
-// everything; nothing is lost and nothing runs twice.
+// TestSchedulerKilled: the daemon is killed again and again while everything goes on; nothing is
+// lost and nothing runs twice.
 func TestSchedulerKilled(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -rf ~/runs; mkdir ~/runs")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSharedMemoryOutlivesALogout: logind deletes what a running job has in /dev/shm at its
-// user's last logout; health says so, and how to stop it, which does.
+// TestSharedMemoryOutlivesALogout: at a user's last logout, logind deletes a running job's files in
+// /dev/shm. Health says so and how to prevent it, and that works.
 func TestSharedMemoryOutlivesALogout(t *testing.T) {
 	begin(t)
 	const dir = "/etc/systemd/logind.conf.d"
@@ -23,7 +23,7 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 		until(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
 		return try(t, "", "test -e "+shared).Code == 0
 	}
-	says := func(what string) { // what was looked at a moment ago is said again
+	says := func(what string) { // health caches its checks for a moment
 		until(t, "health says "+what, func() bool {
 			return strings.Contains(sh(t, "alice", "gpusched health | grep 'shared memory'"), what)
 		})

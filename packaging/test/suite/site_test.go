@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSiteRules: what the site decided of memory and of places for programs
-// holds from a reload on, without a restart.
+// TestSiteRules: the site's limits on memory and on the directories of programs apply from a reload
+// on, without a restart.
 func TestSiteRules(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"
@@ -27,8 +27,8 @@ printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`;
 	}
 }
 
-// TestReloadOfWrongSettings: a reload that takes nothing on fails where somebody
-// asked for it, and health says what is wrong; a good one is told at once.
+// TestReloadOfWrongSettings: a reload of wrong settings fails for the administrator who asked for
+// it and changes nothing, and health says what is wrong; health shows a good reload at once.
 func TestReloadOfWrongSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"
@@ -44,7 +44,8 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	if text, code := health(t); code != 9 || !strings.Contains(text, "max_runing") {
 		t.Errorf("health: %s", text)
 	}
-	// Whom the command line asks is none of the scheduler's, also where that is wrong or somebody else.
+	// The client's settings do not matter to the daemon, even if they are wrong or name another
+	// scheduler.
 	t.Cleanup(func() { sh(t, "", "rm -f /etc/gpusched/client.toml") })
 	for _, line := range []string{`hosts = ["a b"]`, `engine = "slurm"`, "nonsense"} {
 		sh(t, "", "rm -f "+file+"; echo '"+line+"' >/etc/gpusched/client.toml; systemctl reload gpusched")
@@ -61,18 +62,17 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	}
 }
 
-// TestAScriptIsNotSlowedDown: a loop that submits at the speed of a shell never
-// meets the pace of a user, and a flood of one user does.
+// TestAScriptIsNotSlowedDown: a shell loop of submissions never meets a user's rate limit.
 func TestAScriptIsNotSlowedDown(t *testing.T) {
 	begin(t)
 	const loop = "for i in $(seq 200); do gpusched submit --hold -g 0 -m 10M -- true >/dev/null || exit 1; done"
 	start := time.Now()
 	took := make(chan time.Duration, 1)
-	go func() { // beside root's, so that both meet the same load
+	go func() { // at the same time as root's, so that both have the same load
 		the.Sh(t.Context(), "alice", loop)
 		took <- time.Since(start)
 	}()
-	sh(t, "", loop) // root has no pace
+	sh(t, "", loop) // root has no rate limit
 	free := time.Since(start)
 	quiet := <-took
 	if n := len(strings.Fields(sh(t, "", "gpusched list -o ids"))); n != 400 {
@@ -85,8 +85,8 @@ func TestAScriptIsNotSlowedDown(t *testing.T) {
 	sh(t, "", "gpusched cancel $(gpusched list -o ids) >/dev/null")
 }
 
-// TestExpiredAccount: jobs of a user whose account has expired wait, and say so, and
-// start when it is renewed; what runs goes on.
+// TestExpiredAccount: jobs of an expired account wait and say so, and start when the account is
+// renewed; running jobs go on.
 func TestExpiredAccount(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "chage -E -1 bob") })

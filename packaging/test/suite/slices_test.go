@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSlicesStopped: who stops the slice of a user or of all jobs ends those that
-// run there. What waits starts afterwards.
+// TestSlicesStopped: stopping the slice of a user or of all jobs ends the jobs in it. Waiting jobs
+// start afterwards.
 func TestSlicesStopped(t *testing.T) {
 	begin(t)
 	for _, slice := range []string{"gpujobs-u1001.slice", "gpujobs.slice"} {
@@ -23,9 +23,9 @@ func TestSlicesStopped(t *testing.T) {
 	}
 }
 
-// TestSlicesBoundProcesses: the jobs of one user can't have as many processes as all
-// jobs, so that a fork bomb of one leaves room to others; nor can all jobs have as
-// many as the kernel. What the bounds do is TestLimitsForkBombOfManyJobs.
+// TestSlicesBoundProcesses: one user's jobs may have fewer processes than all jobs together, so
+// that a fork bomb leaves room for others, and all jobs fewer than the kernel allows.
+// TestLimitsForkBombOfManyJobs shows the effect.
 func TestSlicesBoundProcesses(t *testing.T) {
 	begin(t)
 	running(t, submit(t, "alice", "-g 0 -- sleep 1000"))
@@ -41,9 +41,9 @@ func TestSlicesBoundProcesses(t *testing.T) {
 	}
 }
 
-// TestIsolate: who has systemd go to another target, to stop a desktop or for
-// maintenance, ends no job, as no login session; the daemon goes where the target
-// does not have it, and what waits starts when it is back.
+// TestIsolate: 'systemctl isolate' to another target, to stop a desktop or for maintenance, ends no
+// job, just as it ends no login session. The daemon stops if the target does not want it, and
+// waiting jobs start when it is back.
 func TestIsolate(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "systemctl default") })
@@ -54,7 +54,7 @@ func TestIsolate(t *testing.T) {
 		queued := submit(t, "bob", "--gpu-ids 0 -- true")
 		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
 		sh(t, "", "systemctl isolate "+to.target)
-		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate does not wait for what stops
+		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate does not wait for units to stop
 			return try(t, "", "systemctl is-active gpusched").Stdout == to.daemon+"\n"
 		})
 		sh(t, "", "systemctl default")

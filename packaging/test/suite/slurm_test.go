@@ -19,25 +19,26 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// slurmBox is a machine in which this package and a real Slurm with two nodes live side by
-// side: a box of its own, or the machine of the run where hasSlurm.
+// A slurmBox is a machine on which this package and a real Slurm with two nodes run side by side: a
+// box of its own, or the machine of the run if hasSlurm.
 type slurmBox struct{ *vm.Machine }
 
-// theSlurm is the slurmBox that the tests of a run share: the first that needs it boots it.
+// theSlurm is the slurmBox that the tests of a run share; the first test that needs it boots it.
 var theSlurm struct {
 	sync.Once
 	*vm.Machine
 	err error
 }
 
-// closeSlurm gives it back. To close a machine again is nothing.
+// closeSlurm closes theSlurm. Closing a machine twice does nothing.
 func closeSlurm() {
 	if theSlurm.Machine != nil {
 		theSlurm.Close()
 	}
 }
 
-// bootSlurm boots a box with Slurm, which runs nothing of it yet. Its image is built once.
+// bootSlurm boots a box with Slurm's packages, none of whose services runs yet. Its image is built
+// once.
 func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	m, err := boot(ctx, vm.Box, the.deb, vm.SlurmPackages())
 	if err != nil {
@@ -50,7 +51,8 @@ func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	return m, nil
 }
 
-// prepareSlurm puts slurm.sh, and with -slurm another release, into a machine that has the packages.
+// prepareSlurm installs slurm.sh, and with -slurm another release, in a machine that has Slurm's
+// packages.
 func prepareSlurm(ctx context.Context, m *vm.Machine) error {
 	err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
 	if err == nil && *slurm != "" {
@@ -59,7 +61,7 @@ func prepareSlurm(ctx context.Context, m *vm.Machine) error {
 	return err
 }
 
-// otherSlurm puts the packages of a directory over those of the image. None of their services starts.
+// otherSlurm installs the packages of a directory over the image's. None of their services starts.
 func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
 	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(debs) == 0 {
@@ -79,8 +81,8 @@ func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
 	return err
 }
 
-// beginSlurm starts a Slurm with accounting, which has nothing to do, for one test. The end of the test ends
-// what it left, and shows the logs if it failed.
+// beginSlurm starts an idle Slurm with accounting for one test. At the end of the test it ends the
+// test's jobs, and prints the logs if the test failed.
 func beginSlurm(t *testing.T) slurmBox {
 	t.Helper()
 	theSlurm.Do(func() {
@@ -106,7 +108,7 @@ gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids"
 	return b
 }
 
-// up starts the Slurm anew. It waits for the database, for slurmdbd and for the nodes, each for a minute at most.
+// up restarts Slurm and waits for the database, slurmdbd and the nodes, each for at most a minute.
 func (b slurmBox) up(t *testing.T, words string) {
 	t.Helper()
 	const script = "slurm.sh down; slurm.sh up "
@@ -120,7 +122,7 @@ func (b slurmBox) try(t *testing.T, user, script string) vm.Result {
 	return b.tryFor(t, user, script, 2*time.Minute)
 }
 
-// tryFor is try of a script that may take so long.
+// tryFor is try with a time limit.
 func (b slurmBox) tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	return scriptOn(t, b.Machine, user, script, limit)
@@ -135,14 +137,14 @@ func (b slurmBox) sh(t *testing.T, user, script string) string {
 	return strings.TrimRight(r.Stdout, "\n")
 }
 
-// walker is alice, who does the same on one engine as on the other.
+// A walker is alice, who does the same on either engine.
 type walker struct {
 	*testing.T
 	box    slurmBox
 	engine string
 }
 
-// gs is what gpusched answers; it has to exit with a status.
+// gs returns what a gpusched command prints; it must exit with status.
 func (w walker) gs(status int, args string) string {
 	w.Helper()
 	return strings.TrimRight(w.run(status, args).Stdout, "\n")
@@ -157,7 +159,7 @@ func (w walker) run(status int, args string) vm.Result {
 	return r
 }
 
-// submit returns the job's number.
+// submit returns the new job's number.
 func (w walker) submit(args string) string {
 	w.Helper()
 	name := w.gs(0, "submit -q "+args)
@@ -168,7 +170,7 @@ func (w walker) submit(args string) string {
 	return number
 }
 
-// name is what gpusched calls the job of a number.
+// name returns gpusched's name for the job with a number.
 func (w walker) name(number string) string {
 	if w.engine == "slurm" {
 		return "slurm:" + number
@@ -176,7 +178,7 @@ func (w walker) name(number string) string {
 	return number
 }
 
-// says checks that an answer has some words.
+// says checks that a command's output has some words.
 func (w walker) says(args string, words ...string) {
 	w.Helper()
 	r := w.run(0, args)
@@ -188,7 +190,7 @@ func (w walker) says(args string, words ...string) {
 	}
 }
 
-// becomes waits until a job is in one of some states.
+// becomes waits until a job is in one of several states.
 func (w walker) becomes(id string, states ...string) {
 	w.Helper()
 	until(w.T, "job "+id+" is "+strings.Join(states, " or "), func() bool { return slices.Contains(states, w.state(id)) })
@@ -199,7 +201,7 @@ func (w walker) state(id string) string {
 	return w.job(id).State
 }
 
-// job is what is known of a job.
+// job returns what show knows about a job.
 func (w walker) job(id string) shownJob {
 	w.Helper()
 	var reply struct{ Job shownJob }
@@ -214,7 +216,7 @@ type shownJob struct {
 	Requeues int
 }
 
-// decode reads an answer for programs.
+// decode parses a command's JSON answer.
 func (w walker) decode(status int, args string, reply any) {
 	w.Helper()
 	if text := w.gs(status, args); json.Unmarshal([]byte(text), reply) != nil {
@@ -246,8 +248,7 @@ func (w walker) printed(id string, lines ...string) {
 	}
 }
 
-// TestSlurmEngine: what alice does with the scheduler of her machine she does with a Slurm
-// in the same words, and it comes to the same.
+// TestSlurmEngine: the same commands do the same on a Slurm as with the machine's scheduler.
 func TestSlurmEngine(t *testing.T) {
 	box := beginSlurm(t)
 	engines := []string{"local", "slurm"}
@@ -268,7 +269,7 @@ func TestSlurmEngine(t *testing.T) {
 	t.Run("both", func(t *testing.T) { walkBoth(t, box) })
 	t.Run("conformance", func(t *testing.T) { conformReally(t, box) })
 	t.Run("terminal", func(t *testing.T) { walkTerminal(walker{t, box, "slurm"}) })
-	if !*quick { // it waits for a time limit
+	if !*quick { // waits for a time limit
 		t.Run("set up", func(t *testing.T) { walkSetUp(walker{t, box, "slurm"}) })
 	}
 	t.Run("nodes", func(t *testing.T) { walkNodes(walker{t, box, "slurm"}) })
@@ -284,8 +285,8 @@ func TestSlurmEngine(t *testing.T) {
 	t.Run("mps", func(t *testing.T) { walkMPS(t, box) })
 }
 
-// walkSubmit: words arrive byte for byte, what a job printed is read, and its end is the
-// caller's.
+// walkSubmit: arguments arrive byte for byte, a job's output can be read, and its exit status is
+// the caller's.
 func walkSubmit(w walker) {
 	id := w.submit(`-g 0 -n hello --comment "two words" --tag project=vision -- printf '%s\n' 'a  b' '$x' "it's" '*'`)
 	w.gs(0, "wait "+id)
@@ -301,7 +302,7 @@ func walkSubmit(w walker) {
 	w.gs(2, "submit --frobnicate")
 }
 
-// walkEnvironment: a job knows what it is.
+// walkEnvironment: a job's environment tells it what it is.
 func walkEnvironment(w walker) {
 	id := w.submit(`-g 1 -e "A=x,y 'z'" --setup 'export B=set; cd /tmp' -- sh -c 'env; pwd'`)
 	w.gs(0, "wait "+id)
@@ -321,7 +322,7 @@ func walkEnvironment(w walker) {
 	}
 }
 
-// walkHold: a job that waits is changed, and let go.
+// walkHold: a held job can be changed and released.
 func walkHold(w walker) {
 	id := w.submit("-g 1 -t 1h --hold -- true")
 	w.row("list", w.name(id), "queued")
@@ -339,7 +340,7 @@ func walkHold(w walker) {
 	w.gs(0, "cancel "+id)
 }
 
-// walkRun: a job that runs is seen, queued again and ended, and somebody stays with one.
+// walkRun: a running job is shown, requeued and cancelled, and run stays with its job.
 func walkRun(w walker) {
 	id := w.submit("-g 2 -t 10m -- sleep 300")
 	w.becomes(id, "running")
@@ -359,7 +360,7 @@ func walkRun(w walker) {
 	w.gs(4, "run -g 0 -- sh -c 'exit 4'")
 }
 
-// walkOrder: a job waits for another, and one that can't start any more ends.
+// walkOrder: a job waits for another, and is ended when it can never start.
 func walkOrder(w walker) {
 	sh := func(script string) { w.box.try(w.T, "alice", script) }
 	sh("rm -f ~/order")
@@ -374,7 +375,7 @@ func walkOrder(w walker) {
 	w.becomes(ok, "cancelled", "failed")
 }
 
-// walkArray: tasks know their numbers, and are named by them.
+// walkArray: tasks know their numbers and are named by them.
 func walkArray(w walker) {
 	id := w.submit("-g 0 --array 0-2%2 -- sh -c 'echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB'")
 	w.gs(0, "wait "+id)
@@ -385,7 +386,7 @@ func walkArray(w walker) {
 	w.printed(id+"_1", "rate=1e-4")
 }
 
-// walkLook: what only looks is answered, also for programs.
+// walkLook: queries are answered, in JSON too.
 func walkLook(w walker) {
 	ended := w.submit("-g 0 -n looked-for -- true")
 	w.gs(0, "wait "+ended)
@@ -417,7 +418,7 @@ func walkLook(w walker) {
 		Checks []struct{ Name, Health, Detail string }
 	}
 	w.decode(9, "health --json", &health)
-	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers, the Slurm a broken node
+	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers, and this Slurm has a broken node
 	told := false
 	for _, check := range health.Checks {
 		told = told || check.Health == "DEGRADED" && strings.Contains(check.Detail, cause)
@@ -427,7 +428,7 @@ func walkLook(w walker) {
 	}
 }
 
-// walkRetries: a job that fails is tried again.
+// walkRetries: a failed job is retried.
 func walkRetries(w walker) {
 	id := w.submit(`-g 0 --retries 2 --backoff 1s -- sh -c 'echo attempt $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
 	w.gs(0, "wait "+id)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// walkRefused: what a Slurm can't promise is refused with why, and none waits or runs.
+// walkRefused: a request that Slurm can't honour is refused with the reason, and no job waits or
+// runs.
 func walkRefused(w walker) {
 	jobs := func() string { return w.box.sh(w.T, "alice", "squeue -h -o %A | sort -un") }
 	before := jobs()
@@ -26,8 +27,8 @@ func walkRefused(w walker) {
 	}
 }
 
-// conformReally is TestEnginesAnswerAlike of the client, which CI else has against Slurm's programs as tests have
-// them, with the real ones.
+// conformReally runs the client's TestEnginesAnswerAlike against the real Slurm; elsewhere it runs
+// against programs that stand in for Slurm's.
 func conformReally(t *testing.T, b slurmBox) {
 	const there, test = "/usr/local/bin/client.test", "TestEnginesAnswerAlike/slurm"
 	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched/client"), there, 0o755); err != nil {
@@ -39,8 +40,8 @@ func conformReally(t *testing.T, b slurmBox) {
 	}
 }
 
-// walkKept: a change keeps what it is not about, a name makes no job, root opens nobody's file, and no other
-// cluster is asked.
+// walkKept: an update leaves other fields alone, a job's name cannot forge a job, root opens no
+// user's file, and no other cluster is asked.
 func walkKept(w walker) {
 	w.box.sh(w.T, "", "sacctmgr -i add qos high && sacctmgr -i modify user alice set qos+=high")
 	now := func(id, field string) string {

@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// TestLimitsSlurm: what keeps the jobs of a Slurm apart is the kernel, as with the scheduler of
-// the machine: GPUs, memory and time that 'gpusched --on slurm' asks for are all that a job
-// gets, and gpusched says so. That goes for a Slurm with two nodes, and for the one that
-// 'gpusched export slurm' describes.
+// TestLimitsSlurm: the kernel keeps Slurm's jobs apart, as it does the machine's own: a job gets
+// only the GPUs, memory and time that 'gpusched --on slurm' asks for, and gpusched says so. That
+// holds for a Slurm with two nodes and for the one that 'gpusched export slurm' describes.
 func TestLimitsSlurm(t *testing.T) {
 	begin(t)
 	if err := prepareSlurm(t.Context(), the.Machine); err != nil {
@@ -25,7 +24,7 @@ func TestLimitsSlurm(t *testing.T) {
 	})
 	box.up(t, "cgroup")
 	w := walker{t, box, "slurm"}
-	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm has no shorter limit: it passes meanwhile
+	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm's shortest limit, which passes during the other parts
 	for _, part := range []struct {
 		name string
 		walk func(walker)
@@ -40,13 +39,13 @@ func TestLimitsSlurm(t *testing.T) {
 	t.Run("export", func(t *testing.T) { limitExported(walker{t, box, "slurm"}) })
 }
 
-// openGPUs is a shell command that prints what an open of each of some files says. There is no driver
-// behind them, so one that is allowed has no device.
+// openGPUs returns a shell command that opens each of some files and prints the error. There is no
+// driver behind them, so an allowed open fails for want of a device.
 func openGPUs(files string) string {
 	return "for f in " + files + `; do (: <$f) 2>&1 | sed "s,.*: ,$f ,"; done`
 }
 
-// quotedSh are the words, for a shell, of a command that is a script of sh.
+// quotedSh quotes a script for a shell as a command of sh.
 func quotedSh(script string) string { return "sh -c '" + strings.ReplaceAll(script, "'", `'\''`) + "'" }
 
 const (
@@ -54,7 +53,8 @@ const (
 	refuses = " Operation not permitted"
 )
 
-// limitDevices: tasks of an array that run at the same time open their own GPU of the node's two.
+// limitDevices: tasks of an array that run at the same time can each open their own GPU of the
+// node's two.
 func limitDevices(w walker) {
 	script := openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1") +
 		`; echo "task $GPUSCHED_ARRAY_TASK sees $CUDA_VISIBLE_DEVICES"; touch ~/up$GPUSCHED_ARRAY_TASK; until [ -e ~/up0 -a -e ~/up1 ]; do sleep 1; done`
@@ -64,8 +64,8 @@ func limitDevices(w walker) {
 	w.printed(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
 }
 
-// limitMemory: a job that goes over its memory is killed and that is told, and its neighbour lives. What joins a job
-// has its GPU and its memory.
+// limitMemory: a job that exceeds its memory is killed and told so, and its neighbour lives. A
+// command that joins a job has the job's GPU and memory limit.
 func limitMemory(w walker) {
 	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
 	w.becomes(neighbour, "running")
@@ -77,7 +77,7 @@ func limitMemory(w walker) {
 	if inside != "/dev/slurm-gpu0"+opens+"\n/dev/slurm-gpu1"+refuses {
 		w.Errorf("what joins the neighbour: %s", inside)
 	}
-	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both end as srun does
+	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both exit with srun's status
 		if r := w.run(1, command+" -- simcuda --alloc-host 400M"); !strings.Contains(r.Stderr, "Out Of Memory") {
 			w.Errorf("%s: %s", command, r.Stderr)
 		}
@@ -92,8 +92,8 @@ func limitMemory(w walker) {
 	w.gs(0, "cancel "+neighbour)
 }
 
-// limitNodes: a job of two GPUs is on the node that has them, somebody else can neither read nor end it, what
-// wants one of them waits, and queued again it makes room.
+// limitNodes: a job for two GPUs runs on the node that has them, another user can neither read nor
+// end it, a job that wants one of them waits, and a requeue frees them.
 func limitNodes(w walker) {
 	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
 	w.becomes(wide, "running")
@@ -114,7 +114,7 @@ func limitNodes(w walker) {
 	w.gs(143, "wait "+wide)
 }
 
-// limitPause: an administrator, and nobody else, takes a node out of service by its GPUs and puts it back.
+// limitPause: only an administrator can take a node out of service by its GPUs and put it back.
 func limitPause(w walker) {
 	pause := "gpusched --on slurm gpu pause 0-1 --reason fan"
 	if r := w.box.try(w.T, "alice", pause); r.Code != 4 {
@@ -131,10 +131,11 @@ func limitPause(w walker) {
 	w.gs(0, "wait "+waits)
 }
 
-// limitExported: the files of 'gpusched export slurm', as they are, make a Slurm of this machine, with accounts; its
-// jobs are kept to their GPU, cores and memory, and the scheduler of the machine leaves the GPUs to it.
+// limitExported: the files of 'gpusched export slurm' make, unchanged, a Slurm of this machine with
+// accounting. Its jobs are confined to their GPU, cores and memory, and the machine's scheduler
+// leaves the GPUs to it.
 func limitExported(w walker) {
-	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // so that she is known
+	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // so that the daemon knows alice
 	w.box.sh(w.T, "", `set -e; slurm.sh down; rm -r /etc/slurm/*.conf ~alice/.cache/gpusched
 gpusched export slurm --dir /etc/slurm
 systemctl start munge mariadb
@@ -179,8 +180,8 @@ systemctl start slurmdbd`)
 	}
 }
 
-// exportedMemory: the files say how much memory the GPUs have, so it can be asked, and give a job that asks none its
-// share of the node's.
+// exportedMemory: the exported files declare the GPUs' memory, so that jobs can ask for it, and
+// give a job that asks for no host memory its share of the node's.
 func exportedMemory(w walker) {
 	w.Helper()
 	for args, mem := range map[string]string{"-g 0.5 --gpu-mem 1G": "mem=512M,", "-g 1 --gpu-mem 1G": "mem=", "-g 0": "mem=512M,"} {

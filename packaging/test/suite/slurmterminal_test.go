@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// typist is somebody at a terminal of 33 by 99.
+// A typist types at a terminal of 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// at runs a command of gpusched's on the terminal. The end of the test closes it, and shows it if it failed. The
-// command stands in a file: the screen begins with the command line of script, in which nobody may find what is
-// still to be printed.
+// at runs a gpusched command on the terminal. The end of the test closes the terminal, and shows it
+// if the test failed. The command is in a file, because the screen begins with the command line of
+// script(1), in which the test must not find the text that it waits for.
 func (w walker) at(args string) typist {
 	w.Helper()
 	line := "stty rows 33 cols 99; exec gpusched --on " + w.engine + " " + args + "\n"
@@ -46,8 +46,8 @@ func (at typist) shows(text string) {
 	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
 }
 
-// prompted waits until a shell in the job reads, with more on the screen than there was: what is typed before that may
-// be lost. It returns how much there is.
+// prompted waits until a shell in the job reads its input and the screen has grown beyond more
+// bytes, because what is typed before may be lost. It returns the screen's length.
 func (at typist) prompted(more int) (length int) {
 	at.w.Helper()
 	until(at.w.T, "a shell's prompt is on the screen", func() bool {
@@ -58,7 +58,7 @@ func (at typist) prompted(more int) (length int) {
 	return length
 }
 
-// enters types a line to the shell, and returns what is then on the screen up to the next prompt.
+// enters types a line to the shell and returns the screen up to the next prompt.
 func (at typist) enters(line string) string {
 	at.w.Helper()
 	before := at.prompted(0)
@@ -78,7 +78,7 @@ func (at typist) says(line string, words ...string) {
 	}
 }
 
-// ends closes the terminal when its command has ended with a status.
+// ends waits until the command has exited with a status, and closes the terminal.
 func (at typist) ends(status string) {
 	at.w.Helper()
 	until(at.w.T, "it has ended with "+status, func() bool {
@@ -87,8 +87,9 @@ func (at typist) ends(status string) {
 	at.w.box.sh(at.w.T, "alice", "kill $(cat ~/keeper)")
 }
 
-// walkTerminal: a job has a terminal, which follows its window, Ctrl-C is for what runs in it, and its end is the
-// caller's; a shell, and a command, in a job that runs know it and leave it running.
+// walkTerminal: a job's terminal follows the window's size, Ctrl-C reaches the program in it, and
+// its exit status is the caller's. A shell and a command inside a running job have its environment
+// and leave it running.
 func walkTerminal(w walker) {
 	at := w.at("run --tty -g 1 -n seen -- bash --norc -i")
 	at.says("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
@@ -98,7 +99,8 @@ func walkTerminal(w walker) {
 	at.types(`\003`)
 	at.says("echo after $?", "after 130")
 	until(w.T, "the job's terminal follows", func() bool {
-		// srun overlooks a change that comes while it passes on the last one, so there are some more
+		// srun misses a resize that comes while it forwards the last one, so the test resizes
+		// several times
 		resized := w.box.try(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0)
 			[[ $t = /dev/pts/* ]] && stty -F $t rows 40 cols 81 && stty -F $t rows 40 cols 80 && exit; done; exit 1`)
 		if resized.Code != 0 {
@@ -129,8 +131,8 @@ func walkTerminal(w walker) {
 	w.gs(0, "cancel "+id)
 }
 
-// walkSetUp: mail is sent by Slurm, modules and conda environments are there before the command, a set-up that fails
-// is said so, and what is before the time limit arrives.
+// walkSetUp: Slurm sends mail, modules and conda environments are loaded before the command, a
+// failed setup is reported, and the warning before the time limit arrives.
 func walkSetUp(w walker) {
 	w.box.sh(w.T, "", `install -d /usr/share/modules/init
 		cat >/usr/share/modules/init/sh <<'END'
@@ -164,7 +166,7 @@ END
 	w.printed(ending, "warned")
 }
 
-// walkNodes: an administrator takes all GPUs of a node out of service, and puts them back.
+// walkNodes: an administrator takes all GPUs of a node out of service and puts them back.
 func walkNodes(w walker) {
 	root := func(args string) string { return w.box.sh(w.T, "", "gpusched --on slurm "+args) }
 	if r := w.box.try(w.T, "", "gpusched --on slurm gpu pause 0"); r.Code != 6 || !strings.Contains(r.Stderr, "n1 has GPUs 0-1 (") {
@@ -181,15 +183,17 @@ func walkNodes(w walker) {
 	}
 	id := w.submit("-g 1 --gpu-type a100 -- true")
 	w.row("list", w.name(id), "queued")
-	// On a busy machine Slurm may not have heard of the node for a while: then it says that the GPUs are lost.
+	// On a busy machine Slurm may not have heard from the node for a while, and then reports its
+	// GPUs as lost.
 	if got := root("gpu resume 0,1"); !strings.HasPrefix(got, "GPU 0 resumed") || !strings.Contains(got, "\nGPU 1 resumed") {
 		w.Errorf("resume: %s", got)
 	}
 	w.gs(0, "wait "+id)
 }
 
-// walkDefaults: with what 'gpusched export slurm' writes of memory that nobody asks, a job has some for each of its GPUs
-// or else of its CPUs, and not all of its node. Shards are asked by the memory that the features say.
+// walkDefaults: with the default memory that 'gpusched export slurm' writes, a job that asks for
+// none gets a share for each of its GPUs, or else of its CPUs, and not the whole node's. Shards are
+// requested by the memory that the features declare.
 func walkDefaults(t *testing.T, box slurmBox) {
 	w := walker{t, box, "slurm"}
 	box.sh(t, "", `slurm.sh edit 's/^DefMemPerCPU=.*//; s/^PartitionName=main .*/& DefCpuPerGPU=2 DefMemPerGPU=1000 DefMemPerCPU=300/
@@ -218,7 +222,8 @@ func walkDefaults(t *testing.T, box slurmBox) {
 	}
 }
 
-// walkMPS: parts of GPUs are MPS where that is what Slurm has, and where it has neither it is said what to set.
+// walkMPS: parts of GPUs are MPS where Slurm has MPS; where it has neither MPS nor shards, the
+// refusal says what to set.
 func walkMPS(t *testing.T, box slurmBox) {
 	t.Cleanup(func() { box.sh(t, "", "rm -f ~alice/go") })
 	w := walker{t, box, "slurm"}

@@ -11,24 +11,24 @@ import (
 
 const stateDir = "/var/lib/gpusched"
 
-// startDaemon starts the daemon, however often that was done just before.
+// startDaemon starts the daemon, even if it was started often just before.
 const startDaemon = "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket gpusched.service"
 
-// answers waits until the daemon does.
+// answers waits until the daemon answers.
 func answers(t *testing.T) {
 	t.Helper()
 	until(t, "the daemon answers", func() bool { return try(t, "alice", "gpusched version && gpusched list").Code == 0 })
 }
 
-// health is what 'gpusched health' says and its exit status.
+// health returns the output and the exit status of 'gpusched health'.
 func health(t *testing.T) (string, int) {
 	t.Helper()
 	r := try(t, "alice", "gpusched health")
 	return r.Stdout + r.Stderr, r.Code
 }
 
-// TestDamagedStateFile: whatever is wrong with the file, the daemon starts; what
-// ran goes on and ends as it should, what waited is lost and everybody is told.
+// TestCorruptStateFile: however the state file is corrupt, the daemon starts. Running jobs go on
+// and end as they should, waiting jobs are lost, and everybody is told.
 func TestDamagedStateFile(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a page":      "dd if=/dev/urandom of=state.db bs=1024 seek=8 count=24 conv=notrunc status=none",
@@ -96,8 +96,8 @@ func TestDamagedStateFile(t *testing.T) {
 	}
 }
 
-// TestNewerStateFile: a file of a newer release is no damage. It is refused as it
-// is, and the daemon comes back by itself when a release that knows it is there.
+// TestNewerStateFile: the state file of a newer release is not taken for corrupt. The daemon
+// refuses it and leaves it alone, and works again by itself once the file is one that it knows.
 func TestNewerStateFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -124,10 +124,9 @@ func TestNewerStateFile(t *testing.T) {
 	}
 }
 
-// TestStateDiskFull: until the disk of the state is full jobs are acknowledged,
-// then new ones are refused with the reason, running ones go on, and what ended
-// meanwhile is recorded as soon as there is room: nobody has to do anything else.
-// Nothing that was acknowledged is lost to a kill.
+// TestStateDiskFull: until the state's disk is full, jobs are acknowledged; then new jobs are
+// refused with the reason and running jobs go on. Jobs that ended meanwhile are recorded as soon as
+// there is room, without anybody's help. No acknowledged job is lost when the daemon is killed.
 func TestStateDiskFull(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -135,7 +134,7 @@ func TestStateDiskFull(t *testing.T) {
 	ends, release := hold(t, "alice", "-g 1", "exit 7")
 	running(t, on)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -1M fill")
-	// Each needs 120 kB, as the state file may have room left by jobs of other tests.
+	// Each job needs 120 kB, because jobs of other tests may have left room in the state file.
 	first := try(t, "bob", "big=$(head -c 90000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
 		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
@@ -173,8 +172,8 @@ func TestStateDiskFull(t *testing.T) {
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 }
 
-// unitEnded waits until the command of a job has ended, not with 0, so that its
-// unit tells.
+// unitEnded waits until a job's command has exited with a status other than 0, so that its unit is
+// "failed".
 func unitEnded(t *testing.T, id int64) {
 	t.Helper()
 	until(t, "the unit ended", func() bool {
@@ -182,20 +181,21 @@ func unitEnded(t *testing.T, id int64) {
 	})
 }
 
-// TestStateDiskAtStart: a daemon that finds its disk read-only or missing begins
-// no other state. When the disk is back it has everything; jobs run on meanwhile,
-// and their results are there. A daemon whose disk could not be mounted has to be
-// started, as everything that systemd gave up for a mount.
+// TestStateDiskAtStart: a daemon that finds its disk read-only or missing creates no new state.
+// Jobs run on meanwhile, and when the disk is back the daemon has everything, their results
+// included. After a failed mount an administrator has to start the daemon, like every unit that
+// systemd gave up on.
 func TestStateDiskAtStart(t *testing.T) {
 	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
 	stop := "systemctl stop gpusched.socket gpusched.service; "
 	for name, disk := range map[string]struct{ set, fail, mend, reset string }{
 		"read-only": {
 			set:  "mount --bind " + stateDir + " " + stateDir,
-			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true", // which ends it; or ten seconds
+			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true", // the reload ends the daemon; without it, ten seconds do
 			reset: stop + "umount " + stateDir,
 		},
-		// The mount has a unit, as every line of fstab has, and another file system under it.
+		// The mount has a unit, as each line of fstab has, and there is another file system below
+		// it.
 		"missing": {
 			set: stop + "mkdir -p /run/disk/{lower,upper,work}; cp -a " + stateDir + "/. /run/disk/upper; chmod 700 /run/disk/upper; rm -rf " + stateDir + "/*; printf '[Mount]\\nWhat=overlay\\nType=overlay\\nWhere=" + stateDir +
 				"\\nOptions=lowerdir=/run/disk/lower,upperdir=/run/disk/upper,workdir=/run/disk/work\\n' > " + unit + "; systemctl daemon-reload; " + startDaemon,
@@ -234,8 +234,8 @@ func TestStateDiskAtStart(t *testing.T) {
 	}
 }
 
-// TestFullAtStart: a scheduler that is started on a full disk says so, is not
-// restarted over and over, and works as soon as there is room.
+// TestFullAtStart: a daemon that starts on a full disk says so, is not restarted over and over, and
+// works as soon as there is room.
 func TestFullAtStart(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -260,9 +260,9 @@ func TestFullAtStart(t *testing.T) {
 	ended(t, wait(t, waits), "completed", "exit code 0")
 }
 
-// TestBadSettings: with a mistake in the settings a restart fails, each time; the scheduler that
-// systemd starts then says which. A reload that does not help fails, and health is right as soon
-// as one that does has ended.
+// TestBadSettings: with a mistake in the settings every restart fails; the daemon that systemd then
+// starts reports it. A reload that does not correct it fails, and health is right as soon as a good
+// reload has ended.
 func TestBadSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/91-bad.toml"
@@ -285,7 +285,7 @@ func TestBadSettings(t *testing.T) {
 	if r := try(t, "", "systemctl reload gpusched"); r.Code == 0 {
 		t.Error("a reload with the same mistake succeeds")
 	}
-	// Past the check of the reload the scheduler itself refuses them.
+	// A signal bypasses the reload's check, so the daemon itself refuses the settings.
 	began := sh(t, "", "date +%s")
 	sh(t, "", "systemctl kill --kill-whom=main --signal=HUP gpusched")
 	until(t, "the audit log has a reload that failed", func() bool {
@@ -298,9 +298,9 @@ func TestBadSettings(t *testing.T) {
 	answers(t)
 }
 
-// TestDamagedWhileRunning: of a file that goes bad under a running daemon its
-// reads tell, and it is set aside as soon as something needs it that can't be read
-// or written; what runs goes on.
+// TestCorruptWhileRunning: health reports a state file that becomes corrupt under a running daemon
+// as soon as a read fails. The file is set aside when a request needs a part that can't be read or
+// written. Running jobs go on.
 func TestDamagedWhileRunning(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
@@ -330,7 +330,7 @@ func TestDamagedWhileRunning(t *testing.T) {
 	}
 }
 
-// smallDisk puts the state on a disk of its own, with 8 MiB to spare, until the test ends.
+// smallDisk moves the state to a disk of its own with 8 MiB to spare, until the test ends.
 func smallDisk(t *testing.T) {
 	t.Helper()
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cp -a "+stateDir+" /run/state; mount -t tmpfs -o size=$(($(du -sm /run/state | cut -f1) + 8))m,mode=700 small "+stateDir+" && cp -a /run/state/. "+stateDir+"/ && "+startDaemon)
@@ -341,8 +341,8 @@ cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	answers(t)
 }
 
-// TestOlderStateDirectory: no id is given twice where the whole directory of the state is put back from a copy, and
-// nobody's output is mixed with another's.
+// TestOlderStateDirectory: after the whole state directory was restored from a copy, no job id is
+// given twice, and no output is mixed with another job's.
 func TestOlderStateDirectory(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; "
@@ -368,8 +368,9 @@ func TestOlderStateDirectory(t *testing.T) {
 	}
 }
 
-// TestOlderStateFileOfAnArray: an older copy of the state file is put back, by which tasks that run are to start yet. None
-// of them starts a second time, the array counts them, and goes on behind them.
+// TestOlderStateFileOfAnArray: an older copy of the state file is restored in which running tasks
+// have not started yet. None of them starts a second time; the array counts them and continues
+// after them.
 func TestOlderStateFileOfAnArray(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })
@@ -388,7 +389,7 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 		return j.State == "queued" && j.Array.Live == 2
 	})
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
-	submit(t, "alice", "-g 0 --wait -- true") // what could start has
+	submit(t, "alice", "-g 0 --wait -- true") // by then every task that could start has started
 	if now := begun(); now != "0 1" {
 		t.Errorf("two at a time may run, and these have begun: %s", now)
 	}

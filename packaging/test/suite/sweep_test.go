@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAfterASweep: when as many tasks of an array have failed as may, no other starts, also
-// after a restart of the scheduler, until it is released; show has what became of them, and
-// the failed ones run again with what they were submitted with.
+// TestAfterASweep: once an array has as many failed tasks as it allows, no other task starts, even
+// after a restart of the daemon, until the array is released. show counts the results, and the
+// failed tasks can be resubmitted as they were.
 func TestAfterASweep(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --array %1 --max-failures 2 --param x=a,b,c --param n=1,2 --setup 'export S=set' `+

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// TestTerminal: a job with a terminal outlives the scheduler and whoever was attached;
-// what is typed after a kill -9 of the daemon still arrives, another terminal sees what
-// was shown, a command beside the job's opens the job's GPU and no other, and another
-// user reaches none of it.
+// TestTerminal: a job with a terminal outlives the daemon and every attached client. Input typed
+// after a kill -9 of the daemon still arrives, another client sees the screen so far, a command of
+// exec opens the job's GPU and no other, and another user can reach none of it.
 func TestTerminal(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
@@ -66,8 +65,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestRun: run prints what its job prints, the first and the last of it, over a kill of
-// the daemon, and ends as the job does.
+// TestRun: run prints all of its job's output, across a kill of the daemon, and exits with the
+// job's status.
 func TestRun(t *testing.T) {
 	begin(t)
 	r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'echo first; echo second >&2; exit 3' 2> ~/talk; echo status $?; cat ~/talk")
@@ -85,9 +84,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestExec: a command beside that of a job without a terminal is in the job's unit, with
-// its environment, directory and limits, opens the job's GPU and no other, ends with the
-// job whatever it ignores, and is for the owner.
+// TestExec: a command that exec runs beside a job's is in the job's unit, with its environment,
+// directory and limits. It opens the job's GPU and no other, ends with the job whatever signals it
+// ignores, and is for the owner alone.
 func TestExec(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/go ~/inside")
@@ -123,8 +122,7 @@ func TestExec(t *testing.T) {
 	until(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }
 
-// decoys makes sockets with names as of a job's terminal, all of them busy, and keeps the
-// true one busy as well.
+// decoys creates busy sockets named like a job's terminal, and keeps the real socket busy too.
 const decoys = `import socket, sys, threading
 job = sys.argv[1]
 true = [l.split()[-1] for l in open("/proc/net/unix") if "@gpusched-terminal-" + job + "-" in l][0]
@@ -155,8 +153,8 @@ print("ready", flush=True)
 sys.stdin.read()
 `
 
-// TestTerminalAmongDecoys: however many sockets another user has that are named as a job's
-// terminal, and however often that user knocks at it, its owner gets in.
+// TestTerminalAmongDecoys: an owner can attach however many sockets named like the job's terminal
+// another user has, and however often that user connects to the real one.
 func TestTerminalAmongDecoys(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/decoys.py", decoys, 0o755); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// anotherBox boots a box with eight GPUs and a gpusched of its own, and a wire to the one of all tests.
+// anotherBox boots a box with eight GPUs and its own gpusched, and connects it to the tests' box by
+// a network.
 func anotherBox(t *testing.T) (*vm.Machine, *vm.Wire) {
 	t.Helper()
 	ctx := t.Context()
@@ -41,7 +42,8 @@ func anotherBox(t *testing.T) (*vm.Machine, *vm.Wire) {
 	return m, wire
 }
 
-// twoSSHDs gives alice, on the first box, a key with which she is let in on both, as a and b. Nobody has c's address.
+// twoSSHDs lets alice log in from the first box to both boxes, as hosts a and b. The host c has no
+// address.
 func twoSSHDs(t *testing.T, other *vm.Machine) {
 	t.Helper()
 	sh(t, "alice", `install -d -m 700 ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519; cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys
@@ -60,21 +62,22 @@ func twoSSHDs(t *testing.T, other *vm.Machine) {
 		strings.TrimSpace(r.Stdout)+"') >/home/alice/.ssh/known_hosts; chown alice: /home/alice/.ssh/known_hosts")
 }
 
-// TestTwoBoxes: two machines, each with its own files, accounts, GPUs and scheduler, over a network and the sshd of each.
+// TestTwoBoxes: the commands for several hosts work across two machines, each with its own files,
+// accounts, GPUs and scheduler, over a network and sshd.
 func TestTwoBoxes(t *testing.T) {
 	begin(t)
 	other, wire := anotherBox(t)
 	twoSSHDs(t, other)
 	says := asAlice(t)
 
-	// One view of both; who has no such address is named.
+	// One view of both, which names the host without an address.
 	says(5, "gpusched --hosts a,b,c status", "c: ", "a:3 ", "b:7 ")
 	var gpus api.GPUsReply
 	if err := json.Unmarshal([]byte(says(0, "gpusched --hosts a,b gpus --json")), &gpus); err != nil || len(gpus.GPUs) != 12 {
 		t.Errorf("%d GPUs, %v", len(gpus.GPUs), err)
 	}
 
-	// A job there runs there, in its own directory of that name, and is read here.
+	// A job of b runs there, in b's directory of the same name, and its output is read here.
 	one := says(0, "gpusched submit -q --host b -g 1 -t 1h -- sh -c 'hostname; pwd; sleep 1000'")
 	if !strings.HasPrefix(one, "b:") {
 		t.Fatalf("the job is %q", one)
@@ -88,7 +91,8 @@ func TestTwoBoxes(t *testing.T) {
 	fileOnTwo(t, says)
 	says(0, "gpusched export slurm --add b", "NodeName=other ", ":8", ":4", "PartitionName=")
 
-	// The one that would start it first has it; why and list name jobs with their machines.
+	// "best" chooses the host that would start the job first; why and list name jobs with their
+	// hosts.
 	four := says(0, "gpusched submit -q --host a -g 4 -t 1h -- sleep 1000")
 	best := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- true")
 	if !strings.HasPrefix(best, "b:") {
@@ -101,14 +105,15 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
 
-	// A terminal there: its own tty and exit status, and it is left and entered again.
+	// A terminal there has its own tty and exit status, and can be detached and attached again.
 	says(3, `script -qec "gpusched run --tty --host b -g 1 -- sh -c 'tty; hostname; exit 3'" /dev/null </dev/null`, "/dev/pts/", "other")
 	says(0, types("gpusched run --tty --host b -n kept -g 0 -- cat", shows("Ctrl-Q leaves it"), `once\n`, shows("once.*once"), `\020\021`), "job b:", "gpusched --hosts b attach ")
 	kept := says(0, "gpusched --hosts b list --name kept -s running -o ids")
 	says(0, types("gpusched attach "+kept, shows("once.*once"), `again\n`, shows("again.*again"), `\004`), "again\r\nagain")
 	says(0, "gpusched wait "+kept, "job "+kept+" completed")
 
-	// The network goes away over a wait, and comes back; what asks meanwhile is told whom it does not hear.
+	// The network goes down during a wait and comes back; requests meanwhile name the host that
+	// does not answer.
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
 	until(t, "it is waited for there", func() bool {
@@ -126,8 +131,9 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
-// types is a shell command that runs another one on a terminal and prints what that showed. Of the steps every other one
-// is a shell condition that is waited for, and the next what is then typed, for printf.
+// types returns a shell command that runs a command on a terminal and prints what the terminal
+// showed. Steps alternate between a shell condition to wait for and the text to type then, as a
+// format of printf.
 func types(command string, steps ...string) string {
 	script := ""
 	for i := 0; i < len(steps); i += 2 {
@@ -137,7 +143,8 @@ func types(command string, steps ...string) string {
 		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
 }
 
-// shows is a condition of types: each of some regular expressions is found on the screen, whose lines are one.
+// shows returns a condition for types: each regular expression matches the screen, whose lines are
+// joined.
 func shows(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"
@@ -145,8 +152,9 @@ func shows(texts ...string) string {
 	return strings.Join(texts, " && ")
 }
 
-// fileOnTwo: of a file of jobs each line goes where it starts first, after those before it: four GPUs are free here and
-// seven there, and each of eleven jobs starts at once. What two of them print is shown together.
+// fileOnTwo: each line of a file of jobs goes to the host that starts it first, counting the lines
+// before it: four GPUs are free here and seven there, and all eleven jobs start at once. The output
+// of two of them is shown together.
 func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string) string) {
 	t.Helper()
 	ids := strings.Fields(says(0, `for i in 1 2 3 4 5 6 7 8 9 10 11; do echo "-n line$i -- sh -c 'hostname; sleep 1000'"; done >~/lines

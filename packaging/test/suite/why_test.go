@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhyInFull: two users see who is before a job, its owner alone what would start it sooner, and
-// both the picture of the next hours, on terminals with and without more than ASCII.
+// TestWhyInFull: why shows two users which jobs are before one, only the owner what would start it
+// sooner, and both a picture of the next hours, on terminals with and without more than ASCII.
 func TestWhyInFull(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() {
@@ -51,7 +51,7 @@ func TestWhyInFull(t *testing.T) {
 	}
 	for _, columns := range []int{80, 120} {
 		pane := screen("alice", columns, fmt.Sprintf("gpusched why --plan %d", mine))
-		// How long the bars are follows from what has run before.
+		// The lengths of the bars depend on earlier run times.
 		for _, want := range []string{
 			"^GPU 0 ", "██ job", fmt.Sprintf("^%d +alice +train ", long), fmt.Sprintf("^%d +bob +half ", half), fmt.Sprintf("^%d +bob +wide ", wide),
 		} {

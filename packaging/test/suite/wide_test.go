@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// TestSchedulerWideJob: a job for all GPUs starts in the midst of an endless
-// stream of jobs for one that is more than the machine can do, also of the same
-// user. It is expected to run about as long as they are: of jobs that are much
-// longer the rules say that they wait for the guard. Others pass it for 20 s at most,
-// twice the 10 s of its limit, where little is known of what runs.
+// TestSchedulerWideJob: a job for all GPUs starts amid an endless stream of one-GPU jobs that
+// exceeds the machine's capacity, of the same user too. It is expected to run about as long as they
+// are: the rules make much longer jobs wait for the guard. With little known about running jobs,
+// others pass it for at most 20 s, twice its limit of 10 s.
 func TestSchedulerWideJob(t *testing.T) {
 	for _, user := range []string{"alice", "bob"} {
 		t.Run("of "+user+" in bob's stream", func(t *testing.T) {
@@ -21,7 +20,7 @@ func TestSchedulerWideJob(t *testing.T) {
 			j := wait(t, submit(t, user, "-g 4 -t 10s -- true"))
 			stop()
 			ended(t, j, "completed", "exit code 0")
-			behind := 0 // of the stream, those that had been submitted when it started, and had not started
+			behind := 0 // jobs of the stream that were submitted before the wide job started, and started after it
 			for _, other := range allJobs(t) {
 				before := other.ID != j.ID && other.SubmittedAt.Before(j.StartedAt)
 				if before && (other.StartedAt.IsZero() || other.StartedAt.After(j.StartedAt)) {
@@ -36,7 +35,7 @@ func TestSchedulerWideJob(t *testing.T) {
 	}
 }
 
-// streamScript submits until it is told to stop.
+// streamScript submits jobs until a stop file appears.
 const streamScript = `submit() { gpusched submit -q -t 2m -- sleep $1 && sleep 0.12; }
 began=$(date +%s%N)
 for i in 1 2 3 4; do submit 1 || exit 1; done
@@ -44,9 +43,9 @@ hold=$(($(date +%s%N) - began))
 hold=$((hold * 4 / 1000000)); [ $hold -gt 1200 ] || hold=1200
 for i in $(seq 1000); do [ ! -e ~/stop ] || exit 0; submit $((hold / 1000)).$(printf %03d $((hold % 1000))) || exit 1; done; exit 1`
 
-// stream has bob submit jobs for one GPU until it is told to stop. They run for as
-// long as sixteen of them take to be submitted, however quick the machine is at first:
-// four times what the four GPUs can do, as it may be slower later.
+// stream submits one-GPU jobs as bob until stop is called. Each runs as long as sixteen submissions
+// take at first: four times the capacity of the four GPUs, because submissions may become slower
+// later.
 func stream(t *testing.T) (stop func()) {
 	t.Helper()
 	sh(t, "bob", "rm -f ~/stop")
