@@ -54,7 +54,7 @@ func TestNumberOfARemovedAccount(t *testing.T) {
 		t.Errorf("liam's own jobs are %q", list)
 	}
 	if out := sh(t, "", "gpusched list -u kate; gpusched history -u kate"); !strings.Contains(out, id) || !strings.Contains(out, ended) {
-		t.Errorf("those of kate are: %s", out)
+		t.Errorf("kate's jobs are: %s", out)
 	}
 	refused(t, "", "gpusched list -u nobody-of-us", 2, "no account named")
 	sh(t, "", "gpusched cancel -y -u kate")
@@ -120,7 +120,7 @@ func TestNumberOfADirectory(t *testing.T) {
 	until(t, "job "+late+" says so", func() bool {
 		return strings.Contains(sh(t, "", "gpusched why "+late), "does not say whether uid 70001 is still dora")
 	})
-	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // a reload retries everything at once
+	sh(t, "", "rm /run/directory-hangs; systemctl reload gpusched; gpusched wait "+late) // the reload retries
 	sh(t, "", "sed -i 's/^dora/liam/' /var/lib/extrausers/passwd")
 	refused(t, "", "sleep 1; gpusched release "+secret, 1, "account dora is gone: uid 70001 is liam's now")
 	if out := sh(t, "", "gpusched why "+secret); !strings.Contains(out, "account dora is gone: uid 70001 is liam's now") {

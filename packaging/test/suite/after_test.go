@@ -26,17 +26,17 @@ func TestSchedulerAfter(t *testing.T) {
 		ended(t, wait(t, id), "completed", "exit code 0")
 	}
 	if got := sh(t, "alice", "sort ~/log | tr '\\n' ' '; tail -1 ~/log"); got != "0 1 2 3 last last" {
-		t.Errorf("the array and what waits for it wrote %q", got)
+		t.Errorf("the array and the jobs that wait for it wrote %q", got)
 	}
 	if j := show(t, "", first); j.State != "running" {
-		t.Errorf("the first is %s", j.State)
+		t.Errorf("the first job is %s", j.State)
 	}
 	waitsFor(t, "alice", either, fmt.Sprintf("waits until job %d has ended", first))
 	sh(t, "", killDaemon)
 	cancel(t, "alice", held)
 	waitsFor(t, "alice", either, fmt.Sprintf("waits until job %d has ended", first))
 	if told := why(t, "alice", either); strings.Contains(told, fmt.Sprintf("job %d has", held)) {
-		t.Errorf("it still waits for what was cancelled: %s", told)
+		t.Errorf("it still waits for a cancelled job: %s", told)
 	}
 	release()
 	ended(t, wait(t, either), "completed", "exit code 0")

@@ -37,7 +37,7 @@ func TestAgent(t *testing.T) {
 	}
 	const job = `{"command":["/bin/sh","-c","echo the last words; exit 3"],"directory":"/home/alice","options":{"gpus":1,"name":"by-agent"}}`
 	if text := call("", "submit", job); !strings.Contains(text, `"error"`) || strings.Contains(sh(t, "alice", "gpusched list -a"), "by-agent") {
-		t.Errorf("it submits though nobody wanted that: %s", text)
+		t.Errorf("it submits although the user did not allow that: %s", text)
 	}
 	if text := call("", "dry_run", job); !strings.Contains(text, "CUDA_VISIBLE_DEVICES") && !strings.Contains(text, "DeviceAllow") {
 		t.Errorf("the dry run says %s", text)
@@ -47,7 +47,7 @@ func TestAgent(t *testing.T) {
 	}
 	id := sh(t, "alice", "gpusched list -a -o ids --name by-agent")
 	if text := call("", "wait", fmt.Sprintf(`{"ids":%s}`, id)); !strings.Contains(text, `"ended":true`) || !strings.Contains(text, "exit code 3") {
-		t.Errorf("it waits and is told %s", text)
+		t.Errorf("it waits and gets %s", text)
 	}
 	for tool, want := range map[string]string{"triage": "the last words", "logs": "the last words", "show": `exit code 3`} {
 		if text := call("", tool, fmt.Sprintf(`{"id":"%s"}`, id)); !strings.Contains(text, want) {

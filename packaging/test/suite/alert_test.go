@@ -28,7 +28,7 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 		sh(t, "", "printf '[gpus]\nsample_interval = \"200ms\"\nalert_unit = \""+unit+"\"\n' > /etc/gpusched/conf.d/90-suite.toml; systemctl reload gpusched")
 	}
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nalert_unit = \"site-alert@.service\"")
-	tells(t, "site-alert@.service is started when a GPU")
+	healthSays(t, "site-alert@.service is started when a GPU")
 	bad("1")
 	alerted("GPU 1")
 	bad("1 3")
@@ -36,11 +36,11 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 	sh(t, "", "touch /run/alert-fails")
 	bad("1 3 0")
 	alerted("GPU 1 GPU 3 GPU 0")
-	tells(t, "start unit \"site-alert@0.service\": it failed")
+	healthSays(t, "start unit \"site-alert@0.service\": it failed")
 
 	use("no-alert@.service")
 	bad("1 3 0 2")
-	tells(t, "no-alert@2.service not found")
+	healthSays(t, "no-alert@2.service not found")
 	if text, code := health(t); code != 9 || !strings.Contains(text, "systemctl status 'no-alert@*.service'") {
 		t.Errorf("health exits %d: %s", code, text)
 	}
@@ -48,9 +48,9 @@ printf '[Service]\nType=oneshot\nExecStart=/bin/sleep 1000\n' > /etc/systemd/sys
 	use("slow-alert@.service")
 	bad("")
 	sh(t, "", "systemctl restart gpusched")
-	tells(t, "4 of 4 GPUs answer")
+	healthSays(t, "4 of 4 GPUs answer")
 	bad("3 2")
-	until(t, "the slow one is started", func() bool {
+	until(t, "the slow alert unit is started", func() bool {
 		return strings.TrimSpace(try(t, "", "systemctl show -P ActiveState slow-alert@3").Stdout) == "activating"
 	})
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")

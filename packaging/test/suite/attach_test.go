@@ -39,7 +39,7 @@ func TestAttachAgain(t *testing.T) {
 
 	opens("second", "gpusched attach "+id)
 	if pane := shows("second", "line 60 of attempt 1"); !strings.Contains(pane, "line 40 of attempt 1\nline 41 of attempt 1\n") {
-		t.Errorf("who comes back sees %q", pane)
+		t.Errorf("a terminal that attaches again shows %q", pane)
 	}
 	opens("third", "gpusched attach "+id)
 	shows("third", "line 60 of attempt 1")
@@ -69,7 +69,7 @@ func TestRunWithoutATerminal(t *testing.T) {
 	begin(t)
 	for _, from := range []string{"</dev/null", "<<<typed", "<&-"} {
 		if r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'cat; tty; echo over; exit 3' "+from); r.Stdout != "not a tty\nover\n" || r.Code != 3 {
-			t.Errorf("run %s prints %q and ends with %d: %s", from, r.Stdout, r.Code, r.Stderr)
+			t.Errorf("run %s prints %q and exits %d: %s", from, r.Stdout, r.Code, r.Stderr)
 		}
 		refused(t, "alice", "gpusched run --tty -g 0 -- true "+from, 2, "there is no terminal here")
 	}

@@ -27,7 +27,7 @@ func attacker(t *testing.T) (victim int64, pid string) {
 			t.Errorf("alice's job is %s: %+v", j.State, j.Result)
 		}
 		if now := daemonPID(t); now != daemon {
-			t.Errorf("the scheduler was process %s and is %s", daemon, now)
+			t.Errorf("the daemon was process %s and is now %s", daemon, now)
 		}
 	})
 	return victim, pid
@@ -75,7 +75,7 @@ func meanwhile(t *testing.T, what string, happens func()) {
 	t.Logf("%s: alice's 'gpusched list': %s", what, told)
 	var times, failed int
 	if _, err := fmt.Sscanf(told, "%d times, %d failed", &times, &failed); err != nil || times == 0 {
-		t.Errorf("%s: no 'gpusched list' of alice's has ended: %q", what, told)
+		t.Errorf("%s: alice's 'gpusched list' has never ended: %q", what, told)
 	}
 	if failed > 0 {
 		t.Errorf("%s: %d of alice's %d 'gpusched list' failed: %s", what, failed, times, told)

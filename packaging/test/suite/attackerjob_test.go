@@ -73,11 +73,11 @@ kill -STOP PID`), "\n")
 	synced(t)
 	for user, cmd := range map[string]string{"": "gpusched logs %d", "alice": "gpusched logs %d; journalctl -q -u gpujob-%[1]d"} {
 		if out := try(t, user, fmt.Sprintf(cmd, victim)).Stdout; strings.Contains(out, "forged-line") {
-			t.Errorf("%s reads bob's line as one of the job: %s", who(user), out)
+			t.Errorf("%s reads bob's line as the job's: %s", who(user), out)
 		}
 	}
 	if out := sh(t, "", "journalctl -q -u gpusched -o cat --since -1min"); strings.Contains(out, "forged-line") {
-		t.Errorf("bob's line is one of the scheduler's")
+		t.Errorf("bob's line is attributed to the daemon")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAttackerCommands(t *testing.T) {
 
 // TestAttackerStopping: jobs tell systemd that they are stopping and extend their timeout while
 // systemd is kept busy. They are seen running, delay nobody's start, and end when they should.
-func TestAttackerVoice(t *testing.T) {
+func TestAttackerStopping(t *testing.T) {
 	attacker(t)
 	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
 	sh(t, "", "systemd-run --quiet --collect --unit noise --uid bob bash -c 'for i in 1 2; do while :; do "+noise+"; done & done; wait'")
@@ -141,7 +141,7 @@ func TestAttackerVoice(t *testing.T) {
 	version := systemdVersion(t)
 	heard := strings.Contains(sh(t, "", "systemctl list-units --no-legend 'gpujob-*'"), "stop-sigterm")
 	if heard != (version < 254) {
-		t.Errorf("systemd %d listens to commands: %t", version, heard)
+		t.Errorf("systemd %d accepts notifications of commands: %t", version, heard)
 	}
 	limited := submit(t, "bob", "-g 0 -t 3s --grace 1s -- "+attackerPath+" stopping")
 	stopped := submit(t, "bob", "-g 0 --grace 1s -- "+attackerPath+" stopping")
@@ -196,7 +196,7 @@ func TestAttackerEscape(t *testing.T) {
 	cancel(t, "bob", id)
 	ended(t, wait(t, next), "completed", "exit code 0")
 	if out := printed(t, next, "0"); strings.TrimSpace(out) != "0" {
-		t.Errorf("the next job has the GPU while the process is there: %s", out)
+		t.Errorf("the next job got the GPU while the process was still there: %s", out)
 	}
 	if j := show(t, "bob", id); !strings.Contains(j.Result.Sentence, "process "+pid+" had left its unit, still used GPU 0 and was ended") {
 		t.Errorf("the job says %q", j.Result.Sentence)
@@ -228,7 +228,7 @@ func TestAttackerContainer(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
 	sh(t, "", "echo bob:400000000:65536 >> /etc/subuid")
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	sh(t, "", "systemctl restart gpusched") // the daemon reads /etc/subuid again every 10 s
 	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
 	running(t, id)
@@ -252,7 +252,7 @@ func TestAttackerContainer(t *testing.T) {
 // drop-ins all of them can, as the manual says.
 func TestClosedSessions(t *testing.T) {
 	begin(t)
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	gpusSeen(t)
 	const (
 		on     = "cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload"
@@ -298,12 +298,12 @@ func TestClosedSessions(t *testing.T) {
 		t.Errorf("without the drop-ins: %s", out)
 	}
 	cancel(t, "bob", id)
-	until(t, "what left the job has ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
+	until(t, "the process that left the job has ended", func() bool { return try(t, "", "kill -0 "+pid).Code != 0 })
 	sh(t, "", on)
 	check(true)
 	id, _ = escape(t)
 	if out := sh(t, "", "cat /home/bob/escape.open"); !strings.Contains(out, closed) {
-		t.Errorf("what has left its job opens another GPU: %s", out)
+		t.Errorf("a process that left its job opens another GPU: %s", out)
 	}
 	cancel(t, "bob", id)
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- bash -c '(exec 3</dev/nvidia$GPUSCHED_GPU_IDS) 2>&1 | grep -q \"No such device\"'")), "completed", "exit code 0")

@@ -73,7 +73,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
 	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
-	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without the daemon's variable that names the sandboxes
+	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without GPUSCHED_ variables
 	running(t, plainID)
 	plain := fmt.Sprint(plainID)
 	boxes := map[string][2]string{ // the user of the session, and what encloses it

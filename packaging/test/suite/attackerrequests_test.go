@@ -23,7 +23,7 @@ func TestAttackerRequests(t *testing.T) {
 		judge(t, <-slow, 290)
 	})
 	if ids := sh(t, "", "gpusched list --user bob -a -o ids"); ids != before {
-		t.Errorf("jobs of bob's were let in: %s, before %s", ids, before)
+		t.Errorf("jobs of bob's were queued: %s, before %s", ids, before)
 	}
 }
 
@@ -38,21 +38,21 @@ func TestAttackerFloods(t *testing.T) {
 				t.Log(sh(t, "bob", fmt.Sprintf("%s flood %s 2", attackerPath, kind)))
 			})
 		})
-		t.Logf("flood %s: the scheduler had %d more files open at most", kind, open)
+		t.Logf("flood %s: the daemon had at most %d more files open", kind, open)
 		conns := config.Default().Limits.UserConns
 		most := conns + 64 // some belong to other users, and some are connections of bob's that are being refused
 		if kind == "dryrun" || kind == "jobs" {
 			most += 4 * conns // looking up a submitter opens two directories of /proc, and a file in each
 		}
 		if open > most || kind == "hold" && open < conns/2 {
-			t.Errorf("flood %s: the scheduler had %d more files open, of a user's connections it takes %d", kind, open, conns)
+			t.Errorf("flood %s: the daemon had %d more files open; a user may have %d connections", kind, open, conns)
 		}
 	}
 	if n := len(strings.Fields(sh(t, "", "gpusched list --user bob -o ids"))); n != 50 {
 		t.Errorf("bob has %d jobs waiting, his quota is 50", n)
 	}
 	ended(t, wait(t, submit(t, "alice", "-g 0 -- true")), "completed", "exit code 0")
-	t.Logf("the scheduler's memory at its most: %s KiB", sh(t, "", "awk '/VmHWM/ {print $2}' /proc/"+daemonPID(t)+"/status"))
+	t.Logf("the daemon's peak memory: %s KiB", sh(t, "", "awk '/VmHWM/ {print $2}' /proc/"+daemonPID(t)+"/status"))
 	sh(t, "", "gpusched cancel $(gpusched list --user bob -o ids | paste -sd,)")
 }
 

@@ -48,7 +48,7 @@ func TestAttackerSpec(t *testing.T) {
 	}
 	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d.1 %d.1 | sort -u", id, large))
 	if sizes != "16384 32 640 root" {
-		t.Errorf("of two jobs with unlike environments alice sees\n%s", sizes)
+		t.Errorf("alice sees a difference between the specs of two jobs:\n%s", sizes)
 	}
 	heldOpen(t, spec, id)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", large))
@@ -64,6 +64,6 @@ func heldOpen(t *testing.T, spec string, id int64) {
 	wait(t, id)
 	held := sh(t, "", "stat -L -c '%s %b' /proc/$(systemctl show -P MainPID spec-held)/fd/5")
 	if held != "0 0" {
-		t.Errorf("of the spec of a job that has ended its user holds %s", held)
+		t.Errorf("an open spec of an ended job still has %s", held)
 	}
 }

@@ -33,7 +33,7 @@ func TestAttackerBytes(t *testing.T) {
 		out := try(t, "bob", part+"for i in $(seq 20); do "+line+"; done 2>&1 </dev/null | sort | uniq -c | sort -rn | tail -3; gpusched list --mine -o ids | wc -l").Stdout
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if n := strings.TrimSpace(lines[len(lines)-1]); n != "15" && n != "16" {
-			t.Errorf("of 20 submissions of a megabyte %s are in the queue: %s", n, out)
+			t.Errorf("%s of 20 submissions of a megabyte are in the queue: %s", n, out)
 		}
 		refused(t, "bob", part+line+" </dev/null", 8, "this site's limit is 16M")
 	})
@@ -47,12 +47,12 @@ func TestAttackerBytes(t *testing.T) {
 	})
 	again := size()
 	sh(t, "bob", "gpusched cancel --mine -y >/dev/null")
-	t.Logf("the state's directory has %d MiB, with bob's queue full %d, after twice that %d", before, full, again)
+	t.Logf("the state directory has %d MiB, %d with bob's queue full, %d after filling it twice more", before, full, again)
 	if full > before+40 || again > full+16 {
-		t.Errorf("the state's directory grew from %d to %d and then to %d MiB", before, full, again)
+		t.Errorf("the state directory grew from %d to %d and then to %d MiB", before, full, again)
 	}
 	if j := show(t, "alice", old); j.State != "completed" {
-		t.Errorf("alice's job of before is %+v", j)
+		t.Errorf("alice's earlier job is %+v", j)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestAttackerManager(t *testing.T) {
 	pid := sh(t, "", "systemctl show -P MainPID intruder")
 	sh(t, "", "echo "+pid+" > "+base+group+"/cgroup.procs")
 	sh(t, "bob", "echo '1073741824 kind=compute' > /run/fakenvml/claims/"+pid+"-1")
-	until(t, "it shows as bob's, and as no job's", func() bool {
+	until(t, "the process shows as bob's and in no job", func() bool {
 		return slices.ContainsFunc(processesOn(t, 1), func(p job.GPUProcess) bool { return fmt.Sprint(p.PID) == pid && p.UID == 1002 && p.Job == 0 })
 	})
 }
@@ -130,12 +130,12 @@ func TestAttackerDescriptor(t *testing.T) {
 	})
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
-	until(t, "GPU 1 is not given on", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
+	until(t, "GPU 1 is not reassigned", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
 	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob is on it", taker)) {
 		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
 	}
 	if text, _ := health(t); !strings.Contains(text, "gpu 1") {
-		t.Errorf("health does not tell: %s", text)
+		t.Errorf("health does not say so: %s", text)
 	}
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"")
 	ended(t, wait(t, next), "completed", "exit code 0")

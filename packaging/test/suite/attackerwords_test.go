@@ -12,7 +12,7 @@ import (
 // for byte in texts that only the job sees. None of them reaches another user's terminal unescaped.
 func TestAttackerWords(t *testing.T) {
 	attacker(t)
-	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // earlier crash reports in the journal contain tabs
+	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // earlier entries have tabs
 	esc := []string{`$'\e[31mred'`, `$'\e]0;x\a'`, `$'a\nb'`, `$'a\rb'`, `$'a\tb'`, `$'\x9b31m'`, `$'\xff\xfe'`, `$'\u202eexe.py'`, `$'\u200b'`, `$'\x7f'`}
 	n := 0
 	for _, word := range esc {
@@ -56,7 +56,7 @@ func TestAttackerWords(t *testing.T) {
 		"a submission of an empty word": `gpusched submit -q -g 0 -- ""`,
 	} {
 		if r := try(t, "bob", line+" </dev/null"); r.Code == 0 {
-			t.Errorf("%s is let in: %.200s", what, r.Stdout)
+			t.Errorf("%s is accepted: %.200s", what, r.Stdout)
 		}
 		n++
 	}

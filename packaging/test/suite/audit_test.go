@@ -67,10 +67,10 @@ func TestAuditLog(t *testing.T) {
 	}
 	// A job's number also finds all entries of its life.
 	if got := sh(t, "", fmt.Sprintf("journalctl -q -o cat --since '%s' -u gpusched GPUSCHED_JOB=%d", since, id)); !strings.Contains(got, "job running") || !strings.Contains(got, "job cancelled") {
-		t.Errorf("of job %d the journal has\n%s", id, got)
+		t.Errorf("the journal has these lines of job %d:\n%s", id, got)
 	}
 	if all := sh(t, "", "journalctl -u gpusched -o export --since '"+since+"'"); strings.Contains(all, "secret") {
-		t.Errorf("the daemon's journal tells of a command:\n%s", all)
+		t.Errorf("the daemon's journal has a command:\n%s", all)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 		}
 	}
 	if all := sh(t, "", "journalctl -q -u gpusched -o export --since '"+since+"'"); strings.Contains(all, "hush") {
-		t.Errorf("what is private is in the journal:\n%s", all)
+		t.Errorf("private values are in the journal:\n%s", all)
 	}
 	if out := try(t, "bob", "journalctl -q -u gpusched GPUSCHED_USER=bob --since '"+since+"'").Stdout; out != "" {
 		t.Errorf("bob reads the daemon's journal:\n%s", out)
@@ -175,10 +175,10 @@ func TestLogLevel(t *testing.T) {
 	if got := entries("PRIORITY=7 GPUSCHED_ACTION=list GPUSCHED_UID=0"); !strings.HasPrefix(got, "request answered uid=0 action=list failed=false ") {
 		t.Errorf("a request is logged as %q", got)
 	}
-	tells(t, "its level is debug until a restart")
+	healthSays(t, "its level is debug until a restart")
 	sh(t, "", "gpusched daemon log-level error; gpusched gpu pause 0; gpusched gpu resume 0")
 	if got := entries("PRIORITY=6 GPUSCHED_AUDIT=1 GPUSCHED_ACTION=log-level GPUSCHED_LEVEL=error"); !strings.HasPrefix(got, "audit uid=0 user=root action=log-level outcome=done level=error") {
-		t.Errorf("the change is audited as %q", got)
+		t.Errorf("the audit entry of the change is %q", got)
 	}
 	if audit, others := entries("GPUSCHED_AUDIT=1 GPUSCHED_ACTION=pause"), entries("PRIORITY=6 GPUSCHED_PAUSED=true"); audit == "" || others != "" {
 		t.Errorf("at error there is %q and %q", audit, others)

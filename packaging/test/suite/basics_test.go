@@ -144,7 +144,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	if strings.Contains(env, "NOTIFY_SOCKET") {
-		t.Error("the job can speak to systemd in the launcher's name")
+		t.Error("the job can notify systemd as the launcher")
 	}
 	if env := get("--gpus 0 --env clean -e A=b"); !has(env, "A=b") || !has(env, "CUDA_VISIBLE_DEVICES=") || strings.Contains(env, "GPUSCHED_SUITE") {
 		t.Errorf("clean environment:\n%s", env)

@@ -110,7 +110,7 @@ func rebootWithJobs(t *testing.T) {
 	}
 	ended(t, wait(t, lost), "lost", "restarted while the job ran")
 	if j := wait(t, retried); j.Attempt != 1 {
-		t.Errorf("job %d, which is not to be started again after a reboot, is in attempt %d", retried, j.Attempt)
+		t.Errorf("job %d, which must not be retried after a reboot, is in attempt %d", retried, j.Attempt)
 	} else {
 		ended(t, j, "lost", "restarted while the job ran")
 	}
@@ -127,7 +127,7 @@ func rebootWithJobs(t *testing.T) {
 		t.Errorf("the pause is forgotten: %s", out)
 	}
 	if n := sh(t, "alice", "wc -l < ~/begun"); n != "2" {
-		t.Errorf("the command that was started again began %s times", n)
+		t.Errorf("the command of the requeued job began %s times", n)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestBootDiskCuts(t *testing.T) {
 		}
 		last, sum.Kept, sum.Lost = len(acked), sum.Kept+loss.Kept, sum.Lost+loss.Lost
 	}
-	t.Logf("%d cuts kept %d blocks that were not flushed and lost %d; at the last one %d jobs were acknowledged", *diskCuts, sum.Kept, sum.Lost, last)
+	t.Logf("%d cuts kept %d unflushed blocks and lost %d; %d jobs were acknowledged at the last one", *diskCuts, sum.Kept, sum.Lost, last)
 }
 
 // holds checks that a state file is whole, has each of these jobs, and will not reuse their ids.

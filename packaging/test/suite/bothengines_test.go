@@ -121,7 +121,7 @@ var bothLines = []struct {
 // walkBoth: each line exits alike on both engines, or Slurm's side says what to do instead. JSON
 // documents have the same form.
 func walkBoth(t *testing.T, box slurmBox) {
-	local, slurm := begunSide(t, box, "local"), begunSide(t, box, "slurm")
+	local, slurm := newSide(t, box, "local"), newSide(t, box, "slurm")
 	commands := map[string]bool{}
 	for _, line := range bothLines {
 		command, _, _ := strings.Cut(line.args, " ")
@@ -146,13 +146,13 @@ func walkBoth(t *testing.T, box slurmBox) {
 			continue
 		}
 		if name := strings.Fields(line)[0]; !commands[name] {
-			t.Errorf("nobody types gpusched %s", name)
+			t.Errorf("no line types gpusched %s", name)
 		}
 	}
 }
 
-// begunSide queues the jobs of a side.
-func begunSide(t *testing.T, box slurmBox, engine string) side {
+// newSide queues the jobs of a side.
+func newSide(t *testing.T, box slurmBox, engine string) side {
 	s := side{walker{t, box, engine}, map[string]string{}}
 	s.jobs["RUNS"] = s.submit("-g 1 -t 1h -n runs --tag a=b --comment hello -- sleep 600")
 	s.jobs["ENDED"] = s.submit("-g 0 -n ends -- sh -c 'echo out; echo err >&2; exit 3'")

@@ -13,7 +13,7 @@ import (
 )
 
 // messagesIn returns the daemon's messages in the journal of a job's unit, as the user reads them.
-func heard(t *testing.T, user string, id int64) []string {
+func messagesIn(t *testing.T, user string, id int64) []string {
 	t.Helper()
 	out := try(t, user, fmt.Sprintf("journalctl --quiet --no-pager -o cat -u gpujob-%d | grep '^gpusched: '", id)).Stdout
 	return strings.Split(strings.TrimSpace(out), "\n")
@@ -41,11 +41,11 @@ func TestGPUMemoryBudget(t *testing.T) {
 	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- bash -c 'simcuda --mem 30G --hold 1000 & while [ ! -e ~/more ]; do sleep 0.1; done; simcuda --mem 10G --hold 1000'")
 	running(t, id)
 	const warning = "gpusched: this job uses 30G of the memory of GPU 0, 10G more than the 20G it was promised."
-	until(t, "alice finds the warning", func() bool { return strings.HasPrefix(heard(t, "alice", id)[0], warning) })
+	until(t, "alice finds the warning", func() bool { return strings.HasPrefix(messagesIn(t, "alice", id)[0], warning) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched logs %d", id)); !strings.Contains(out, warning) {
 		t.Errorf("gpusched logs does not show the warning: %s", out)
 	}
-	if out := heard(t, "bob", id)[0]; out != "" {
+	if out := messagesIn(t, "bob", id)[0]; out != "" {
 		t.Errorf("bob reads in alice's journal: %s", out)
 	}
 	if out := sh(t, "bob", fmt.Sprintf("gpusched show %d; gpusched list", id)); strings.Count(out, "running (over memory)") != 2 || !strings.Contains(out, "30G now, 30G at its peak") {
@@ -55,22 +55,22 @@ func TestGPUMemoryBudget(t *testing.T) {
 	running(t, other)
 	sh(t, "", "systemctl kill --kill-whom main --signal KILL gpusched")
 	samples(t, 8)
-	if got := heard(t, "alice", id); len(got) != 1 {
+	if got := messagesIn(t, "alice", id); len(got) != 1 {
 		t.Errorf("warned %d times: %q", len(got), got)
 	}
 	if j := show(t, "", id); j.State != "running" {
-		t.Fatalf("stopped while there was enough for both: %+v", j.Result)
+		t.Fatalf("stopped although there was enough memory for both: %+v", j.Result)
 	}
 	sh(t, "alice", "touch ~/more")
 	ended(t, wait(t, id), "gpu-out-of-memory", fmt.Sprintf("stopped for using 40G of the memory of GPU 0, 20G more than the 20G it was promised, when job %d was short of its own", other))
-	if got := heard(t, "alice", id); len(got) != 2 || !strings.HasPrefix(got[1], "gpusched: stopped for using 40G") {
+	if got := messagesIn(t, "alice", id); len(got) != 2 || !strings.HasPrefix(got[1], "gpusched: stopped for using 40G") {
 		t.Errorf("its journal: %q", got)
 	}
 	if r := try(t, "alice", fmt.Sprintf("gpusched wait %d", id)); r.Code != 137 {
 		t.Errorf("gpusched wait exits %d", r.Code)
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", id)); !strings.Contains(out, "40G at its peak") {
-		t.Errorf("its peak is not on record: %s", out)
+		t.Errorf("its peak is not recorded: %s", out)
 	}
 	if j := show(t, "", other); j.State != "running" {
 		t.Errorf("the other job is %s", j.State)
@@ -97,7 +97,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	until(t, "it has its memory", func() bool { return sh(t, "", "ls /run/fakenvml/claims | grep -c -- -0$ || true") == "1" })
 	id := submit(t, "alice", "--gpu-ids 0 -- touch /tmp/began")
 	stranger := "in use outside gpusched: bob's process " + sh(t, "", "systemctl show -P MainPID stranger") + " has 70G"
-	until(t, "the job waits for the stranger", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
+	until(t, "the job waits for the foreign process", func() bool { return strings.Contains(why(t, "alice", id), stranger) })
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d --json; ls /tmp/began || true", id)); !strings.Contains(out, "not started, and queued again: GPU 0 is in use") || strings.Contains(out, "\n/tmp/began") {
 		t.Errorf("show: %s", out)
 	}
@@ -110,7 +110,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 // users who wait for it. Others do not see the name of its program.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	sh(t, "", `cp "$(command -v simcuda)" /usr/local/bin/$'se\e[31mcret'; systemd-run --quiet --uid bob --unit stranger bash -c 'exec /usr/local/bin/se*cret --mem 70G --hold 1000'`)
 	t.Cleanup(func() { sh(t, "", "systemctl stop stranger; rm -f /usr/local/bin/se*cret") })
 	pid := sh(t, "", "systemctl show -P MainPID stranger")
@@ -122,7 +122,7 @@ func TestForeignProcess(t *testing.T) {
 		t.Errorf("gpus: %s", out)
 	}
 	if out := sh(t, "bob", "gpusched gpus"); !strings.Contains(out, "cret") || strings.Contains(out, "\x1b[31m") {
-		t.Errorf("bob sees of his own: %q", out)
+		t.Errorf("bob sees his own process as %q", out)
 	}
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
 	waitsFor(t, "alice", id, "of no job: bob's process "+pid+" has 70G")
@@ -141,7 +141,7 @@ func TestForeignProcess(t *testing.T) {
 func TestIdleJob(t *testing.T) {
 	begin(t)
 	const after, grace = 5 * time.Second, 2 * time.Second
-	settings(t, fmt.Sprintf(quickLooks+"\n[idle]\naction = \"stop\"\nafter = %q\ngrace = %q", after, grace))
+	settings(t, fmt.Sprintf(quickSampling+"\n[idle]\naction = \"stop\"\nafter = %q\ngrace = %q", after, grace))
 	busy := submit(t, "bob", "-g 1 -- simcuda --mem 5G --util 70 --hold 1000")
 	notebook := submit(t, "alice", "-g 1 -- simcuda --mem 5G --util 0 --hold 1000")
 	sleeps := submit(t, "alice", "-g 2 -- sleep 1000")
@@ -162,11 +162,11 @@ func TestIdleJob(t *testing.T) {
 		t.Errorf("ended after %s", took)
 	}
 	stopped(notebook)
-	if got := strings.Join(heard(t, "alice", sleeps), "\n"); strings.Count(got, "this job has not used GPU") != 2 || !strings.Contains(got, "it is stopped.\ngpusched: cancelled by the site") {
+	if got := strings.Join(messagesIn(t, "alice", sleeps), "\n"); strings.Count(got, "this job has not used GPU") != 2 || !strings.Contains(got, "it is stopped.\ngpusched: cancelled by the site") {
 		t.Errorf("its journal: %q", got)
 	}
-	if j := show(t, "", busy); j.State != "running" || len(j.Warnings) > 0 || heard(t, "bob", busy)[0] != "" {
-		t.Errorf("the one that computes: %s, %v, %q", j.State, j.Warnings, heard(t, "bob", busy))
+	if j := show(t, "", busy); j.State != "running" || len(j.Warnings) > 0 || messagesIn(t, "bob", busy)[0] != "" {
+		t.Errorf("the job that computes: %s, %v, %q", j.State, j.Warnings, messagesIn(t, "bob", busy))
 	}
 	cancel(t, "bob", busy)
 }

@@ -56,7 +56,7 @@ func TestDirectory(t *testing.T) {
 	first := sh(t, "", as("dora", `gpusched submit -q --env login -g 1 -- sh -c 'echo $USER $HOME $SHELL; id -nG; exec sleep 1000'`))
 	until(t, "dora's job runs", func() bool { return strings.Contains(sh(t, "", "gpusched list -u dora"), "running") })
 	if out := sh(t, "", "gpusched list; gpusched show "+first); !strings.Contains(out, "dora") || strings.Contains(out, "70001 ") {
-		t.Errorf("no name: %s", out)
+		t.Errorf("there is no name: %s", out)
 	}
 	until(t, "dora's job says who it is", func() bool {
 		out := sh(t, "", "gpusched logs "+first)
@@ -69,7 +69,7 @@ func TestDirectory(t *testing.T) {
 	refused(t, "", as("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
 	sh(t, "", as("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
 	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // removed from chiefs, but the session still has the group
-	tells(t, "the directory answers")
+	healthSays(t, "the directory answers")
 	sh(t, "", "systemctl restart gpusched") // groups are cached for a minute at most
 	hers = submit(t, "alice", "-g 0 -- sleep 1000")
 	refused(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
@@ -97,14 +97,15 @@ func TestDirectoryHangs(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	until(t, "health tells", func() bool { // as root, because becoming another account asks the directory
-		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at") // the lookup of dora's name was the last to get an answer
+	until(t, "health says so", func() bool { // as root, because becoming another account asks the directory
+		// The lookup of dora's name got an answer before.
+		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at")
 	})
 	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {
 		t.Errorf("config check: %s", out)
 	}
 	sh(t, "", "rm /run/directory-hangs")
-	tells(t, "the directory answers")
+	healthSays(t, "the directory answers")
 	sh(t, "", "gpusched wait "+id)
 }
 

@@ -23,7 +23,7 @@ func TestHealthTellsDrains(t *testing.T) {
 		}
 	}
 	if before != after || strings.Count(text, "LIMITED") != 3 {
-		t.Errorf("what somebody wants is a fault: exit status %d became %d\n%s", before, after, text)
+		t.Errorf("an intended setting counts as a fault: exit status %d became %d\n%s", before, after, text)
 	}
 	sh(t, "", "gpusched gpu undrain 1; gpusched gpu resume 2; gpusched daemon resume")
 	if text, _ := health(t); strings.Contains(text, "LIMITED") {

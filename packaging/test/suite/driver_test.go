@@ -23,7 +23,7 @@ func TestReaderDies(t *testing.T) {
 		t.Errorf("the job is %s", j.State)
 	}
 	sh(t, "", "systemctl stop killer")
-	until(t, "the GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
+	until(t, "all GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
 }
 
 // TestReaderHangs: while the driver does not answer, nothing is placed on a GPU, jobs without GPUs
@@ -38,7 +38,7 @@ func TestReaderHangs(t *testing.T) {
 	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
 	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
 	t.Cleanup(func() { try(t, "", answers) })
-	until(t, "health tells", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
+	until(t, "health says so", func() bool { return !strings.Contains(sh(t, "", "gpusched health || true"), "GPUs answer") })
 	id := submit(t, "alice", "-g 1 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "unknown") {
 		t.Errorf("why: %s", why)
@@ -71,7 +71,7 @@ func TestLostGPU(t *testing.T) {
 	}
 	sh(t, "", lines("2"))
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "the loss is told", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "lost") })
+	until(t, "gpus says that it is lost", func() bool { return strings.Contains(sh(t, "", "gpusched gpus"), "lost") })
 	id := submit(t, "alice", "--gpus-from 2 -- true")
 	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "lost") {
 		t.Errorf("why: %s", why)
@@ -89,7 +89,7 @@ func TestNoLibrary(t *testing.T) {
 	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	sh(t, "", "mv "+lib+" "+lib+".away; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "[ -e "+lib+" ] || mv "+lib+".away "+lib+"; systemctl restart gpusched") })
-	until(t, "health tells", func() bool { return strings.Contains(sh(t, "", "gpusched health || true"), "libnvidia-ml") })
+	until(t, "health says so", func() bool { return strings.Contains(sh(t, "", "gpusched health || true"), "libnvidia-ml") })
 	r := try(t, "alice", "gpusched submit -g 1 -- true")
 	if r.Code != 6 || !strings.Contains(r.Stderr, "libnvidia-ml") {
 		t.Errorf("a GPU job without a library: exit %d: %s", r.Code, r.Stderr)

@@ -21,7 +21,7 @@ func saves(signal string, code int) string {
 
 // stopped submits a command that saves and runs an action on it, such as cancel, that stops it. It
 // returns when the command has got the stop signal.
-func told(t *testing.T, options, ask string) int64 {
+func stopped(t *testing.T, options, ask string) int64 {
 	t.Helper()
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
 	printed(t, id, "armed")
@@ -35,15 +35,15 @@ func told(t *testing.T, options, ask string) int64 {
 
 // TestStopWhileNobodyLooks: a job that answers a stop with its own exit status ends as was
 // requested (requeue, cancel, timeout), even if the daemon or the bus is away at that moment.
-func TestAnswersWhileNobodyLooks(t *testing.T) {
+func TestStopWhileNobodyLooks(t *testing.T) {
 	begin(t)
 	for name, away := range map[string][2]string{
 		"scheduler": {"systemctl stop gpusched.socket gpusched.service", "systemctl start gpusched.socket gpusched.service"},
 		"bus":       {"systemctl stop dbus.socket dbus.service", "systemctl start dbus.socket dbus.service"},
 	} {
 		sh(t, "alice", "rm -f ~/go")
-		requeued, cancelled := told(t, "", "requeue"), told(t, "", "cancel")
-		timed := told(t, fmt.Sprintf("-t %s --on-timeout requeue", 2*time.Second*the.slow), "")
+		requeued, cancelled := stopped(t, "", "requeue"), stopped(t, "", "cancel")
+		timed := stopped(t, fmt.Sprintf("-t %s --on-timeout requeue", 2*time.Second*the.slow), "")
 		sh(t, "", away[0])
 		t.Cleanup(func() { try(t, "", away[1]) })
 		sh(t, "alice", "touch ~/go")
@@ -118,7 +118,7 @@ func TestLeavesWhenWarned(t *testing.T) {
 		t.Errorf("job %d is %s in attempt %d: %+v", done, j.State, j.Attempt, j.Result)
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", again)); !strings.Contains(out, "exited after the warning before its time limit of 1h") {
-		t.Errorf("show does not say why it was queued again:\n%s", out)
+		t.Errorf("show does not say why the job was requeued:\n%s", out)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestWarningOutlastsItsNotice(t *testing.T) {
 	t.Cleanup(func() { try(t, "", back) })
 	sh(t, "", "systemctl stop dbus.socket dbus.service")
 	submit(t, "bob", "-g 4 -- sleep 1000")
-	until(t, "the notice is over twice", func() bool {
+	until(t, "twice the notice has passed", func() bool {
 		line := fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep -c job=%d", warned)
 		n, _ := strconv.Atoi(strings.TrimSpace(try(t, "", line).Stdout))
 		return n > 3 // it is logged once a second
@@ -151,13 +151,13 @@ func TestSignalOfAnArray(t *testing.T) {
 	array := submit(t, "alice", "-g 0 --array 0-1%1 -- "+saves("USR1", 3))
 	armed := func(task int) {
 		t.Helper()
-		until(t, "the task is armed", func() bool {
+		until(t, "the task has set its trap", func() bool {
 			return strings.Contains(try(t, "alice", fmt.Sprintf("gpusched logs %d_%d", array, task)).Stdout, "armed")
 		})
 	}
 	armed(0)
 	if out := sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", array)); !strings.Contains(out, "running tasks") {
-		t.Errorf("it is said to have got the signal as: %s", out)
+		t.Errorf("the answer to the signal is: %s", out)
 	}
 	armed(1) // the signal did not reach this task
 	sh(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d_1", array))
@@ -194,7 +194,7 @@ func TestSignalsWithoutABus(t *testing.T) {
 // is no stray of the job, even if the daemon learns of that end later.
 func TestOwnProcessAfterTheEnd(t *testing.T) {
 	begin(t)
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	gpusSeen(t)
 	sh(t, "alice", "rm -f ~/go")
 	id := submit(t, "alice", "-g 1 --gpu-ids 0 -- bash -c 'echo armed; until [ -e ~/go ]; do sleep 0.05; done'")
@@ -210,12 +210,12 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	until(t, "it is on the GPU", func() bool { return sh(t, "", "ls /run/fakenvml/claims") != "" })
 	sh(t, "", start)
 	ended(t, wait(t, id), job.Completed, "exit code 0")
-	until(t, "it is nobody's", func() bool {
+	until(t, "the process belongs to no job", func() bool {
 		list := processesOn(t, 0)
 		return len(list) == 1 && list[0].Job == 0
 	})
 	if j := show(t, "alice", id); j.Result.Sentence != "completed: exit code 0" {
-		t.Errorf("the job is told as %q", j.Result.Sentence)
+		t.Errorf("the job's result is %q", j.Result.Sentence)
 	}
 	sh(t, "", "systemctl is-active own")
 }

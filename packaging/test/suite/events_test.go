@@ -71,10 +71,10 @@ func TestEvents(t *testing.T) {
 	}
 	want := []job.EventKind{job.EventQueued, job.EventPlaced, job.EventStarted, job.EventEnding, job.EventEnded}
 	if got := kindsOf(followed, id); !slices.Equal(got, want) {
-		t.Errorf("of job %d bob heard %v, want %v", id, got, want)
+		t.Errorf("bob got these events of job %d: %v, want %v", id, got, want)
 	}
 	if !strings.Contains(text, fmt.Sprintf("job %d (mine) of alice has ended: cancelled by alice", id)) || strings.Contains(text, "hush") {
-		t.Errorf("bob heard\n%s", text)
+		t.Errorf("bob got\n%s", text)
 	}
 
 	is := func(kind job.EventKind) func(api.Event) bool {
@@ -84,11 +84,11 @@ func TestEvents(t *testing.T) {
 	before := followed[ending-1].Number
 	again := eventsIn(t, try(t, "bob", fmt.Sprintf("gpusched events -o jsonl --since %d", before)).Stdout)
 	if got := kindsOf(again, id); !slices.Equal(got, want[3:]) || again[0].Number != before+1 {
-		t.Errorf("after %d there is %v", before, again)
+		t.Errorf("the events after %d are %v", before, again)
 	}
 	started := followed[slices.IndexFunc(followed, is(job.EventStarted))].Number
 	gone := eventsIn(t, try(t, "bob", fmt.Sprintf("gpusched events -o jsonl --since %d", started-1)).Stdout)
 	if len(gone) == 0 || gone[0].Kind != job.EventGap {
-		t.Errorf("after %d, before the restart, there is %v", started-1, gone)
+		t.Errorf("the events after %d, from before the restart, are %v", started-1, gone)
 	}
 }

@@ -13,12 +13,12 @@ import (
 
 // TestFaultedGPU: an error in the kernel's log takes a GPU out of service. A file stands in for the
 // log, which a container does not have.
-func TestSickGPU(t *testing.T) {
+func TestFaultedGPU(t *testing.T) {
 	begin(t)
 	sh(t, "", ": > /run/kmsg")
 	settings(t, "[gpus]\nkernel_log = \"/run/kmsg\"")
 	seq := 100
-	sickGPU(t, func(text string) {
+	faultedGPU(t, func(text string) {
 		seq++
 		sh(t, "", fmt.Sprintf(`printf '4,%d,%%d,-;%%s\n' "$(awk '{printf "%%.0f", $1 * 1000000}' /proc/uptime)" '%s' >> /run/kmsg`, seq, text))
 	})
@@ -34,7 +34,7 @@ func TestBootForgedXid(t *testing.T) {
 		forger(t, comm, "): 79, GPU has fallen off the bus.")
 		forger(t, comm, "0000:0f:00): 79, GPU has fallen off the bus.")
 	}
-	until(t, "the kernel has written of bob's process", func() bool {
+	until(t, "the kernel has logged bob's process", func() bool {
 		return strings.Contains(sh(t, "", "dmesg"), "Xid (0:f:0 x[")
 	})
 	if out, _ := health(t); strings.Contains(out, "Xid 79") || !strings.Contains(out, "(Xids) are noticed") {
@@ -69,7 +69,7 @@ func forger(t *testing.T, comm, file string) {
 
 // faultedGPU: the result of the job that the error hit says so, and the GPU takes no job, even
 // after a restart, until an administrator says that it was reset.
-func sickGPU(t *testing.T, kernel func(string)) {
+func faultedGPU(t *testing.T, kernel func(string)) {
 	t.Helper()
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")
 	running(t, on)
@@ -77,7 +77,7 @@ func sickGPU(t *testing.T, kernel func(string)) {
 	kernel("NVRM: Xid (PCI:0000:0f:00): 31, pid=" + strings.TrimSpace(pid) + ", name=sleep, Ch 00000008, intr 00000000. MMU Fault")
 	kernel("NVRM: Xid (PCI:0000:0f:00): 48, pid=" + strings.TrimSpace(pid) + ", name=sleep, DBE")
 	state := func() string { return sh(t, "bob", "gpusched gpus -o csv | awk -F, '$1 == 1'") }
-	until(t, "the GPU is sick", func() bool { return strings.Contains(state(), "sick") })
+	until(t, "the GPU is out of service", func() bool { return strings.Contains(state(), "sick") })
 	if out := sh(t, "bob", "gpusched health -o json || true"); !strings.Contains(out, "Xid 48 (double-bit ECC error)") || !strings.Contains(out, "nvidia-smi -i 1 --gpu-reset") {
 		t.Errorf("health: %s", out)
 	}
@@ -85,12 +85,12 @@ func sickGPU(t *testing.T, kernel func(string)) {
 		out := sh(t, "", "journalctl --no-pager -o cat -u gpusched -p err")
 		return strings.Contains(out, "out of service") && strings.Contains(out, "Xid 48")
 	})
-	until(t, "alice is told", func() bool { return strings.Contains(strings.Join(heard(t, "alice", on), " "), "Xid 31") })
+	until(t, "alice is told", func() bool { return strings.Contains(strings.Join(messagesIn(t, "alice", on), " "), "Xid 31") })
 	next := submit(t, "bob", "--gpu-ids 1 -- true")
 	waitsFor(t, "bob", next, "out of service (Xid 48")
 	ended(t, wait(t, submit(t, "bob", "-g 1 -- true")), "completed", "exit code 0")
 	if j := show(t, "", on); j.State != "running" {
-		t.Errorf("the job on the sick GPU is %s", j.State)
+		t.Errorf("the job on the faulted GPU is %s", j.State)
 	}
 	sh(t, "", "systemctl kill --signal SEGV "+fmt.Sprintf("gpujob-%d", on))
 	ended(t, wait(t, on), "failed", "GPU 1 reported Xid 31 (the job used a bad GPU address)")
@@ -106,7 +106,7 @@ func sickGPU(t *testing.T, kernel func(string)) {
 // TestLostGPUEndsItsJobs: a job whose GPU is lost is ended and does not wait for it.
 func TestLostGPUEndsItsJobs(t *testing.T) {
 	begin(t)
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	gpusSeen(t)
 	on := submit(t, "alice", "--gpu-ids 2 -- sleep 1000")
 	other := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
@@ -123,17 +123,17 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 // accepts them; rows that wait for a reset do so only if the site says so.
 func TestBadRows(t *testing.T) {
 	begin(t)
-	settings(t, quickLooks)
+	settings(t, quickSampling)
 	sh(t, "", `printf 'minor=0 rows_failed=1\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
-	tells(t, "waits for a reset to be replaced; programs can run meanwhile")
+	healthSays(t, "waits for a reset to be replaced; programs can run meanwhile")
 	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 	bad := submit(t, "alice", "--gpu-ids 0 -- true")
 	waitsFor(t, "alice", bad, "could not be replaced")
 	sh(t, "", "gpusched gpu undrain 0")
 	ended(t, wait(t, bad), "completed", "exit code 0")
-	settings(t, quickLooks+"\ndrain_bad_memory = \"pending\"")
+	settings(t, quickSampling+"\ndrain_bad_memory = \"pending\"")
 	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
-	until(t, "the GPU is sick", func() bool {
+	until(t, "the GPU is out of service", func() bool {
 		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "waits to be replaced")
 	})
 	id := submit(t, "alice", "--gpu-ids 1 -- true")

@@ -105,7 +105,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit stranger simcuda --mem 70G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
-	until(t, "the stranger shows", func() bool {
+	until(t, "the foreign process shows", func() bool {
 		return strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes": 75161927680`) || strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes":75161927680`)
 	})
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
@@ -117,7 +117,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 }
 
 // TestLeftoversAreGone: everything that a job left behind is gone before its GPU is reassigned.
-func TestOrphansAreGone(t *testing.T) {
+func TestLeftoversAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)
 	second := submit(t, "bob", `--gpu-ids 1 -- bash -c 'pgrep -u alice -f "left-behind|simcuda" && echo still-there; ls /run/fakenvml/claims; echo looked'`)

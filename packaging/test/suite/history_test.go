@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("bob sees %v of %g s, want %v", ends, seconds, want)
 	}
 	if mine := thePast(t, "bob", "--mine --tag suite=history --since "+since); len(mine) != 2 {
-		t.Errorf("bob's own are %+v", mine)
+		t.Errorf("bob's own jobs are %+v", mine)
 	}
 	report := func(user, options string) string {
 		return sh(t, user, "gpusched report --by tag=suite --since "+since+" --until now "+options)
@@ -60,7 +60,7 @@ func TestHistory(t *testing.T) {
 	}
 	all := page + report("bob", "-o wide") + sh(t, "bob", "gpusched history --attempts -w; gpusched history --json --attempts; gpusched usage alice")
 	if strings.Contains(all, "hush") || strings.Contains(page, "<script") {
-		t.Error("bob reads what is alice's")
+		t.Error("bob reads alice's private values")
 	}
 	if told := sh(t, "", fmt.Sprintf("gpusched show %d", two)); !strings.Contains(told, "hush-argument") {
 		t.Errorf("root does not see the command:\n%s", told)

@@ -64,7 +64,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 				ended(t, wait(t, id), "completed", "exit code 0")
 				printed(t, id, "rate=3")
 			}
-			until(t, "starts are well", func() bool {
+			until(t, "health of starts is good again", func() bool {
 				return strings.Contains(try(t, "", "gpusched health").Stdout, "placed jobs start")
 			})
 		})
@@ -159,7 +159,7 @@ func TestFailingGPU(t *testing.T) {
 	for _, user := range []string{"alice", "bob", "alice", "bob"} {
 		ids = append(ids, submit(t, user, command))
 	}
-	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // all at once, or the first job alone would cause all the failures
+	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // at once, so that several fail
 	until(t, "GPU 2 is suspect", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})

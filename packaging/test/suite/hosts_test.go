@@ -95,7 +95,7 @@ func TestSeveralHosts(t *testing.T) {
 	// Jobs there start in the same directory, with the account's home there.
 	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
 	if !strings.HasPrefix(one, "a:") {
-		t.Fatalf("the first is %q", one)
+		t.Fatalf("the first job is %q", one)
 	}
 	until(t, "it runs", func() bool { return strings.Contains(sh(t, "alice", "gpusched show "+one), "running") })
 	until(t, "its output is there", func() bool { return sh(t, "alice", "gpusched logs "+one) == "here /home/alice /home/alice" })
@@ -124,7 +124,7 @@ func TestSeveralHosts(t *testing.T) {
 	shows := func() bool { return try(t, "", "pgrep -u alice -f '^[^ ]*gpusched __here'").Code == 0 }
 	until(t, "the output is shown", shows)
 	sh(t, "alice", "kill "+follows)
-	until(t, "what showed the output has ended", func() bool { return !shows() })
+	until(t, "the process that showed the output has ended", func() bool { return !shows() })
 	says(0, `gpusched exec `+four+` -- sh -c 'echo "a  b;$0"' 'x y'`, "a  b;x y")
 	says(0, "gpusched cancel "+four)
 
@@ -132,9 +132,9 @@ func TestSeveralHosts(t *testing.T) {
 	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	const there = " -u alice -f '^[^ ]*gpusched __document'"
-	until(t, "nobody asks any more", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
+	until(t, "no client process is left", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
-	until(t, "it is waited for there", func() bool { // a process that lives for 2 s has had its first answer
+	until(t, "the wait runs there", func() bool { // a process that lives for 2 s has had its first answer
 		return try(t, "", "p=$(pgrep"+there+") && sleep 2 && [ \"$p\" = \"$(pgrep"+there+")\" ]").Code == 0
 	})
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
@@ -159,10 +159,10 @@ func hangs(t *testing.T) {
 		}
 		if !strings.Contains(text, "a: no answer within 10s") {
 			if !strings.Contains(text, "a:0 ") {
-				t.Errorf("what is on the other is not shown:\n%s", text)
+				t.Errorf("the other machine's GPUs are not shown:\n%s", text)
 			}
 			return
 		}
 	}
-	t.Error("beside a machine that hangs, the other is never heard")
+	t.Error("with one machine that hangs, the other never answers")
 }

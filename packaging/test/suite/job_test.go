@@ -24,8 +24,8 @@ func settings(t *testing.T, lines string) {
 	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl restart gpusched") })
 }
 
-// quickLooks samples the GPUs five times a second, so that changes are noticed soon.
-const quickLooks = "[gpus]\nsample_interval = \"200ms\""
+// quickSampling samples the GPUs five times a second, so that changes are noticed soon.
+const quickSampling = "[gpus]\nsample_interval = \"200ms\""
 
 // gpusSeen waits for the first sample of a daemon that has just started. Before it the daemon acts
 // as on a machine without GPUs.
@@ -157,7 +157,7 @@ func running(t *testing.T, id int64) {
 		if j.State == "running" {
 			return true
 		}
-		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // recorded for the error message, in case the job never runs
+		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // for the error message
 		return false
 	})
 }

@@ -44,7 +44,7 @@ func TestJournaldFails(t *testing.T) {
 		ended(t, wait(t, last), "completed", "exit code 0")
 		printed(t, last, "after")
 	}
-	until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "journald has not read") })
+	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "journald has not read") })
 	sh(t, "alice", "touch ~/end")
 	ended(t, wait(t, prints), "completed", "exit code 0")
 	out := printed(t, prints, "last")

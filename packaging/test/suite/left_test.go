@@ -17,7 +17,7 @@ func gpuLine(t *testing.T, index int) string {
 
 // TestLeakedMemory: GPU memory that no process holds after a job takes the GPU out of service,
 // across a restart too, until it is free again. The job's result says so.
-func TestGhostMemory(t *testing.T) {
+func TestLeakedMemory(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
 	answers(t)
@@ -32,7 +32,7 @@ func TestGhostMemory(t *testing.T) {
 		t.Errorf("health: %s", text)
 	}
 	if j := show(t, "alice", on); !strings.Contains(j.Result.Sentence, "after it ended, GPU 1 was out of service: 20G of its memory") {
-		t.Errorf("the job that left it: %q", j.Result.Sentence)
+		t.Errorf("the job that leaked it: %q", j.Result.Sentence)
 	}
 	sh(t, "", "systemctl restart gpusched")
 	answers(t)
@@ -68,7 +68,7 @@ func TestUnkillable(t *testing.T) {
 	pid := strings.TrimSpace(sh(t, "", fmt.Sprintf("systemctl show -P MainPID gpujob-%d", on)))
 	sh(t, "", "echo "+pid+" > "+stuck+"/cgroup.procs; echo FROZEN > "+stuck+"/freezer.state")
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", on))
-	until(t, "health tells", func() bool {
+	until(t, "health says so", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, fmt.Sprintf("job %d", on)) && strings.Contains(text, "process "+pid+" did not end after SIGKILL")
 	})

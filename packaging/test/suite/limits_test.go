@@ -98,7 +98,7 @@ func TestLimitsForkBomb(t *testing.T) {
 	}
 	cancel(t, "bob", bomb)
 	if try(t, "", "test -d "+group).Code == 0 {
-		t.Errorf("something of the bomb is left")
+		t.Errorf("the bomb's control group is left")
 	}
 }
 
@@ -148,12 +148,12 @@ func TestLimitsNote(t *testing.T) {
 	roomy, tight := submit(t, "alice", fmt.Sprintf(args, "20M")), submit(t, "alice", fmt.Sprintf(args, "175M"))
 	over := func(id int64) bool { return len(show(t, "", id).Warnings) > 0 }
 	until(t, "both are over their budgets", func() bool { return over(roomy) && over(tight) })
-	until(t, "the one with room is told", func() bool { return strings.Contains(heard(t, "alice", roomy)[0], "this job uses 5G") })
-	until(t, "the daemon says that the other is not", func() bool {
+	until(t, "the job with room is told", func() bool { return strings.Contains(messagesIn(t, "alice", roomy)[0], "this job uses 5G") })
+	until(t, "the daemon says that it does not tell the other job", func() bool {
 		return try(t, "", fmt.Sprintf("journalctl -u gpusched | grep 'job %d has only .* of its memory left'", tight)).Code == 0
 	})
-	if j := show(t, "", tight); j.State != "running" || heard(t, "alice", tight)[0] != "" {
-		t.Errorf("the one without: %s, %q", j.State, heard(t, "alice", tight))
+	if j := show(t, "", tight); j.State != "running" || messagesIn(t, "alice", tight)[0] != "" {
+		t.Errorf("the job without room: %s, %q", j.State, messagesIn(t, "alice", tight))
 	}
 	cancel(t, "alice", roomy, tight)
 }

@@ -36,11 +36,11 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	for _, command := range []string{"health -o wide", "doctor", "config check"} {
 		r := try(t, "", "gpusched "+command)
 		if text := r.Stdout + r.Stderr; !strings.Contains(text, "Slurm has /dev/nvidia1, /dev/nvidia2") {
-			t.Errorf("'gpusched %s' does not tell:\n%s", command, text)
+			t.Errorf("'gpusched %s' does not say so:\n%s", command, text)
 		}
 	}
 	sh(t, "", "chown alice /etc/slurm/gres.conf; echo Name=gpu File=/dev/nvidia[0-3] >/etc/slurm/gres.conf; systemctl reload gpusched")
-	until(t, "a user's file is told", func() bool {
+	until(t, "health reports the file of a user", func() bool {
 		text := try(t, "", "gpusched health").Stdout
 		return strings.Contains(text, "gres.conf: it belongs to uid") && strings.Contains(text, "Slurm has /dev/nvidia1, /dev/nvidia2")
 	})
@@ -48,7 +48,7 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	sh(t, "", undo)
 	ended(t, wait(t, waits), "completed", "exit code 0")
 	if text := gpus(); strings.Contains(text, "Slurm") {
-		t.Errorf("GPUs that Slurm has no more are shown as:\n%s", text)
+		t.Errorf("GPUs that Slurm no longer has are shown as:\n%s", text)
 	}
 	t.Cleanup(func() {
 		try(t, "", "systemctl stop slurmd-test; rm -rf /etc/slurm /opt/slurm-test; systemctl reload gpusched")
@@ -56,7 +56,7 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	// From here on a reload makes the daemon look at once; above, it looked by itself within five
 	// seconds.
 	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000; systemctl reload gpusched")
-	until(t, "every GPU is left to a slurmd of which nobody knows", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
+	until(t, "every GPU is left to a slurmd without settings", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
 	if text := try(t, "", "gpusched health -o wide").Stdout; !strings.Contains(text, "not in /etc/slurm") || !strings.Contains(text, `gpus.slurm = "allow"`) {
 		t.Errorf("health does not say so:\n%s", text)
 	}

@@ -97,7 +97,7 @@ const (
 	// of Slurm could change.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
-		"Environment|ArgumentsArriveByteForByte|OrphansAreGone|AttackerUnits|AttackerVoice|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
+		"Environment|ArgumentsArriveByteForByte|LeftoversAreGone|AttackerUnits|AttackerStopping|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
 )
 
 // chooseTests restricts each kind of machine to its tests, whatever -run and -skip say: in a box

@@ -30,7 +30,7 @@ func TestMetrics(t *testing.T) {
 	}
 	const units = "gpusched-metrics.socket gpusched-textfile.timer gpusched-job-mapping.service"
 	if r := try(t, "", "systemctl is-active "+units+"; systemctl is-enabled "+units); strings.Contains(r.Stdout, "\nactive") || strings.Contains(r.Stdout, "enabled") {
-		t.Errorf("it is on before it is switched on:\n%s", r.Stdout)
+		t.Errorf("the units are on before they are enabled:\n%s", r.Stdout)
 	}
 	const dropIn = "/run/systemd/system/gpusched-job-mapping.service.d"
 	t.Cleanup(func() {

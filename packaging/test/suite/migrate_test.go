@@ -33,14 +33,14 @@ func TestMigrate(t *testing.T) {
 	last := submit("gpusched submit -q -g 0 -m 100M -n m --after-any " + array + " -- sh -c 'echo x >>ran.last'")
 	held := submit("gpusched submit -q -g 0 -m 100M -n held --hold -- sh -c 'echo x >>ran.held'")
 	if r := b.try(t, "alice", "gpusched migrate --to slurm "+last); r.Code == 0 || !strings.Contains(r.Stderr, "waits for job "+array+", which stays") {
-		t.Errorf("one that waits for another is moved alone: %+v", r)
+		t.Errorf("a job is migrated without the job that it waits for: %+v", r)
 	}
 	if r := b.try(t, "alice", "gpusched migrate --to slurm "+first); r.Code == 0 || !strings.Contains(r.Stderr, "job "+array+", which waits for it, stays") {
-		t.Errorf("one for which another waits is moved alone: %+v", r)
+		t.Errorf("a job is migrated without the job that waits for it: %+v", r)
 	}
 	here := b.sh(t, "alice", "gpusched list --mine -o ids | wc -l; gpusched list --mine --json | grep -c '\"held_by\"'; squeue -h")
 	if here != "4\n1" {
-		t.Errorf("what was refused is not as it was: %q", here)
+		t.Errorf("the refused jobs have changed: %q", here)
 	}
 	r := b.try(t, "alice", "gpusched migrate --to slurm --mine --dry-run")
 	for _, id := range []string{first, array, last, held} {
@@ -59,10 +59,10 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("%d runs, exit %d", runs, code)
 	}
 	if left := b.sh(t, "alice", "gpusched list --mine -o ids"); left != "" {
-		t.Errorf("still here: %s", left)
+		t.Errorf("not migrated: %s", left)
 	}
 	if text := b.sh(t, "alice", "gpusched show "+first); !strings.Contains(text, "moved to slurm:") {
-		t.Errorf("what has become of it is not said:\n%s", text)
+		t.Errorf("show does not say what became of it:\n%s", text)
 	}
 	until(t, "all have run there", func() bool { return b.sh(t, "alice", "squeue -h -n m") == "" })
 	for file, want := range map[string]string{"first": "arrives", "array": "x\nx\nx\nx", "last": "x"} {
@@ -93,7 +93,7 @@ func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
 			}
 		}
 		if there := b.sh(t, "alice", "squeue -h"); there != "" {
-			t.Errorf("migrate %s of a job that Slurm refuses leaves there\n%s", how, there)
+			t.Errorf("migrate %s of a job that Slurm refuses leaves jobs in Slurm:\n%s", how, there)
 		}
 	}
 	b.sh(t, "alice", "gpusched cancel "+refused+" "+waits)

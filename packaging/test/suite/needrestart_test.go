@@ -23,7 +23,7 @@ func TestNeedrestartLeavesJobs(t *testing.T) {
 	control, job := pid("control"), pid(fmt.Sprintf("gpujob-%d", id))
 	sh(t, "", "install -m 755 /bin/sleep /usr/local/bin/nap.new; mv /usr/local/bin/nap.new /usr/local/bin/nap; NEEDRESTART_MODE=a needrestart -r a -l -q >/tmp/needrestart.log 2>&1; true")
 	if pid("control") == control {
-		t.Errorf("needrestart restarted nothing: the test proves nothing:\n%s", sh(t, "", "cat /tmp/needrestart.log"))
+		t.Errorf("needrestart restarted nothing, so the test proves nothing:\n%s", sh(t, "", "cat /tmp/needrestart.log"))
 	}
 	if pid(fmt.Sprintf("gpujob-%d", id)) != job || show(t, "", id).State != "running" {
 		t.Errorf("needrestart restarted the job:\n%s", sh(t, "", "cat /tmp/needrestart.log"))

@@ -75,7 +75,7 @@ func TestMail(t *testing.T) {
 			t.Errorf("no %q in the mails:\n%s", want, all)
 		}
 	}
-	until(t, "both are on record as sent", func() bool {
+	until(t, "both are recorded as sent", func() bool {
 		list := messages(t, "alice", id)
 		return len(list) == 2 && list[0].Sent && list[1].Sent
 	})
@@ -102,12 +102,12 @@ func TestMail(t *testing.T) {
 	sh(t, "", "systemctl restart gpusched")
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	sh(t, "", "rm /run/mail/hold")
-	until(t, "the mail is on record as sent", func() bool {
+	until(t, "the mail is recorded as sent", func() bool {
 		list := messages(t, "alice", held)
 		return len(list) == 1 && list[0].Sent
 	})
 	if n := len(about(mails(), held)); n != 1 {
-		t.Errorf("%d mails about a job at whose end the daemon was restarted", n)
+		t.Errorf("%d mails about a job that ended before the daemon restarted", n)
 	}
 	sh(t, "", "rm /usr/sbin/sendmail")
 	refused(t, "alice", "gpusched submit --notify mail:end -- true", 8, "there is no /usr/sbin/sendmail on this machine")
@@ -158,12 +158,12 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	}
 	for i, m := range messages(t, "alice", bad) {
 		if m.Sent || !strings.Contains(m.Sentence, "redirects (302), which is not followed") || strings.Contains(m.Sentence, "127.0.0.1") != (i == 1) {
-			t.Errorf("of a redirection: %+v", m)
+			t.Errorf("after a redirect: %+v", m)
 		}
 		unit := fmt.Sprintf("gpusched-notify-%d-end-%d.service", bad, i)
 		as := strings.TrimSpace(sh(t, "", "journalctl -q -o json -u "+unit+" SYSLOG_IDENTIFIER=gpusched-notify --output-fields=_UID | grep -o '_UID\":\"[0-9]*' | head -1"))
 		if alice := "_UID\":\"" + strings.TrimSpace(sh(t, "alice", "id -u")); (as == alice) != (i == 1) || as == "" || strings.HasSuffix(as, ":\"0") {
-			t.Errorf("message %d was sent by %q", i, as)
+			t.Errorf("message %d was sent by a process of %q", i, as)
 		}
 	}
 	if out := sh(t, "", "systemctl list-units --all --no-legend 'gpusched-notify-*'; ls /run/gpusched/specs"); strings.Contains(out, "notify") {
@@ -173,10 +173,10 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	t.Cleanup(func() { sh(t, "", "rm -f "+later+"; systemctl reload gpusched") })
 	sh(t, "", "printf '[notify]\\nways = [\"mail\"]\\n' > "+later+"; systemctl reload gpusched")
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", kept))
-	until(t, "messages that the site bars since are given up", func() bool { return closed(kept) })
+	until(t, "messages on a channel that the site has disabled are given up", func() bool { return closed(kept) })
 	for _, m := range messages(t, "alice", kept) {
 		if m.Sent || !strings.Contains(m.Sentence, "does not send messages by webhook") {
-			t.Errorf("of a way that is barred now: %+v", m)
+			t.Errorf("of a channel that the site has disabled: %+v", m)
 		}
 	}
 	sh(t, "", "rm "+later+"; systemctl reload gpusched")
@@ -198,7 +198,7 @@ func TestTerminalMessage(t *testing.T) {
 		return strings.Contains(try(t, "", "cat /tmp/typescript").Stdout, fmt.Sprintf("gpusched: job %d (seen) completed", id))
 	})
 	other := submit(t, "bob", "-g 0 --notify terminal:end -- true")
-	until(t, "the message for one who is not there is given up", func() bool {
+	until(t, "the message to a user who is not logged in is given up", func() bool {
 		list := messages(t, "bob", other)
 		return len(list) == 1 && !list[0].Closed.IsZero() && strings.Contains(list[0].Sentence, "no terminal open")
 	})

@@ -126,7 +126,7 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 	}
 	want := fmt.Sprintf("%[1]s_1: end\n%[1]s_3: end\n%[1]s_5: end", id)
 	if out := sh(t, "alice", "gpusched logs --failed -n 1 "+id); out != want {
-		t.Errorf("the last line of those that failed: %q", out)
+		t.Errorf("the last lines of the failed tasks: %q", out)
 	}
 	if r := try(t, "bob", "gpusched logs "+id); r.Code != 4 || r.Stdout != "" {
 		t.Errorf("bob reads %+v", r)
@@ -150,7 +150,7 @@ func TestOutputInAFile(t *testing.T) {
 		t.Errorf("show: %q", out)
 	}
 	if r := try(t, "alice", "gpusched submit -g 0 --log /etc/passwd -- true"); r.Code != 2 || !strings.Contains(r.Stderr, "can't write") {
-		t.Errorf("a log that is not alice's to write: %+v", r)
+		t.Errorf("a log that alice may not write: %+v", r)
 	}
 	// The unit checks again what --force made the client accept.
 	passwd := sh(t, "", "md5sum /etc/passwd")
@@ -227,7 +227,7 @@ func TestOutputThatIsDropped(t *testing.T) {
 	}
 	submit(t, "alice", "-g 0 --wait -- echo older")
 	id = submit(t, "alice", "-g 0 --wait -- true")
-	until(t, "the journal is known to have all", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
+	until(t, "the journal is known to be complete", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
 
 // TestAllThatWasPrinted: journald is made to write a job's output as soon as the job has ended, so
@@ -246,7 +246,7 @@ func TestAllThatWasPrinted(t *testing.T) {
 			t.Fatalf("logs printed %d lines of 2001", strings.Count(got, "\n")+1)
 		}
 		if got := sh(t, "alice", fmt.Sprintf("%s ask GET '/v1/jobs/%d?printed=1'", attackerPath, id)); !strings.Contains(got, `"printed":true`) {
-			t.Fatalf("the scheduler does not say that all of it is printed: %s", got)
+			t.Fatalf("the daemon does not say that all output is printed: %s", got)
 		}
 	}
 }

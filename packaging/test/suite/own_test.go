@@ -76,7 +76,7 @@ func TestOwnScheduler(t *testing.T) {
 
 	if out := sh(t, "alice", ownRuntime+fmt.Sprintf("gpusched --user exec %d -- bash -c 'echo $CUDA_VISIBLE_DEVICES; grep ^0: /proc/self/cgroup'", two)); !strings.HasPrefix(out, "2,3\n") ||
 		!strings.HasSuffix(out, fmt.Sprintf("/user@1001.service/gpujobs.slice/gpujob-%d.service", two)) {
-		t.Errorf("beside the second job: %s", out)
+		t.Errorf("exec in the second job: %s", out)
 	}
 	sh(t, "alice", ownRuntime+"systemctl --user kill -s KILL --kill-whom=main gpusched; touch ~/own-end")
 	if out := try(t, "alice", fmt.Sprintf(ownRuntime+"gpusched --user wait %d; echo $?; gpusched --user logs -n 1 %d", one, one)); !strings.HasSuffix(out.Stdout, "3\nlast\n") {
@@ -96,7 +96,7 @@ func TestOwnScheduler(t *testing.T) {
 	}
 
 	if r := try(t, "bob", "GPUSCHED_SOCKET=/run/user/1001/gpusched/gpusched.sock gpusched list"); r.Code == 0 {
-		t.Errorf("bob asks alice's: %s", r.Stdout)
+		t.Errorf("bob can use alice's scheduler: %s", r.Stdout)
 	}
 	if r := try(t, "", "GPUSCHED_SOCKET=/run/user/1001/gpusched/gpusched.sock gpusched submit -- true"); r.Code == 0 || !strings.Contains(r.Stderr, "alice's own") {
 		t.Errorf("root submits there: %s", r.Stderr)

@@ -21,7 +21,7 @@ print(text.decode().partition(" ")[2])' `
 func TestPage(t *testing.T) {
 	begin(t)
 	if r := try(t, "alice", look+"GET / localhost"); r.Code == 0 {
-		t.Errorf("the page is there before somebody wants it: %s", r.Stdout)
+		t.Errorf("the page is served before it is enabled: %s", r.Stdout)
 	}
 	sh(t, "", "systemctl enable --now gpusched-web.socket")
 	t.Cleanup(func() { sh(t, "", "systemctl disable --now gpusched-web.socket; systemctl stop gpusched-web.service") })

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// tells waits until health has a text, and fails if one answer takes too long.
-func tells(t *testing.T, text string) {
+// healthSays waits until health has a text, and fails if one answer takes too long.
+func healthSays(t *testing.T, text string) {
 	t.Helper()
-	until(t, "health tells: "+text, func() bool {
+	until(t, "health says: "+text, func() bool {
 		begin := time.Now()
 		got, _ := health(t)
 		if took := time.Since(begin); took > 5*time.Second*the.slow {
@@ -37,20 +37,20 @@ func TestHealthOfTheBus(t *testing.T) {
 			running(t, on)
 			sh(t, "", c.fail)
 			t.Cleanup(func() { try(t, "", c.mend) })
-			tells(t, c.tells)
+			healthSays(t, c.tells)
 			if text, code := health(t); code != 9 || !strings.Contains(text, "systemctl status dbus") {
 				t.Errorf("health exits %d: %s", code, text)
 			}
 			next := submit(t, "bob", "-g 1 -- true")
 			if r := try(t, "alice", "timeout 10 gpusched list && timeout 10 gpusched gpus && timeout 10 gpusched status"); r.Code != 0 {
-				t.Errorf("questions are not answered: %d %s", r.Code, r.Stderr)
+				t.Errorf("queries are not answered: %d %s", r.Code, r.Stderr)
 			}
 			if j := show(t, "bob", next); j.State == "completed" {
 				t.Errorf("a job ran without systemd: %+v", j)
 			}
 			sh(t, "", c.mend)
 			ended(t, wait(t, next), "completed", "exit code 0")
-			tells(t, "answers over the system bus")
+			healthSays(t, "answers over the system bus")
 			if j := show(t, "alice", on); j.State != "running" {
 				t.Errorf("the job that ran is %s", j.State)
 			}
@@ -89,7 +89,7 @@ func TestHealthOfTheReader(t *testing.T) {
 			mend := func() { try(t, "", "[ ! -e "+bin+".away ] || mv "+bin+".away "+bin) }
 			t.Cleanup(mend)
 			sh(t, "", c.fail+"pkill -KILL -x gpusched-nvml || pkill -KILL -f ^"+bin)
-			until(t, "health tells", func() bool {
+			until(t, "health says so", func() bool {
 				text, code := health(t)
 				return code == 9 && strings.Contains(text, "run nvidia-smi") && strings.Contains(text, c.says)
 			})
@@ -113,7 +113,7 @@ func TestHealthOfTheReader(t *testing.T) {
 			if j := show(t, "alice", on); j.State != "running" {
 				t.Errorf("the job that ran is %s", j.State)
 			}
-			tells(t, "4 of 4 GPUs answer")
+			healthSays(t, "4 of 4 GPUs answer")
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestHealthOfTheDriver(t *testing.T) {
 while :; do for p in $(pgrep -P $(systemctl show -P MainPID gpusched)); do echo $p > `+driver+`/cgroup.procs; done; sleep 0.01; done 2>/dev/null
 END
 systemd-run -q --unit freeze bash /run/freeze.sh`)
-	tells(t, "too many killed children still hang in the driver")
+	healthSays(t, "too many killed children still hang in the driver")
 	id := submit(t, "alice", "-g 1 -- true")
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	if n := children(t); n > 3 {
@@ -160,7 +160,7 @@ func TestDoctor(t *testing.T) {
 	if code == 1 || !strings.Contains(text, "the scheduler answers") || !strings.Contains(text, "each job proves it by") {
 		t.Errorf("doctor exits %d: %s", code, text)
 	}
-	t.Logf("on a machine as it comes: %d\n%s", code, text)
+	t.Logf("on a sound machine doctor exits %d:\n%s", code, text)
 	sh(t, "", "mkdir -p /etc/systemd/system/gpujob-.service.d; echo -e '[Service]\nPrivateDevices=yes' > /etc/systemd/system/gpujob-.service.d/bad.conf; rm /dev/gpusched-probe")
 	t.Cleanup(func() {
 		sh(t, "", "rm -f /etc/systemd/system/gpujob-.service.d/bad.conf; systemd-tmpfiles --create gpusched.conf")
@@ -178,7 +178,7 @@ func TestDoctor(t *testing.T) {
 	sh(t, "", "chmod 600 /etc/gpusched/gpusched.toml")
 	t.Cleanup(func() { sh(t, "", "chmod 644 /etc/gpusched/gpusched.toml") })
 	if text, _ := doctor("bob"); !strings.Contains(text, "UNKNOWN") {
-		t.Errorf("what bob may not read: %s", text)
+		t.Errorf("with settings that bob may not read: %s", text)
 	}
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
 	if text, code := doctor("bob"); code != 1 || !strings.Contains(text, "systemctl status gpusched.socket") || !strings.Contains(text, "drop-ins") {

@@ -50,7 +50,7 @@ func TestSchedulerThresholds(t *testing.T) {
 	waitsFor(t, "alice", load, "busy to 60 %, at most 50 % allowed")
 	waitsFor(t, "alice", used, "at most 50 % allowed")
 	if on := onGPUs(t, submit(t, "bob", "-g 2 --max-load 0.5 --max-used 0.5 -- sleep 1000")); on != "2,3" {
-		t.Errorf("two quiet GPUs are %s", on)
+		t.Errorf("the two quiet GPUs are %s", on)
 	}
 	ended(t, wait(t, submit(t, "bob", "--gpu-ids 0 -- true")), "completed", "exit code 0") // the site allows 80 %
 	gpus("", "")

@@ -45,7 +45,7 @@ func TestSchedulerPreemption(t *testing.T) {
 		t.Errorf("the scavenger had %s, attempt %d, requeues %d", ran, v.Attempt, v.Requeues)
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", victim)); !strings.Contains(out, fmt.Sprintf("to make room for job %d,", winner)) {
-		t.Errorf("the scavenger does not say for whom it made room:\n%s", out)
+		t.Errorf("the scavenger does not say which job preempted it:\n%s", out)
 	}
 	waitsFor(t, "bob", paused, "paused by an administrator (fan)")
 	if out := sh(t, "", "gpusched reserve list"); !strings.Contains(out, "bob") {

@@ -69,7 +69,7 @@ func TestPauseGPU(t *testing.T) {
 	ended(t, wait(t, on), "cancelled", "cancelled by alice")
 	id := submit(t, "alice", "--gpu-ids 3 -- true")
 	sh(t, "", "systemctl restart gpusched")
-	until(t, "the reason is told", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched why %d", id)), "new fan") })
+	until(t, "why gives the reason", func() bool { return strings.Contains(sh(t, "alice", fmt.Sprintf("gpusched why %d", id)), "new fan") })
 	sh(t, "", "gpusched gpu resume 3")
 	ended(t, wait(t, id), "completed", "exit code 0")
 }

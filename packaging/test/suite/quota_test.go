@@ -57,7 +57,7 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 		t.Helper()
 		running(t, ids[0])
 		for _, id := range ids[1:] {
-			until(t, "the others wait for the group", func() bool {
+			until(t, "the other jobs wait because of the group's quota", func() bool {
 				return strings.Contains(why(t, "alice", id), "group lab has 0 of 1 left")
 			})
 		}

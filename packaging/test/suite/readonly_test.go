@@ -83,17 +83,17 @@ func TestBootReadOnly(t *testing.T) {
 // refuses checks that nothing is acknowledged any more and that queries are answered.
 func (c turn) refuses(t *testing.T, l *load, on int64) {
 	t.Helper()
-	until(t, "health tells", func() bool {
+	until(t, "health says so", func() bool {
 		text, code := health(t)
 		return code == 1 && strings.Contains(text, "the state can't be written: ")
 	})
 	before := len(l.known())
 	refused(t, "bob", "gpusched submit -g 0 -- true", 1, "can't write its state")
 	if r := try(t, "bob", fmt.Sprintf("gpusched list && gpusched gpus && gpusched show %d", on)); r.Code != 0 || !strings.Contains(r.Stdout, "running") {
-		t.Errorf("questions are not answered: %s%s", r.Stdout, r.Stderr)
+		t.Errorf("queries are not answered: %s%s", r.Stdout, r.Stderr)
 	}
 	if more := len(l.known()) - before; more > 0 {
-		t.Errorf("%d jobs were acknowledged after health had told that nothing can be written", more)
+		t.Errorf("%d jobs were acknowledged after health said that nothing can be written", more)
 	}
 }
 
@@ -106,5 +106,5 @@ func (c turn) comesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers(t)
-	until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
 }

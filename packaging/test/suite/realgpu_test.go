@@ -51,10 +51,10 @@ func computedOn(t *testing.T, out string, j api.Job) {
 		want = append(want, g.UUID)
 	}
 	if slices.Sort(got); len(want) == 0 || !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-		t.Errorf("job %d computed on %q, and has %q:\n%s", j.ID, got, want, out)
+		t.Errorf("job %d computed on %q, but has %q:\n%s", j.ID, got, want, out)
 	}
 	if sums := strings.Count(out, "sum ok"); sums != len(want) {
-		t.Errorf("job %d has %d right sums:\n%s", j.ID, sums, out)
+		t.Errorf("job %d has %d correct sums:\n%s", j.ID, sums, out)
 	}
 }
 
@@ -161,6 +161,6 @@ func TestRealGPUOutlivesReload(t *testing.T) {
 	ended(t, wait(t, id), job.Completed, "exit code 0")
 	out := printed(t, id, "turn 12 of 12: exit status 0")
 	if sums := strings.Count(out, "sum ok"); sums != 12 || strings.Count(out, "exit status 0") != 12 {
-		t.Errorf("%d right sums of 12:\n%s", sums, out)
+		t.Errorf("%d of 12 sums are correct:\n%s", sums, out)
 	}
 }

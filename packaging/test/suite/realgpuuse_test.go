@@ -64,10 +64,10 @@ func TestRealGPUForeign(t *testing.T) {
 	// More than max_foreign_memory, so that it also counts where the driver lists no processes.
 	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
-	until(t, "the stranger holds", func() bool {
+	until(t, "the foreign process holds memory", func() bool {
 		return strings.Contains(try(t, "", "journalctl -q --no-pager -o cat -u stranger").Stdout, "holds\n")
 	})
-	until(t, "the stranger shows", func() bool {
+	until(t, "the foreign process shows", func() bool {
 		return !slices.ContainsFunc(gpus, func(g api.GPU) bool { return realGPU(t, g.Index).MemUsedBytes < 3<<30 })
 	})
 	id := submit(t, "alice", "-g 1 -- cudasum")
@@ -101,7 +101,7 @@ func TestRealGPUHandOver(t *testing.T) {
 	from, errFrom := strconv.ParseFloat(asked, 64)
 	to, errTo := strconv.ParseFloat(begins, 64)
 	if errFrom != nil || errTo != nil {
-		t.Fatalf("asked at %q, and begins at %q", asked, begins)
+		t.Fatalf("cancelled at %q, but the next begins at %q", asked, begins)
 	}
 	t.Logf("from 'gpusched cancel' to the next job's first line: %.3f s\n%s", to-from, out)
 }

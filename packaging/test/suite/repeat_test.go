@@ -29,7 +29,7 @@ func TestSchedulerDedup(t *testing.T) {
 		t.Errorf("after a crash: the same is %d, was %d; another is %d", id, bad, other)
 	}
 	if id := submit(t, "bob", "--dedup -g 0 --hold -C ~alice -- ./gate 0"); id == good {
-		t.Error("bob's job is taken for alice's")
+		t.Error("bob's job counts as alice's")
 	}
 	sh(t, "alice", "touch ~/end")
 	ended(t, wait(t, good), "completed", "exit code 0")
@@ -62,7 +62,7 @@ func TestSchedulerWarning(t *testing.T) {
 		t.Errorf("attempt %d, requeues %d", j.Attempt, j.Requeues)
 	}
 	if out := sh(t, "alice", fmt.Sprintf("gpusched show %d", requeued)); strings.Count(out, ", ended ") != 2 || !strings.Contains(out, "stopped at its time limit") {
-		t.Errorf("the attempts are not told:\n%s", out)
+		t.Errorf("show does not list the attempts:\n%s", out)
 	}
 	for _, id := range []int64{killed, requeued} {
 		if out := output(t, "alice", id); strings.Count(out, "saved") != 1 {

@@ -30,7 +30,7 @@ cpus = "100%"`)
 	free := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, free)
 	if told := sh(t, "", "gpusched status"); !regexp.MustCompile(`CPUs \d+ of 8\b`).MatchString(told) {
-		t.Errorf("the state of the machine says nothing of CPUs: %s", told)
+		t.Errorf("status does not show the CPUs: %s", told)
 	}
 	sh(t, "", "systemctl restart gpusched")
 	gpusSeen(t)
@@ -47,7 +47,7 @@ func TestSchedulerHoarders(t *testing.T) {
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")
 	gpusSeen(t)
 	places := submit(t, "bob", "-g 0 -m 16M --array 0-19 -- sleep infinity")
-	until(t, "bob has his places", func() bool {
+	until(t, "bob has his job slots", func() bool {
 		return strings.TrimSpace(sh(t, "bob", "gpusched list -s running -o ids | wc -l")) == "8"
 	})
 	without, with := submit(t, "alice", "-g 0 -m 16M -- sleep 1000"), submit(t, "alice", "-g 1 -m 16M -- sleep 1000")

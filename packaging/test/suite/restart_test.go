@@ -56,7 +56,7 @@ func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	j := wait(t, id)
 	ended(t, j, "failed", "exit code 11")
 	if seen := time.Unix(0, nanos); j.EndedAt.After(seen) || j.EndedAt.Before(j.StartedAt) {
-		t.Errorf("it is told to have ended at %s, after its end was seen at %s; it began at %s", j.EndedAt, seen, j.StartedAt)
+		t.Errorf("its end is recorded as %s, but the test saw it at %s; it began at %s", j.EndedAt, seen, j.StartedAt)
 	}
 }
 
@@ -86,9 +86,9 @@ func TestBusAway(t *testing.T) {
 	gone := time.Now()
 	meanwhile := submit(t, "bob", "-g 1 -- true")
 	release()
-	until(t, "health tells", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
+	until(t, "health says so", func() bool { text, _ := health(t); return strings.Contains(text, "no connection") })
 	if r := try(t, "bob", "gpusched list && gpusched why @ && gpusched status"); r.Code != 0 {
-		t.Errorf("questions are not answered: %s", r.Stderr)
+		t.Errorf("queries are not answered: %s", r.Stderr)
 	}
 	<-time.After(*busAway - time.Since(gone))
 	if j := show(t, "", meanwhile); j.Result != nil {
@@ -100,7 +100,7 @@ func TestBusAway(t *testing.T) {
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s: %+v", j.State, j.Result)
 	}
-	until(t, "health is well again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
+	until(t, "health is good again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
 }
 
 // TestWatchdogEndsAHungDaemon: systemd's watchdog kills a stopped daemon, which comes back; the job

@@ -81,7 +81,8 @@ func writes(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {
 		path, options, _ := strings.Cut(line, " ")
-		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") { // the container's own mounts under read-only ones
+		// The container has mounts of its own in /run/host.
+		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") {
 			continue
 		}
 		if writable[path] == "" {
@@ -92,7 +93,7 @@ func writes(t *testing.T, pid string) {
 		}
 	}
 	if r := try(t, "", "touch /proc/"+pid+"/root/run/systemd/units/written && rm /run/systemd/units/written"); r.Code != 0 {
-		t.Errorf("process %s can't remove what systemd leaves: %s", pid, r.Stderr)
+		t.Errorf("process %s can't remove its files: %s", pid, r.Stderr)
 	}
 	for _, dir := range []string{"", "/etc", "/usr", "/usr/lib", "/usr/lib64", "/usr/lib/systemd/system", "/usr/libexec/gpusched", "/usr/local/lib", "/opt", "/run", "/run/systemd/system", "/var", "/var/log"} {
 		if r := try(t, "", "touch /proc/"+pid+"/root"+dir+"/written"); r.Code == 0 {
@@ -125,7 +126,7 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 		t.Errorf("there is no %s", name)
 	}
 	if out := sh(t, "", `dpkg -L gpusched | xargs -d '\n' stat -c '%A %U:%G %n' | awk '$1 ~ /[sStT]/ || $2 != "root:root" || substr($1, 1, 1) != "l" && (substr($1, 6, 1) == "w" || substr($1, 9, 1) == "w")'`); out != "" {
-		t.Errorf("of the package's files others could make something:\n%s", out)
+		t.Errorf("others can write these files of the package:\n%s", out)
 	}
 }
 
@@ -167,10 +168,10 @@ func TestNoSecretInLogs(t *testing.T) {
 	}
 	// A job's environment is deleted at its end, for its owner too.
 	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
-		t.Errorf("of a job that has ended its owner reads %+v", y)
+		t.Errorf("the owner of an ended job reads %+v", y)
 	}
 	if y := show(t, "alice", ids[0]).Private; y == nil || !strings.Contains(strings.Join(y.Env, ""), "hush-env") {
-		t.Errorf("of a job that waits its owner reads %+v", y)
+		t.Errorf("the owner of a waiting job reads %+v", y)
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[0]))
 }

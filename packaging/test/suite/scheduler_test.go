@@ -177,7 +177,7 @@ func TestSchedulerRetries(t *testing.T) {
 	j = wait(t, never)
 	ended(t, j, "failed", "exit code 4")
 	if j.Attempt != 2 {
-		t.Errorf("the other was tried %d times", j.Attempt)
+		t.Errorf("the other job ran %d times", j.Attempt)
 	}
 }
 

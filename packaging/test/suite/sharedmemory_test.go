@@ -30,12 +30,12 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 	}
 	says("RemoveIPC=yes")
 	if there() {
-		t.Error("what is to be kept was not deleted without the drop-in")
+		t.Error("without the drop-in the file was not deleted")
 	}
 	restart("ln -s /usr/share/gpusched/logind/50-gpusched.conf " + dir)
 	says("RemoveIPC=no")
 	if !there() {
-		t.Error("it was deleted though the drop-in is there")
+		t.Error("with the drop-in the file was deleted")
 	}
 	release()
 	ended(t, wait(t, id), "completed", "exit code 0")

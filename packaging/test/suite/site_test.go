@@ -23,7 +23,7 @@ printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`;
 	id := submit(t, "alice", "-g 0 -- bash /srv/scripts/ok.sh")
 	ended(t, wait(t, id), "completed", "exit code 0")
 	if j := show(t, "alice", id); j.MemBytes != 300<<20 {
-		t.Errorf("a job that asked none has %d bytes of memory", j.MemBytes)
+		t.Errorf("a job that asked for no memory has %d bytes", j.MemBytes)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	if out := sh(t, "", "systemctl is-active gpusched; journalctl -q -u gpusched -n 20 -o cat"); !strings.HasPrefix(out, "active\n") || !strings.Contains(out, "max_runing") {
 		t.Errorf("after the reload: %s", out)
 	}
-	tells(t, "90-site.toml is new; a reload refuses them: ")
+	healthSays(t, "90-site.toml is new; a reload refuses them: ")
 	if text, code := health(t); code != 9 || !strings.Contains(text, "max_runing") {
 		t.Errorf("health: %s", text)
 	}
@@ -52,7 +52,7 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	}
 	sh(t, "", "rm -f /etc/gpusched/client.toml")
 	sh(t, "", `printf '[gpus]\nonly = [0, 1, 2, 3, 9]\n[daemon]\nadmin_group = "nobody-has-it"\n' >`+file+`; systemctl reload gpusched`)
-	until(t, "health tells of the GPU and the group that are not there", func() bool {
+	until(t, "health names the missing GPU and group", func() bool {
 		text, _ := health(t)
 		return strings.Contains(text, "gpus.only names GPU 9, which is not there") && strings.Contains(text, `no group "nobody-has-it"`)
 	})
@@ -93,7 +93,7 @@ func TestExpiredAccount(t *testing.T) {
 	runs, first, second := submit(t, "bob", "-g 0 -- sleep 1000"), submit(t, "bob", "-g 1 --hold -- true"), submit(t, "bob", "-g 1 --hold -- true")
 	running(t, runs)
 	sh(t, "", fmt.Sprintf("chage -E 0 bob; gpusched release %d %d", first, second))
-	until(t, "both wait again, of which each was given a GPU", func() bool {
+	until(t, "both wait again after they were given a GPU", func() bool {
 		return show(t, "alice", first).State == "queued" && show(t, "alice", second).State == "queued"
 	})
 	waitsFor(t, "alice", first, "the account of bob has expired (1970-01-01)")

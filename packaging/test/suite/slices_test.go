@@ -32,12 +32,12 @@ func TestSlicesBoundProcesses(t *testing.T) {
 	bound := func(slice string) uint64 {
 		n, err := strconv.ParseUint(sh(t, "", "systemctl show -P TasksMax "+slice), 10, 32)
 		if err != nil {
-			t.Fatalf("the processes in %s have no bound: %v", slice, err)
+			t.Fatalf("the number of processes in %s is unlimited: %v", slice, err)
 		}
 		return n
 	}
 	if user, all := bound("gpujobs-u1001.slice"), bound("gpujobs.slice"); 2*user >= all {
-		t.Errorf("one user's jobs may have %d processes of the %d of all", user, all)
+		t.Errorf("one user's jobs may have %d processes, all jobs %d", user, all)
 	}
 }
 

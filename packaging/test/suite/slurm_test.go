@@ -418,7 +418,7 @@ func walkLook(w walker) {
 		Checks []struct{ Name, Health, Detail string }
 	}
 	w.decode(9, "health --json", &health)
-	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers, and this Slurm has a broken node
+	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers; n3 is broken
 	told := false
 	for _, check := range health.Checks {
 		told = told || check.Health == "DEGRADED" && strings.Contains(check.Detail, cause)

@@ -79,7 +79,7 @@ func walkAccounts(w walker) {
 	text := w.box.sh(w.T, "alice", "gpusched import slurm >50-slurm.toml && gpusched config check 50-slurm.toml >&2 && cat 50-slurm.toml && rm 50-slurm.toml")
 	_, quota, found := strings.Cut(text, "[quota.user.alice]\n")
 	if quota, _, _ = strings.Cut(quota, "\n\n"); !found || !strings.Contains(quota, "gpus = 3") || !strings.Contains(quota, "share = 5") {
-		w.Errorf("of Slurm's accounts are made\n%s", text)
+		w.Errorf("Slurm's accounts became\n%s", text)
 	}
 }
 

@@ -23,7 +23,7 @@ func walkRefused(w walker) {
 		}
 	}
 	if after := jobs(); after != before {
-		w.Errorf("there were the jobs %q, there are %q", before, after)
+		w.Errorf("the jobs were %q and are now %q", before, after)
 	}
 }
 

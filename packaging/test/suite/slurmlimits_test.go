@@ -75,7 +75,7 @@ func limitMemory(w walker) {
 	w.says("why "+hungry, "host memory limit of 100M")
 	inside := w.gs(0, "exec "+neighbour+" -- "+quotedSh(openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1")))
 	if inside != "/dev/slurm-gpu0"+opens+"\n/dev/slurm-gpu1"+refuses {
-		w.Errorf("what joins the neighbour: %s", inside)
+		w.Errorf("a command that joins the neighbour: %s", inside)
 	}
 	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both exit with srun's status
 		if r := w.run(1, command+" -- simcuda --alloc-host 400M"); !strings.Contains(r.Stderr, "Out Of Memory") {
@@ -171,7 +171,7 @@ systemctl start slurmdbd`)
 	for _, command := range []string{"health -o wide", "doctor", "config check"} {
 		r := w.box.try(w.T, "", "gpusched "+command)
 		if text := r.Stdout + r.Stderr; !strings.Contains(text, "Slurm has /dev/nvidia0, /dev/nvidia1, /dev/nvidia2, /dev/nvidia3") {
-			w.Errorf("'gpusched %s' does not tell:\n%s", command, text)
+			w.Errorf("'gpusched %s' does not say so:\n%s", command, text)
 		}
 	}
 	waits := w.box.sh(w.T, "alice", "gpusched submit -q -g 1 -- true")

@@ -29,7 +29,7 @@ func health(t *testing.T) (string, int) {
 
 // TestCorruptStateFile: however the state file is corrupt, the daemon starts. Running jobs go on
 // and end as they should, waiting jobs are lost, and everybody is told.
-func TestDamagedStateFile(t *testing.T) {
+func TestCorruptStateFile(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a page":      "dd if=/dev/urandom of=state.db bs=1024 seek=8 count=24 conv=notrunc status=none",
 		"the header":  "dd if=/dev/urandom of=state.db bs=64 count=1 conv=notrunc status=none",
@@ -76,7 +76,7 @@ func TestDamagedStateFile(t *testing.T) {
 				t.Errorf("the journal has %s", told)
 			}
 			if mode := sh(t, "", "stat -c '%a %U' "+stateDir+"/state.db.damaged-*Z"); mode != "600 root" {
-				t.Errorf("the damaged file is %s", mode)
+				t.Errorf("the file that was set aside is %s", mode)
 			}
 			next := submit(t, "bob", "-g 3 -- true")
 			if next <= lost {
@@ -104,7 +104,7 @@ func TestNewerStateFile(t *testing.T) {
 	running(t, id)
 	schema := sh(t, "", "systemctl stop gpusched.socket gpusched.service; cd "+stateDir+"; od -An -tx1 -j63 -N1 state.db | tr -d ' '; printf '\\x63' | dd of=state.db bs=1 seek=63 conv=notrunc status=none; md5sum state.db > /run/before; systemctl reset-failed gpusched.socket gpusched.service; systemctl --no-block start gpusched.socket gpusched.service")
 	t.Cleanup(func() { sh(t, "", "rm -f /run/before") })
-	until(t, "the journal tells", func() bool {
+	until(t, "the journal says so", func() bool {
 		return strings.Contains(sh(t, "", "journalctl -u gpusched -p err -o cat | tail -5"), "newer release")
 	})
 	if text, code := health(t); code != 1 || !strings.Contains(text, "FAILING") || !strings.Contains(text, "newer release") || !strings.Contains(text, "put back the copy") {
@@ -150,17 +150,17 @@ func TestStateDiskFull(t *testing.T) {
 	}
 	refused(t, "bob", "gpusched submit -g 1 -- true", 1, "can't write its state")
 	if r := try(t, "bob", "gpusched list && gpusched gpus && gpusched status"); r.Code != 0 {
-		t.Errorf("questions are not answered: %s", r.Stderr)
+		t.Errorf("queries are not answered: %s", r.Stderr)
 	}
 	if sub := sh(t, "", fmt.Sprintf("systemctl show -P ActiveState gpujob-%d", ends)); sub != "failed" {
-		t.Errorf("the unit of the job that ended is %q: its result is gone before it is on record", sub)
+		t.Errorf("the ended job's unit is %q, so its result was lost before it was recorded", sub)
 	}
 	sh(t, "", "cd "+stateDir+"; rm fill")
 	ended(t, wait(t, ends), "failed", "exit code 7")
 	if j := show(t, "", on); j.State != "running" {
 		t.Errorf("the running job is %s", j.State)
 	}
-	until(t, "health is well again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
+	until(t, "health is good again", func() bool { text, _ := health(t); return !strings.Contains(text, "can't be written") })
 	anotherDaemon(t, killDaemon)
 	answers(t)
 	for _, id := range acknowledged {
@@ -189,9 +189,10 @@ func TestStateDiskAtStart(t *testing.T) {
 	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
 	stop := "systemctl stop gpusched.socket gpusched.service; "
 	for name, disk := range map[string]struct{ set, fail, mend, reset string }{
+		// The reload ends the daemon, which ten seconds without it would do too.
 		"read-only": {
 			set:  "mount --bind " + stateDir + " " + stateDir,
-			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true", // the reload ends the daemon; without it, ten seconds do
+			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true",
 			reset: stop + "umount " + stateDir,
 		},
 		// The mount has a unit, as each line of fstab has, and there is another file system below
@@ -216,7 +217,7 @@ func TestStateDiskAtStart(t *testing.T) {
 			release()
 			unitEnded(t, ends)
 			if made := sh(t, "", "ls "+stateDir); name == "missing" && made != "" {
-				t.Errorf("another state was begun: %s", made)
+				t.Errorf("a new state was created: %s", made)
 			}
 			var status string
 			until(t, "the submission without a disk ends", func() bool {
@@ -274,7 +275,7 @@ func TestBadSettings(t *testing.T) {
 		if r := try(t, "", "systemctl restart gpusched"); r.Code == 0 {
 			t.Errorf("a restart with a mistake in the settings succeeds: %s", r.Stdout)
 		}
-		until(t, "health tells", func() bool {
+		until(t, "health says so", func() bool {
 			text, code := health(t)
 			return code == 1 && strings.Contains(text, "no_such_key") && strings.Contains(text, "gpusched config check")
 		})
@@ -301,7 +302,7 @@ func TestBadSettings(t *testing.T) {
 // TestCorruptWhileRunning: health reports a state file that becomes corrupt under a running daemon
 // as soon as a read fails. The file is set aside when a request needs a part that can't be read or
 // written. Running jobs go on.
-func TestDamagedWhileRunning(t *testing.T) {
+func TestCorruptWhileRunning(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
 	for range 30 {
@@ -310,7 +311,7 @@ func TestDamagedWhileRunning(t *testing.T) {
 	id := submit(t, "alice", "-g 1 -n kept -- sleep 1000")
 	running(t, id)
 	sh(t, "", "systemctl restart gpusched; cd "+stateDir+"; n=$(($(stat -c %s state.db) / 1024 - 4)); dd if=/dev/urandom of=state.db bs=1024 seek=4 count=$n conv=notrunc status=none")
-	until(t, "health tells", func() bool {
+	until(t, "health says so", func() bool {
 		try(t, "bob", "gpusched list -a; for i in $(seq 30); do gpusched show $i; done")
 		text, _ := health(t)
 		return strings.Contains(text, "can't be read") || strings.Contains(text, "state.db.damaged-")
@@ -318,7 +319,7 @@ func TestDamagedWhileRunning(t *testing.T) {
 	if j := show(t, "alice", id); j.State != "running" {
 		t.Errorf("the running job is %s", j.State)
 	}
-	until(t, "it is set aside once a submission needs it", func() bool {
+	until(t, "a submission sets the file aside", func() bool {
 		return try(t, "bob", "timeout 20 gpusched submit -q -g 0 -- true").Code == 0 && try(t, "", "ls "+stateDir+"/state.db.damaged-*").Code == 0
 	})
 	until(t, "what ran is known again", func() bool { return try(t, "", fmt.Sprintf("gpusched show %d", id)).Code == 0 })
@@ -354,7 +355,7 @@ func TestOlderStateDirectory(t *testing.T) {
 	for range 3 {
 		last = submit(t, "alice", "-g 0 --wait -- echo alice")
 	}
-	until(t, "their units are gone, by which the ids would be known", func() bool {
+	until(t, "the units that would show the ids are gone", func() bool {
 		return sh(t, "", "systemctl list-units --all --plain --no-legend 'gpujob-*.service'") == ""
 	})
 	sh(t, "", stop+"rm -rf "+stateDir+"; cp -a /run/older "+stateDir+"; "+startDaemon)
@@ -364,7 +365,7 @@ func TestOlderStateDirectory(t *testing.T) {
 		t.Errorf("job %d comes after %d", id, last)
 	}
 	if out := sh(t, "", fmt.Sprintf("journalctl -q -o cat -u gpujob-%d", id)); strings.Contains(out, "alice") {
-		t.Errorf("output of job %d: %s", id, out)
+		t.Errorf("job %d has another job's output: %s", id, out)
 	}
 }
 
@@ -391,7 +392,7 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
 	submit(t, "alice", "-g 0 --wait -- true") // by then every task that could start has started
 	if now := begun(); now != "0 1" {
-		t.Errorf("two at a time may run, and these have begun: %s", now)
+		t.Errorf("only two tasks may run at a time, but these have begun: %s", now)
 	}
 	after := submit(t, "alice", fmt.Sprintf("-g 0 --after-ok %d -- true", array))
 	sh(t, "alice", "touch ~/end")

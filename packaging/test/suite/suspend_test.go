@@ -37,10 +37,10 @@ func TestSuspendAndProlong(t *testing.T) {
 		t.Errorf("it went on from %s to %s: %s", at, now, frozen())
 	}
 	if j := show(t, "alice", id); len(j.GPUs) != 1 {
-		t.Errorf("it keeps %d GPUs", len(j.GPUs))
+		t.Errorf("the reservation keeps %d GPUs", len(j.GPUs))
 	}
 	sh(t, "alice", fmt.Sprintf("gpusched resume %d; gpusched update %d --time 2h", id, id))
-	until(t, "it goes on", func() bool { return count() != at })
+	until(t, "the job goes on", func() bool { return count() != at })
 	if j := show(t, "alice", id); j.TimeLimit.Duration() != 2*time.Hour {
 		t.Errorf("its limit is %s", j.TimeLimit)
 	}

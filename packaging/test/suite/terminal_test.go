@@ -56,7 +56,7 @@ func TestTerminal(t *testing.T) {
 	shows("~/screen2", "goes on")
 	types(`exit 7\n`)
 	ended(t, wait(t, id), "failed", "exit code 7")
-	until(t, "run ends as the job did", func() bool { return strings.TrimSpace(sh(t, "alice", "cat ~/ended 2>/dev/null || true")) == "7" })
+	until(t, "run exits with the job's status", func() bool { return strings.TrimSpace(sh(t, "alice", "cat ~/ended 2>/dev/null || true")) == "7" })
 	if got := output(t, "alice", id); !strings.Contains(got, "still 42 here") {
 		t.Errorf("the journal has %q", got)
 	}
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	}
 	sh(t, "alice", `rm -f ~/go ~/shown; (gpusched run -g 0 -n stays -- sh -c 'echo begun; until [ -e ~/go ]; do sleep 0.1; done; echo over' > ~/shown 2>&1; echo $? >> ~/shown) > /dev/null 2>&1 &`)
 	shown := func() string { return sh(t, "alice", "cat ~/shown 2>/dev/null || true") }
-	until(t, "it has begun", func() bool { return strings.Contains(shown(), "begun") })
+	until(t, "the job has begun", func() bool { return strings.Contains(shown(), "begun") })
 	sh(t, "", "systemctl kill -s KILL gpusched")
 	sh(t, "alice", "touch ~/go")
 	until(t, "run has ended", func() bool { return strings.HasSuffix(shown(), "completed: exit code 0\n0") })

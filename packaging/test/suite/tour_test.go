@@ -50,7 +50,7 @@ func tour(t *testing.T, title string, part ...int) string {
 	if len(part) > 0 {
 		scripts = scripts[part[0] : part[0]+1]
 	}
-	told := sh(t, "alice", inTour+strings.ReplaceAll(strings.Join(scripts, "\n"), "-m 64G", "-m 64M")) // fits into the test machine's memory
+	told := sh(t, "alice", inTour+strings.ReplaceAll(strings.Join(scripts, "\n"), "-m 64G", "-m 64M"))
 	t.Logf("%s:\n%s", title, told)
 	return told
 }

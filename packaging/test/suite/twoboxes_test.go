@@ -84,7 +84,7 @@ func TestTwoBoxes(t *testing.T) {
 	}
 	until(t, "its output is there", func() bool { return try(t, "alice", "gpusched logs "+one).Stdout == "other\n/home/alice\n" })
 	if here := sh(t, "", "gpusched list -o ids"); here != "" {
-		t.Errorf("here is job %s", here)
+		t.Errorf("the first machine has job %s", here)
 	}
 	says(2, "mkdir ~/only-here && cd ~/only-here && gpusched submit --host b -- true", `b: there is no directory "/home/alice/only-here"`)
 	says(0, "gpusched exec "+one+" -- hostname", "other")
@@ -116,7 +116,7 @@ func TestTwoBoxes(t *testing.T) {
 	// does not answer.
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
-	until(t, "it is waited for there", func() bool {
+	until(t, "the wait runs there", func() bool {
 		return scriptOn(t, other, "", "pgrep -u alice -f '^[^ ]*gpusched __document'", time.Minute).Code == 0
 	})
 	if err := wire.Pull(t.Context()); err != nil {

@@ -39,15 +39,15 @@ func TestWhyInFull(t *testing.T) {
 	}
 	why := screen("alice", 80, fmt.Sprintf("gpusched why %d", mine))
 	if !strings.Contains(why, fmt.Sprintf("%d (bob, wide, 4 GPUs): priority 0, this job's is -1", wide)) {
-		t.Error("who is before it, and by what, is not there")
+		t.Error("the jobs before it are missing")
 	}
 	for _, other := range []int64{held, later} {
 		if strings.Contains(why, fmt.Sprintf("%d (bob", other)) {
-			t.Errorf("job %d is said to be before it", other)
+			t.Errorf("the output says that job %d is before it", other)
 		}
 	}
 	if theirs := screen("bob", 80, fmt.Sprintf("gpusched why %d", mine)); strings.Contains(theirs, "sooner") {
-		t.Error("a stranger is told what would start it sooner")
+		t.Error("another user is told what would start it sooner")
 	}
 	for _, columns := range []int{80, 120} {
 		pane := screen("alice", columns, fmt.Sprintf("gpusched why --plan %d", mine))
@@ -56,13 +56,13 @@ func TestWhyInFull(t *testing.T) {
 			"^GPU 0 ", "██ job", fmt.Sprintf("^%d +alice +train ", long), fmt.Sprintf("^%d +bob +half ", half), fmt.Sprintf("^%d +bob +wide ", wide),
 		} {
 			if !regexp.MustCompile("(?m)" + want).MatchString(pane) {
-				t.Errorf("%q is not in the picture", want)
+				t.Errorf("%q is not in the chart", want)
 			}
 		}
 	}
 	screen("alice", 120, fmt.Sprintf("gpusched why %d", mine))
 	screen("alice", 80, fmt.Sprintf("gpusched why %d", wide))
 	if pane := screen("bob", 80, "LANG=C gpusched why --plan"); strings.ContainsAny(pane, "━─┄█") || !strings.Contains(pane, "\nGPU 0 ") {
-		t.Error("the picture is not in ASCII")
+		t.Error("the chart is not ASCII")
 	}
 }

@@ -29,7 +29,7 @@ func TestSchedulerWideJob(t *testing.T) {
 			}
 			t.Logf("waited %s; %d jobs of the stream waited behind it", j.StartedAt.Sub(j.SubmittedAt), behind)
 			if behind == 0 {
-				t.Error("nothing of the stream waited: it was not more than the machine can do")
+				t.Error("no job of the stream waited, so it did not exceed the machine's capacity")
 			}
 		})
 	}
