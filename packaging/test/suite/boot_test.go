@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	powerCuts = flag.Int("power-cuts", 1, "how often the machine loses power, and boots")
-	diskCuts  = flag.Int("disk-cuts", 20, "at how many moments the disk is copied as a power cut would have left it")
+	powerCuts = flag.Int("power-cuts", 1, "number of power cuts of the machine")
+	diskCuts  = flag.Int("disk-cuts", 20, "number of copies of the disk as a power cut would leave it")
 )
 
 // TestBootWithJobs: a reboot ends running jobs. Those that allow it are queued again, tasks of

@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	killJobs  = flag.Int("kill-jobs", 40, "jobs submitted while the daemon is killed again and again")
-	kills     = flag.Int("kills", 15, "how often it is killed, at random moments")
-	chaosTime = flag.Duration("chaos", 10*time.Second, "how long everything is killed, stopped and restarted at random")
-	faultSeed = flag.Uint64("fault-seed", 0, "for the choice and the moments of faults; 0 is one by chance, which the log names")
+	killJobs  = flag.Int("kill-jobs", 40, "number of jobs that are submitted meanwhile")
+	kills     = flag.Int("kills", 15, "number of kills of the daemon, at random moments")
+	chaosTime = flag.Duration("chaos", 10*time.Second, "duration of random kills, stops and restarts")
+	faultSeed = flag.Uint64("fault-seed", 0, "seed of the faults and their moments; 0 picks a random seed, which the log names")
 )
 
 // chance returns the source of a test's random choices.

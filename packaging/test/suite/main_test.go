@@ -27,12 +27,12 @@ import (
 
 var (
 	kind     = flag.String("machine", "box", "box or emulated")
-	suite    = flag.String("suite", string(vm.Bookworm), "the Debian that the machine is made of")
-	quick    = flag.Bool("quick", false, "only what another systemd could change (quickTests)")
-	part     = flag.String("part", "", "only one part of the tests, such as 2/3: so many machines at once share the tests")
-	slurm    = flag.String("slurm", "", "a directory with the .deb files of another release of Slurm, to test with that one")
+	suite    = flag.String("suite", string(vm.Bookworm), "the Debian release of the machine")
+	quick    = flag.Bool("quick", false, "run only quickTests, whose results another systemd could change")
+	part     = flag.String("part", "", "run one part of the tests, such as 2/3, so that several machines can share them")
+	slurm    = flag.String("slurm", "", "a directory with the .deb files of another Slurm release to test with")
 	deb      = flag.String("deb", "", "the package to test (default: the newest in dist/)")
-	gpus     = flag.String("gpus", gpusSimulated, "simulated, or real: a box with the GPUs of this host, for TestRealGPU…")
+	gpus     = flag.String("gpus", gpusSimulated, "simulated, or real (this host's GPUs in a box, for TestRealGPU…)")
 	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see cudasum_test.go)")
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var busAway = flag.Duration("bus-away", 3*time.Second, "how long dbus is away")
+var busAway = flag.Duration("bus-away", 3*time.Second, "time without dbus")
 
 const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
