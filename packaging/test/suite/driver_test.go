@@ -117,7 +117,7 @@ func TestDriverIsUpgraded(t *testing.T) {
 	t.Cleanup(func() {
 		sh(t, "", "rm -f /etc/systemd/system/site-alert@.service /run/alerts; systemctl daemon-reload")
 	})
-	settings(t, quickLooks+"\nalert_unit = \"site-alert@.service\"")
+	settings(t, quickSampling+"\nalert_unit = \"site-alert@.service\"")
 
 	id := submit(t, "alice", "-g 1 --array 0-99 -- sh -c 'sleep 0.1; readlink "+dir+"libcuda.so.1 | grep -q "+loaded+"'")
 	done := func(state string) int {
@@ -157,7 +157,7 @@ func TestDriverIsUpgraded(t *testing.T) {
 		t.Errorf("alerts: %q", alerts)
 	}
 
-	settings(t, quickLooks+"\ndriver_check = false")
+	settings(t, quickSampling+"\ndriver_check = false")
 	link("999.10.1")
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- true")), "completed", "exit code 0")
 }
