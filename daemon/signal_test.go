@@ -117,7 +117,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 	}
 	for i, ask := range []job.Request{{}, {WarnMain: true}, {SignalTo: job.SignalMain}} {
 		id := r.submit(0, func(s *job.Submission) {
-			s.Request.TimeLimit = job.Span(time.Minute + 200*time.Millisecond)
+			s.Request.TimeLimit = job.Span(time.Minute + time.Second) // the warning comes after the restart
 			s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
 			s.Request.WarnMain, s.Request.SignalTo = ask.WarnMain, ask.SignalTo
 		})
