@@ -63,7 +63,9 @@ func versionOf(file string) string {
 	return version
 }
 
-// isVersion reports whether a word is a driver's version, which has at least two parts.
+// isVersion reports whether a word is a driver's version, such as 550.54.15. libcuda.so.1.1, the name on
+// Jetson and WSL, has none: a driver's first number has three digits.
 func isVersion(word string) bool {
-	return strings.Contains(word, ".") && strings.Trim(word, "0123456789.") == "" && word[0] != '.'
+	major, _, parts := strings.Cut(word, ".")
+	return parts && len(major) >= 3 && strings.Trim(word, "0123456789.") == ""
 }

@@ -48,6 +48,11 @@ func TestInstalled(t *testing.T) {
 			map[string]string{"/sys/module/nvidia/version": "580.95.05\n", "/usr/lib64/libcuda.so.1": ""},
 			nil, gpu.DriverVersions{Loaded: "580.95.05", Library: "/usr/lib64/libcuda.so.1"}, false,
 		},
+		"a library whose name has the number of an interface, as on Jetson and WSL": {
+			map[string]string{"/sys/module/nvidia/version": "540.4.0\n", lib + "/libcuda.so.1.1": ""},
+			map[string]string{lib + "/libcuda.so.1": "libcuda.so.1.1"},
+			gpu.DriverVersions{Loaded: "540.4.0", Library: lib + "/libcuda.so.1"}, false,
+		},
 	} {
 		root := t.TempDir()
 		for path, text := range c.files {
