@@ -74,6 +74,9 @@ func (b *inventory) unaccounted(d *device) int64 {
 func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
 	b.persons = e.Persons
+	if b.last.problem == "" || e.Driver.Loaded != "" {
+		b.last.versions = e.Driver // an upgraded driver may be the reason for the problem
+	}
 	for _, d := range b.devices {
 		d.present = false
 	}
@@ -81,7 +84,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 		return
 	}
 	b.lastGoodSample, b.links = now, e.Snap.Links
-	b.last.driver, b.last.cuda, b.last.versions = e.Snap.Driver, e.Snap.CUDAVersion, e.Driver
+	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
 		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had another index
 			b.merge(g, e, now)

@@ -22,6 +22,28 @@ func bookOf(p site.Policy) *Book {
 	return &b
 }
 
+// An upgraded driver is known while the driver has a problem, which the upgrade may be the reason for, and
+// an answer that does not tell the loaded version changes nothing.
+func TestDriverDiffersWithAProblem(t *testing.T) {
+	b := bookOf(site.Policy{})
+	for i, c := range []struct {
+		problem gpu.Problem
+		driver  gpu.DriverVersions
+		want    bool
+	}{
+		{gpu.ProblemInitFailed, gpu.DriverVersions{Loaded: "550.1", Installed: "560.1"}, true},
+		{gpu.ProblemStale, gpu.DriverVersions{Installed: "560.1"}, true},
+		{gpu.ProblemDriverMissing, gpu.DriverVersions{Loaded: "560.1", Installed: "560.1"}, false},
+		{"", gpu.DriverVersions{Loaded: "550.1", Installed: "560.1"}, true},
+		{"", gpu.DriverVersions{}, false}, // the site does not want them compared
+	} {
+		b.Sampled(&Sample{Snap: gpu.Snapshot{Problem: c.problem}, Driver: c.driver}, midday)
+		if got := b.DriverDiffers(); got != c.want {
+			t.Errorf("sample %d: differs %v", i, got)
+		}
+	}
+}
+
 // What jobs lack of their promises counts against the free memory, and the job that lacks most is
 // short of it.
 func TestShortOfPromisedMemory(t *testing.T) {

@@ -22,7 +22,7 @@ func (b *inventory) OutOfService(now time.Time) map[string]int {
 func (b *inventory) Show(v *job.View, now time.Time) {
 	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
 	if b.DriverDiffers() {
-		v.DriverInstalled = b.last.versions.Installed
+		v.Driver, v.DriverInstalled = b.last.versions.Loaded, b.last.versions.Installed
 	}
 	v.GPUs = b.Views(now)
 	for _, l := range b.links {
