@@ -15,19 +15,26 @@ type process struct {
 }
 
 // newProcessOf returns a function that compares the process at the other end with the first process of
-// the machine: the daemon itself runs in a sandbox. What the first process may do stays, so it is read
-// once.
+// the machine: the daemon itself runs in a sandbox. What the first process may do hardly ever changes
+// (its root does when a subvolume is renamed), so it is read again only before a process is called
+// restricted.
 func newProcessOf() func(peer) (process, error) {
-	var first atomic.Pointer[sandbox.Reference]
+	var known atomic.Pointer[sandbox.Reference]
 	return func(p peer) (process, error) {
-		if first.Load() == nil {
-			read, err := sandbox.ReferenceTo(1)
-			if err != nil {
-				return process{}, err
+		who := sandbox.Peer{PID: p.pid, UID: p.uid, Seen: p.seen}
+		if first := known.Load(); first != nil {
+			if found, err := sandbox.Look(who, *first); err != nil || found.Restricted == "" {
+				return process{limits: parseLimits(found.Limits)}, err
 			}
-			first.Store(&read)
 		}
-		found, err := sandbox.Look(sandbox.Peer{PID: p.pid, UID: p.uid, Seen: p.seen}, *first.Load())
+		first, err := sandbox.ReferenceTo(1)
+		if err != nil {
+			return process{}, err
+		}
+		if first.Complete() {
+			known.Store(&first)
+		}
+		found, err := sandbox.Look(who, first)
 		return process{parseLimits(found.Limits), found.Restricted}, err
 	}
 }

@@ -92,6 +92,9 @@ func ReferenceTo(pid int) (Reference, error) {
 	return Reference{st}, nil
 }
 
+// Complete reports whether everything could be read, so that the reference may be kept.
+func (r *Reference) Complete() bool { return r.net != 0 && r.root != "" }
+
 // Look compares a process with the reference. It also compares its user and pid namespaces with
 // those of this process, which are those of the machine or container that it serves. It reads
 // /proc, since prlimit(2) would need CAP_SYS_RESOURCE.

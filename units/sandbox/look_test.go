@@ -252,6 +252,21 @@ func ownReference(t *testing.T) Reference {
 	return r
 }
 
+// A reference whose root or network could not be read is not kept: it would equal each process whose
+// root or network can't be read.
+func TestReferenceIsComplete(t *testing.T) {
+	for want, list := range map[bool][]status{
+		true:  {{net: 1, root: "8:1 /"}},
+		false: {{}, {net: 1}, {root: "8:1 /"}},
+	} {
+		for _, st := range list {
+			if r := (Reference{st}); r.Complete() != want {
+				t.Errorf("%+v is complete: %v", st, !want)
+			}
+		}
+	}
+}
+
 // A process that has ended has no limits, and one that began later is not the one that connected.
 func TestProcessThatIsGone(t *testing.T) {
 	before := SinceBoot() - 2*time.Second/ticks // the start of a process has a resolution of ticks
