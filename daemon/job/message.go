@@ -125,7 +125,7 @@ func readArgument(raw json.RawMessage) (a any, err error) {
 	switch {
 	case form.At != nil:
 		return *form.At, nil
-	case form.Say != nil, form.Text != nil:
+	case form.Say != nil, form.Text != nil, string(raw) == "{}":
 		var m Message
 		err = json.Unmarshal(raw, &m)
 		return m, err
