@@ -72,7 +72,7 @@ func (l *limits) throttle(r *request) error {
 
 // charge counts something as that many more requests of a user.
 func (l *limits) charge(uid int, requests float64) {
-	if uid != exempt {
+	if uid != exempt && requests > 0 {
 		l.rates.charge(uid, rateOf(l.site()), requests)
 	}
 }
