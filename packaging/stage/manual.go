@@ -22,15 +22,16 @@ gpusched.toml \- settings of the GPU job scheduler
 .I %s/*.toml
 .fi
 .SH DESCRIPTION
-The files are TOML. The main file is read first, then the others in the order of their names;
-the last word on a key counts.
+The files are TOML. The daemon reads the main file first, then the others in the order of their
+names; the last value of a key counts.
 A key that no file sets has its default, and no file need exist.
 Unknown keys, wrong types and values out of range are errors.
 .PP
 .BR gpuschedd (8)
-acts on the settings as root, so it only reads regular files that belong to root and that nobody else can write.
-It reads them when it starts and when it is reloaded: with an error in any file
-a reload changes nothing, and a start does not happen.
+acts on the settings as root, so it reads only regular files that belong to root and that nobody
+else can write.
+It reads them when it starts and when it is reloaded. If any file has an error, a reload changes
+nothing, and the daemon does not start to work.
 .PP
 Sizes are written as
 .BR """512M""" ,
@@ -45,8 +46,8 @@ durations as
 or
 .BR """2d""" .
 .PP
-A section such as [quota.user.NAME] stands for any number of sections, each with a name of the
-site's in the place of the last word.
+A section such as [quota.user.NAME] stands for any number of sections, each with a user or group
+of the site in the place of the last word.
 A name with a dot or a backslash is written in quotes: [quota.user."first.last"].
 `, date.Format(time.DateOnly), config.MainFile, config.DropInDir)
 	for _, section := range config.Sections() {
@@ -63,7 +64,7 @@ A name with a dot or a backslash is written in quotes: [quota.user."first.last"]
 }
 
 const manualTail = `.SH EXAMPLES
-Leave GPU 0 to people who work on the machine itself, and end jobs after two days:
+Reserve GPU 0 for people who work on the machine itself, and end jobs after two days:
 .PP
 .nf
 .RS
@@ -76,7 +77,7 @@ max_time = "2d"
 .RE
 .fi
 .PP
-Half of a machine with eight GPUs for each user, six for alice, and two for all students together:
+On a machine with eight GPUs, let each user have four, alice six, and all students together two:
 .PP
 .nf
 .RS
@@ -91,7 +92,7 @@ gpus = 2
 .RE
 .fi
 .PP
-Look for mistakes, then make the settings count:
+Look for mistakes, then put the settings into force:
 .PP
 .nf
 .RS
@@ -104,9 +105,9 @@ gpusched config check && systemctl reload gpusched
 .BR gpuschedd (8)
 .PP
 .B gpusched config schema
-prints a JSON Schema for editors,
+prints a JSON Schema for editors;
 .B gpusched config show \-\-origin
-where each value in force comes from.
+prints where each value in force comes from.
 `
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
