@@ -39,8 +39,8 @@ type Client struct {
 	Own    bool   // the socket of a user's own scheduler (gpuschedd --user)
 }
 
-// answerTime is the time after which the daemon counts as not answering. RetryTime is the time for
-// which an interrupted submit or wait is repeated, every retryPause.
+// answerTime is the time after which the daemon counts as not answering. An interrupted submit or
+// wait is repeated for retryTime, every retryPause.
 const (
 	answerTime = 60 * time.Second
 	retryTime  = 20 * time.Second

@@ -1,7 +1,7 @@
 package config
 
-// Change is a key whose value differs between two Configs. Before or Now is "" if that Config does
-// not have the key.
+// Change is a key whose value differs between two values of Config. Before or Now is "" if that
+// Config does not have the key.
 type Change struct{ Key, Before, Now string }
 
 // hidden is shown instead of a secret value.

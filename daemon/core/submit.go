@@ -119,7 +119,7 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// allowed checks a request against the site's rules. MayRaise is set for a job whose priority an
+// allowed checks a request against the site's rules; mayRaise is set for a job whose priority an
 // administrator raised before.
 func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request

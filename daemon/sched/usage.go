@@ -102,7 +102,7 @@ func (a *Account) CountRunning(milli int, rate Rate) {
 // Rate returns the sum of the running jobs' rates.
 func (a *Account) Rate() Rate { return a.usage.rate }
 
-// Promise counts a running job's host resources; with negative values it uncounts them.
+// Promise counts a running job's host resources; with negative values it takes them off.
 func (a *Account) Promise(mem int64, cpus int) {
 	a.host.mem += mem
 	a.host.cpus += cpus

@@ -71,8 +71,8 @@ func flush(a *cli.App, code int) int {
 	return code
 }
 
-// hidden returns the command of this name that only the package's scripts and other gpuscheds use,
-// or nil. It gets its words unparsed.
+// hidden returns the command of this name that only the package's scripts and other runs of
+// gpusched use, or nil. The parser does not read its words.
 func hidden(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":

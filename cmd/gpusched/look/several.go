@@ -67,7 +67,7 @@ func machines(a *cli.App) []string {
 	return a.Hosts
 }
 
-// worse returns the worse of two healths; "" is better than any.
+// worse returns the worse of two states of health; "" is better than any.
 func worse(x, y job.Health) job.Health {
 	rank := []job.Health{"", job.Healthy, job.Degraded, job.Failing}
 	if slices.Index(rank, x) < slices.Index(rank, y) {

@@ -105,7 +105,7 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 // result is unsure if it is unknown whether the process began before that, when the job began, or
 // whose process it is. Programs that only draw are a user's desktop, and root's processes are the
 // machine's. A process that counted as a job's before stays the job's if it surely began before the
-// job ended, but unsurely if another job of the user ran then.
+// job ended, but without certainty if another job of the user ran then.
 func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
