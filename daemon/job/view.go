@@ -290,7 +290,7 @@ type HostView struct {
 // Health is the condition of a part of the system.
 type Health string
 
-// The healths, best first. A Limited part works as configured, or as well as it can on this
+// The states of health, best first. A Limited part works as configured, or as well as it can on this
 // machine: it is reported, and does not worsen the whole.
 const (
 	Healthy  Health = "HEALTHY"
