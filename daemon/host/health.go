@@ -28,7 +28,7 @@ func CheckSystemd(ctx context.Context, m *systemd.Manager, user bool) job.Check 
 	}
 	version, err := m.Version(ctx)
 	if err != nil {
-		return c.Degrade("it gives no answer "+answers+": "+err.Error(), next)
+		return c.Degrade("it does not answer "+answers+": "+err.Error(), next)
 	}
 	return judgeSystemd(version, answers, m.Degraded())
 }
