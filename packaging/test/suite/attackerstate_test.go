@@ -131,7 +131,7 @@ func TestAttackerDescriptor(t *testing.T) {
 	cancel(t, "alice", giver)
 	next := submit(t, "alice", "--gpu-ids 1 -- true")
 	until(t, "GPU 1 is not reassigned", func() bool { return strings.Contains(gpuLine(t, 1), "suspect") })
-	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob is on it", taker)) {
+	if j := show(t, "alice", next); j.State != "queued" || !strings.Contains(j.Why, fmt.Sprintf("of job %d of bob uses it", taker)) {
 		t.Errorf("the next job on GPU 1 is %s: %s", j.State, j.Why)
 	}
 	if text, _ := health(t); !strings.Contains(text, "gpu 1") {
