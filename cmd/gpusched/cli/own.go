@@ -96,11 +96,12 @@ func (a *App) AsTyped(text string) string {
 	return strings.Join(parts, begins)
 }
 
-// namesScheduler reports whether a proposed command selects a scheduler itself, by an option in
-// front or by naming a job of Slurm.
+// namesScheduler reports whether a proposed command selects a scheduler itself: by an option in
+// front, by --on anywhere, or by naming a job of Slurm.
 func namesScheduler(command string) bool {
-	first, _, _ := strings.Cut(command, " ")
-	return slices.Contains([]string{OwnFlag, HostsFlag, OnFlag}, first) || strings.Contains(command, " "+SlurmPrefix)
+	words := strings.Split(command, " ")
+	return words[0] == OwnFlag || words[0] == HostsFlag ||
+		slices.ContainsFunc(words, SaysOn) || strings.Contains(command, " "+SlurmPrefix)
 }
 
 // OwnConfigDir returns the directory with the settings of a user's own scheduler.

@@ -60,8 +60,14 @@ func TestWhichScheduler(t *testing.T) {
 		a.Daemon().Socket != own || !a.Daemon().Own {
 		t.Errorf("%q, %+v", rest, a.Client)
 	}
-	if got := a.AsTyped("see 'gpusched list -a' and 'gpusched --on local health'"); got != "see 'gpusched --user list -a' and 'gpusched --on local health'" {
-		t.Error(got)
+	for text, want := range map[string]string{
+		"see 'gpusched list -a' and 'gpusched --on local health'":              "see 'gpusched --user list -a' and 'gpusched --on local health'",
+		"see 'gpusched list --on slurm' and 'sacct'":                           "see 'gpusched list --on slurm' and 'sacct'",
+		"use 'gpusched cancel --user bob', 'gpusched show slurm:3', 'gpusched": "use 'gpusched --user cancel --user bob', 'gpusched show slurm:3', 'gpusched",
+	} {
+		if got := a.AsTyped(text); got != want {
+			t.Error(got)
+		}
 	}
 	if got := ownSocket(func(string) string { return "" }, 7); got != "/run/user/7/gpusched/gpusched.sock" {
 		t.Error(got)
