@@ -55,7 +55,7 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 
 // ReplaceFile replaces a file, or a link, atomically.
 func ReplaceFile(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".gpusched-") // not the file's name, which may be as long as a name can be
 	if err != nil {
 		return err
 	}
