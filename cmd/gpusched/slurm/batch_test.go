@@ -240,17 +240,6 @@ func TestKeptForSlurm(t *testing.T) {
 	}
 }
 
-func TestHostnames(t *testing.T) {
-	for text, want := range map[string]string{
-		"n1": "n1", "n[1-3]": "n1 n2 n3", "n[08-10,12],m4": "n08 n09 n10 n12 m4", "": "", "n[1": "error", "n[3-1]": "error", "a[1-2]b": "a1b a2b",
-	} {
-		names, err := Hostnames(text)
-		if got := strings.Join(names, " "); (err != nil) != (want == "error") || err == nil && got != want {
-			t.Errorf("%q: %q, want %q (%v)", text, got, want, err)
-		}
-	}
-}
-
 // FuzzOptions: whatever a script has becomes options or an error, and times are in bounds.
 func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"--gres=gpu:2 -t 10", "-d afterok:1:2 --signal=B:USR1@9", "--mem-per-gpu 4G -G a100:2", "-Hv", "--=", "-"} {

@@ -7,52 +7,65 @@ import (
 	"strings"
 )
 
-// Hostnames expands a list of machines, such as a[1-3],b.
+// maxHosts bounds the names that a list of machines may expand to.
+const maxHosts = 65536
+
+// Hostnames expands a list of machines, such as a[1-3],b or rack[1-2]n[01-16].
 func Hostnames(text string) (names []string, err error) {
 	for text != "" {
-		end := strings.IndexByte(text, ',')
-		if open := strings.IndexByte(text, '['); open >= 0 && (end < 0 || open < end) {
-			shut := strings.IndexByte(text, ']')
-			if shut < open {
+		made := []string{""}
+		for text != "" {
+			at := strings.IndexAny(text, "[,")
+			if at < 0 {
+				at = len(text)
+			}
+			made = combine(made, []string{text[:at]})
+			if text = text[at:]; text == "" || text[0] == ',' {
+				break
+			}
+			list, rest, closed := strings.Cut(text[1:], "]")
+			if !closed {
 				return nil, fmt.Errorf("%q: a bracket is not closed", text)
 			}
-			if end = strings.IndexByte(text[shut:], ','); end >= 0 {
-				end += shut
+			numbers, err := hostNumbers(list)
+			if err != nil || len(made)*len(numbers) > maxHosts {
+				return nil, errors.Join(err, errors.New("that is not a list of machines"))
 			}
+			made, text = combine(made, numbers), rest
 		}
-		one := text
-		if text = ""; end >= 0 {
-			one, text = one[:end], one[end+1:]
+		if names = append(names, made...); len(names) > maxHosts {
+			return nil, errors.New("that is not a list of machines")
 		}
-		more, err := expandHostname(one)
-		if err != nil || len(names)+len(more) > 65536 {
-			return nil, errors.Join(err, errors.New("that is not a list of machines"))
-		}
-		names = append(names, more...)
+		text = strings.TrimPrefix(text, ",")
 	}
 	return names, nil
 }
 
-// expandHostname expands one word of the list.
-func expandHostname(word string) (names []string, err error) {
-	before, rest, ok := strings.Cut(word, "[")
-	numbers, after, _ := strings.Cut(rest, "]")
-	if !ok {
-		return []string{word}, nil
-	}
-	for part := range strings.SplitSeq(numbers, ",") {
+// hostNumbers expands the part of a name in brackets, such as 08-10,12.
+func hostNumbers(list string) (numbers []string, err error) {
+	for part := range strings.SplitSeq(list, ",") {
 		first, last, isRange := strings.Cut(part, "-")
 		if !isRange {
 			last = first
 		}
 		from, err := strconv.ParseUint(first, 10, 32)
 		to, err2 := strconv.ParseUint(last, 10, 32)
-		if err = errors.Join(err, err2); err != nil || to < from || to-from > 65536 {
+		if err != nil || err2 != nil || to < from || to-from >= uint64(maxHosts-len(numbers)) {
 			return nil, fmt.Errorf("%q is not a range of machines", part)
 		}
 		for n := from; n <= to; n++ {
-			names = append(names, fmt.Sprintf("%s%0*d%s", before, len(first), n, after))
+			numbers = append(numbers, fmt.Sprintf("%0*d", len(first), n))
 		}
 	}
-	return names, nil
+	return numbers, nil
+}
+
+// combine returns every beginning with every end.
+func combine(beginnings, ends []string) (list []string) {
+	for _, beginning := range beginnings {
+		for _, end := range ends {
+			list = append(list, beginning+end)
+		}
+	}
+	return list
 }
