@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs from Debian's packages, as root, what Go programs here need beyond Go: "demo" for building it and
-# booting a box, "test" for make test, "all" for make test-all. Ends at once where all of it is there.
+# Installs Debian's packages, as root, that this repository needs beyond Go: "demo" to build and to boot a box, "test" for
+# make test, "all" for make test-all. It ends at once if nothing is missing.
 set -eu
 what=${1-all}
 case $what in
@@ -30,7 +30,7 @@ if [ "$what" != demo ]; then
 	need tmux tmux
 	need chromium chromium
 fi
-# Of these the programs alone are unpacked: installed, they would start services.
+# These packages are only unpacked: installing them would start services.
 tools=/usr/local/lib/gpusched-test
 unpack=""
 if [ "$what" = all ]; then

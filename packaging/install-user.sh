@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the built programs into the home of the user who runs it, without root, as a
-# scheduler of that user's own; 'make install-user' builds them first.
+# Installs the built programs in the home of the user who runs it, without root, as that
+# user's own scheduler; 'make install-user' builds them first.
 set -eu
 cd "$(dirname "$0")/.."
 lib=$HOME/.local/lib/gpusched

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the built files below $DESTDIR; 'make install' builds them first. The
-# packages do the same and more: use them where they fit.
+# Installs the built files below $DESTDIR; 'make install' builds them first. The
+# packages do the same and more: use them where you can.
 set -eu
 cd "$(dirname "$0")/.."
 root=${DESTDIR:-}

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Form and suspicious constructs of all Go code and shell scripts, tests with tags included. "staticcheck" is that
-# program alone, "vet" all else, and without a word it is both.
+# Checks the format and suspicious constructs of all Go code and shell scripts, including tests with tags. "staticcheck" runs
+# only that program, "vet" everything else, and no argument both.
 set -eu
 cd "$(dirname "$0")/.."
 bad=0
 tags=machine,packages,publictrace,pprof
 nvml='/gpusched/gpu/nvml$|/gpusched/gpu/nvml/|/gpusched/cmd/gpusched-nvml$' # what needs cgo
 plain=$(go list ./... | grep -vE "$nvml")
-check() { # the words of a go command
+check() { # arguments of a go command
 	# shellcheck disable=SC2086
 	CGO_ENABLED=0 go "$@" -tags $tags $plain || bad=1
 	CGO_ENABLED=1 go "$@" -tags $tags ./gpu/nvml/... ./cmd/gpusched-nvml || bad=1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Looks for known vulnerabilities in what the programs really call. Exits with 77
-# where the database of the Go project can't be reached, which is no verdict.
+# Looks for known vulnerabilities in the functions that the programs call. Exits with 77,
+# which is no verdict, if it cannot reach the Go project's database.
 set -u
 cd "$(dirname "$0")/.."
 out=$(CGO_ENABLED=1 timeout 300 go tool -modfile=packaging/tools/vuln/go.mod govulncheck ./cmd/... 2>&1)

@@ -1,5 +1,5 @@
-# What the macro %systemd_post does, then the group and the directories. Nothing
-# is enabled or started unless a preset of the distribution or site says so.
+# Does what the macro %systemd_post does, then creates the group and the directories.
+# It enables and starts nothing unless a preset of the distribution or site says so.
 if [ "$1" -eq 1 ]; then
 	if [ -x /usr/lib/systemd/systemd-update-helper ]; then
 		/usr/lib/systemd/systemd-update-helper install-system-units gpusched.socket gpusched.service || :

@@ -1,5 +1,5 @@
-# What the macro %systemd_postun_with_restart does, for the daemon alone: the
-# socket keeps taking connections meanwhile.
+# Does what the macro %systemd_postun_with_restart does, for the daemon alone: the
+# socket accepts connections meanwhile.
 if [ -d /run/systemd/system ]; then
 	/usr/bin/systemctl daemon-reload || :
 fi

@@ -1,4 +1,4 @@
-# What the macro %systemd_preun does. Jobs run in units of their own and go on.
+# Does what the macro %systemd_preun does. Jobs run in units of their own and go on.
 if [ "$1" -eq 0 ]; then
 	units="gpusched-web.socket gpusched.socket gpusched.service gpusched-metrics.socket gpusched-metrics.service gpusched-job-mapping.service gpusched-textfile.timer"
 	if [ -x /usr/lib/systemd/systemd-update-helper ]; then

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Records what the programs of a Slurm that slurm.sh has started print about jobs in every
-# state, for the tests of cmd/gpusched-slurm/onslurm. As root: record.sh DIR. One file for each
-# question, named after it; the fields of a line have \x1f between them. Names of hosts
-# are those that slurm.sh has made up.
+# Records what the programs of the Slurm that slurm.sh started print about jobs in every
+# state, for the tests of cmd/gpusched-slurm/onslurm. As root: record.sh DIR. It writes one file
+# for each query, named after it; \x1f separates the fields of a line. The host names are the
+# ones that slurm.sh invents.
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -23,7 +23,7 @@ job() {
 	# shellcheck disable=SC2086
 	(cd /home/alice && alice sbatch --parsable $options --wrap "$*") | cut -d';' -f1
 }
-# is ID STATE… waits until a job is in one of the states.
+# is ID STATE… waits until a job is in one of these states.
 is() {
 	id=$1
 	shift
@@ -34,7 +34,7 @@ is() {
 		sleep 0.1
 	done
 }
-# answer NAME COMMAND… keeps what a command prints, and where it fails its status and complaint.
+# answer NAME COMMAND… saves a command's output, and its status and error if it fails.
 answer() {
 	name=$1
 	shift
@@ -45,7 +45,7 @@ answer() {
 	[ -s "$dir/$name" ] || rm "$dir/$name"
 }
 
-# Jobs that end, each in its way.
+# Jobs that end in each way.
 done=$(job --job-name=done --comment="[.gpus=0.5&project=vision]" --gres=shard:2 -- true)
 bad=$(job --job-name=bad -- exit 3)
 killed=$(job --job-name=killed -- 'kill -SEGV $$')
@@ -64,7 +64,7 @@ again=$(job --job-name=again --requeue -- sleep 300)
 is "$again" RUNNING
 alice scontrol requeue "$again"
 
-# Jobs that run.
+# Running jobs.
 whole=$(job --job-name=whole --gres=gpu:a100:2 --time=2:00:00 --mem=1G --cpus-per-task=2 -- sleep 300)
 is "$whole" RUNNING
 part=$(job --job-name=part --gres=shard:3 --comment="[.gpus=0.3]" -- sleep 300)
@@ -75,7 +75,7 @@ asleep=$(job --job-name=asleep -- sleep 300)
 is "$asleep" RUNNING
 scontrol suspend "$asleep"
 
-# Jobs that wait, each for its reason.
+# Jobs that wait for each reason.
 job --job-name=resources --gres=gpu:h100:2 --time=1-0 -- sleep 300 >/dev/null
 job --job-name=behind --gres=gpu:a100:2 -- sleep 300 >/dev/null
 job --job-name=held --hold -- true >/dev/null

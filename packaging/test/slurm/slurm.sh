@@ -1,15 +1,15 @@
 #!/bin/sh
-# Starts a Slurm with two nodes on this machine, which has to be a throw-away one: it
-# writes /etc/slurm, and makes four files that stand for GPUs, of which each node has two.
+# Starts a Slurm with two nodes on this machine, which must be a throw-away one: it writes
+# /etc/slurm, and makes four files that stand for GPUs, two for each node.
 #
-#	slurm.sh up [accounting] [cgroup]   start; with slurmdbd and MariaDB; with real limits
-#	slurm.sh edit SCRIPT                start anew without jobs and accounting, the settings changed by sed
-#	slurm.sh down                       stop
-#	slurm.sh remove                     stop it or another, without its settings, jobs and logs
+#	slurm.sh up [accounting] [cgroup]   start it; with slurmdbd and MariaDB; with real limits
+#	slurm.sh edit SCRIPT                restart it without jobs and accounting, its settings edited by sed
+#	slurm.sh down                       stop it
+#	slurm.sh remove                     stop any Slurm and remove its settings, jobs and logs
 #
 # n1 has two a100 of 40 GB, n2 two h100 of 80 GB, as their features say. A shard is
-# 10 GB. Node n3 is down. Anybody may submit; alice and bob have accounts where there
-# is accounting.
+# 10 GB. Node n3 is down. Anybody may submit; with accounting, alice and bob have
+# accounts.
 set -eu
 
 address=192.0.2.1 # Slurm does not take a loopback one
@@ -35,8 +35,8 @@ until_ok() {
 	done
 }
 
-# network gives the machine the address. Where there is a network card, that has it: systemd-networkd of the
-# emulated machine takes each new card for the one by which the machine is reached, and it is reached no more.
+# network gives the machine the address. It uses a network card that exists: the emulated machine's systemd-networkd
+# would take a new card for the one through which the machine is reached, which would cut the machine off.
 network() {
 	card=eth0
 	if ! ip link show $card >/dev/null 2>&1; then
@@ -50,7 +50,7 @@ network() {
 	grep -q "^$address" /etc/hosts || echo "$address $host" >>/etc/hosts
 }
 
-# files writes the settings. The GPUs are nodes without a driver.
+# files writes the settings. The GPUs are device nodes without a driver.
 files() {
 	install -d /etc/slurm "$state/d"
 	install -d -o slurm "$state" "$state/ctld" "$log"
@@ -128,7 +128,7 @@ AccountingStorageTRES=gres/gpu,gres/shard"
 
 database() {
 	systemctl start mariadb
-	# The client library of MariaDB 11.8 answers nothing on a connection that slurmdbd first made the database on.
+	# With MariaDB 11.8's client library, a connection on which slurmdbd created the database gets no answers.
 	mariadb -e "create database if not exists slurm_acct_db; create user if not exists slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost" </dev/null
 	cat >/etc/slurm/slurmdbd.conf <<-END
 		DbdHost=$host
@@ -187,7 +187,7 @@ down() {
 			tries=$((tries - 1))
 			sleep 0.1
 		done
-		kill -9 "$pid" 2>/dev/null || continue # slurmctld 22.05 hung at its end once, and its successor waited for that
+		kill -9 "$pid" 2>/dev/null || continue # slurmctld 22.05 once hung when it ended, and the next one waited for it
 		until_ok 10 "end of $name" [ ! -e "/proc/$pid" ]
 		rm -f "$state/$name.pid"
 	done
