@@ -25,6 +25,7 @@ type Settings struct {
 	AllowSandboxed bool   // sandboxed processes may run commands in the units of jobs started from now on
 	DriverCheck    bool   // GPUs take no job while the installed driver is not the loaded one
 	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
+	Inhibit        string // what logind does not do while jobs run, such as "sleep:idle"; "": nothing
 }
 
 // Options are the parts and settings of a Daemon.
@@ -51,6 +52,7 @@ type Options struct {
 	System     System // nil: systemd never stops, and each boot has one run of it
 	// StartUnit starts a unit of the site; nil: none is started.
 	StartUnit func(ctx context.Context, name string) error
+	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
 	Tell      Tell                               // nil: no notes are written
 	Open      Open                               // nil: nobody can run commands in a job's unit
 	Deliver   Deliver                            // nil: no messages are sent
@@ -99,6 +101,7 @@ type Daemon struct {
 	directory directory
 	shutdown  shutdown
 	alerts    alerts
+	inhibitor inhibitor
 	probes    probes
 	clock     clock
 	end       context.CancelCauseFunc // cancels the context of all parts
@@ -149,6 +152,7 @@ func assemble(o Options) *Daemon {
 		directory: &d.directory, shutdown: &d.shutdown, workers: d.workers, damaged: d.restartIfDamaged,
 	}
 	d.alerts = alerts{host: d.host, log: d.log, start: o.StartUnit, workers: d.workers}
+	d.inhibitor = inhibitor{host: d.host, log: d.log, take: o.Inhibit, settings: &d.settings, bell: d.host.Wakeup()}
 	d.probes = probes{host: d.host, stop: d.inbox.done}
 	for _, c := range o.Checks {
 		d.probes.list = append(d.probes.list, &probe{Check: c})
@@ -169,7 +173,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	d.end = end
 	parts := newGroup(d.host)
 	run := []func(context.Context){
-		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups,
+		d.commit.run, d.sampler.run, d.lister.run, d.pruner.run, d.watch, d.listen, d.directory.followGroups, d.inhibitor.run,
 	}
 	for _, part := range run {
 		parts.Go(func() { part(ctx) })
@@ -193,6 +197,7 @@ func (d *Daemon) Reload(s Settings) {
 	d.settings.Store(&s)
 	d.inbox.post(core.Configured{Policy: s.Policy})
 	d.directory.regroup.Ring()
+	d.inhibitor.bell.Ring()
 	d.probes.reset()
 }
 

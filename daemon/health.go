@@ -42,6 +42,9 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	}
 	alerts := d.alerts.check(d.settings.Load().AlertUnit)
 	checks = append(checks, d.exec.checkStarts(slow, troubles), alerts, d.clock.check(d.host.Now()))
+	if d.opt.Inhibit != nil {
+		checks = append(checks, d.inhibitor.check())
+	}
 	return append(checks, d.probes.run(ctx)...)
 }
 

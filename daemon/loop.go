@@ -54,6 +54,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		case isPast(due.deadline, now):
 			d.step(core.Tick{}, now)
 		case !ok:
+			d.inhibitor.running(d.active() > 0)
 			d.inbox.some.Wait(due.first(), ctx.Done())
 		}
 	}
@@ -102,10 +103,16 @@ func (d *Daemon) step(ev core.Event, now time.Time) {
 	d.commit.push(effects, now, is && look.Number >= d.sampler.asked.Load())
 }
 
+// active returns the number of jobs that have a unit.
+func (d *Daemon) active() int {
+	counts := d.core.Counts()
+	return counts[job.Running] + counts[job.Starting] + counts[job.Ending]
+}
+
 // tell updates the line that 'systemctl status gpusched' shows.
 func (d *Daemon) tell(last string) string {
 	counts := d.core.Counts()
-	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], counts[job.Running]+counts[job.Starting]+counts[job.Ending])
+	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], d.active())
 	if err := d.commit.trouble(); err != nil {
 		text = "the state can't be written, new jobs are refused: " + err.Error()
 	}

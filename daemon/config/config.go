@@ -112,7 +112,17 @@ type Daemon struct {
 	StartsInFlight int    // units being started at once
 	AdminGroup     string // its members may act on all jobs and on GPUs
 	HostMemReserve Share  // host memory that jobs never get
+	Inhibit        Inhibit
 }
+
+// Inhibit is what the machine does not do while jobs run.
+type Inhibit string
+
+const (
+	InhibitSleep    Inhibit = "sleep"
+	InhibitShutdown Inhibit = "shutdown" // nor sleep
+	InhibitNone     Inhibit = "none"
+)
 
 // SlurmGPUs says what to do with GPUs that this machine's Slurm gives to jobs.
 type SlurmGPUs string
@@ -218,6 +228,7 @@ func Default() Config {
 			StartsInFlight: 8,
 			AdminGroup:     "gpusched-admin",
 			HostMemReserve: Share{Percent: 5},
+			Inhibit:        InhibitSleep,
 		},
 	}
 }

@@ -52,5 +52,9 @@ func daemonKeys(in, _ string) []key {
 			bind: func(c *Config) value { return groupOrNone(&c.Daemon.AdminGroup) }},
 		{section: in, name: "host_mem_reserve", doc: "Host memory that jobs never get: a percentage of the machine's, or a size.",
 			bind: func(c *Config) value { return share(&c.Daemon.HostMemReserve) }},
+		{section: in, name: "inhibit", doc: "What systemd-logind holds off while at least one job runs: sleep (the machine does not sleep), shutdown (nor is it shut down or rebooted) or none. See SLEEP AND SHUTDOWN in gpusched-admin(7): before systemd 257 root may do either all the same.",
+			bind: func(c *Config) value {
+				return oneOf(&c.Daemon.Inhibit, "a choice", InhibitSleep, InhibitShutdown, InhibitNone)
+			}},
 	}
 }

@@ -53,7 +53,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Xids:      gpu.XidClasses{Job: []int{1, 2, 3, 13, 45}, Reset: []int{48}, Reboot: []int{79}},
 		Limits:    Limits{Requests: 9, Burst: 20, AtOnce: 3, Connections: 64, UserConns: 32, UserWaits: 8, RequestBytes: 1 << 20, UserState: 100 << 20, UserHistory: 1 << 30, HistoryAge: 365 * 24 * time.Hour},
 		Metrics:   Metrics{Users: 20},
-		Daemon:    Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}},
+		Daemon:    Daemon{LogLevel: slog.LevelDebug, StartsInFlight: 5, AdminGroup: "wheel", HostMemReserve: Share{Bytes: 8 << 30}, Inhibit: InhibitShutdown},
 	}
 	got, origins, err := Read([]string{"testdata/every-key.toml"}, AnyOwner)
 	if err != nil {

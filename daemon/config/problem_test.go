@@ -17,7 +17,7 @@ func TestProblems(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"mistyped key", "[jobs]\ndefualt_mem = \"4G\"\n", `f:2:1: unknown key "defualt_mem" in [jobs]: did you mean "default_mem"?`},
 		{"key of another section", "[gpus]\n  max_time = \"4h\"\n", `f:2:3: unknown key "max_time" in [gpus]: it belongs to [jobs]`},
-		{"unknown key", "[daemon]\ncolour = 1\n", `f:2:1: unknown key "colour" in [daemon]; its keys are log_level, starts_in_flight, admin_group, host_mem_reserve`},
+		{"unknown key", "[daemon]\ncolour = 1\n", `f:2:1: unknown key "colour" in [daemon]; its keys are log_level, starts_in_flight, admin_group, host_mem_reserve, inhibit`},
 		{"no section", "max_time = \"4h\"\n", `f:1:1: key "max_time" stands outside of any section: it belongs to [jobs]`},
 		{"no section, unknown", "x = 1\n", `f:1:1: key "x" stands outside of any section; the sections are ` + all},
 		{"section as key", "jobs = 1\n", `f:1:1: key "jobs" stands outside of any section; the sections are ` + all},

@@ -105,8 +105,8 @@ func (s *instance) open(ctx context.Context) error {
 		Store: s.store, Forget: s.forget, Restored: state, Specs: specDir(s.opt.Specs),
 		Units: s.units, Changes: daemon.ChangesOf(s.units.Changes()), Origin: s.units.Origin, System: s.units.System,
 		StartUnit: s.units.StartSiteUnit, Tell: toJobs.Tell, Open: toJobs.Open, Notify: s.notify,
-		Deliver: messages.Deliver,
-		Source:  s.source, Kernel: kernel,
+		Deliver: messages.Deliver, Inhibit: inhibit,
+		Source: s.source, Kernel: kernel,
 		Driver: func() gpu.DriverVersions { return driver.Installed("") },
 		UnitOf: host.UnitOf(s.scope.Root), Account: s.names.KnownName, InGroup: s.names.InGroup, Person: s.person,
 		NameToday: s.names.NameToday, Groups: s.quotaGroups, Barred: host.Barred,
@@ -156,6 +156,15 @@ func (s *instance) boundMemory(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// inhibit takes a lock of logind's, for jobs that run.
+func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
+	lock, err := systemd.Inhibit(ctx, what, "jobs run; 'gpusched list' shows them")
+	if err != nil {
+		return nil, err
+	}
+	return lock, nil
 }
 
 // forget removes ended jobs according to the settings in force.

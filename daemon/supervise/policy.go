@@ -29,6 +29,7 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 		ExtraDevices:  func() []cgroup.Device { return cgroup.StatNodes(g.ExtraDevices) },
 		RequireFilter: g.DeviceFilter == config.FilterRequire,
 		DriverCheck:   g.DriverCheck, AlertUnit: g.AlertUnit, AllowSandboxed: cfg.Jobs.AllowSandboxed,
+		Inhibit: inhibited[cfg.Daemon.Inhibit],
 	}, nil
 }
 
@@ -64,6 +65,11 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 // strays are the reactions to processes that leave their jobs.
 var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
+}
+
+// inhibited are the lists of what logind does not do while jobs run.
+var inhibited = map[config.Inhibit]string{
+	config.InhibitSleep: "sleep:idle", config.InhibitShutdown: "shutdown:sleep:idle",
 }
 
 // usage returns the reactions to jobs that overuse or do not use their GPUs.

@@ -1,0 +1,117 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpusched/gpusched/daemon/job"
+)
+
+const (
+	inhibitTime  = 10 * time.Second // for one call of logind's
+	inhibitAgain = 10 * time.Second // until the next look at the lock, or the next try
+)
+
+// Lock is a lock of logind's, such as one on sleep.
+type Lock interface {
+	Held() bool // false if logind has lost it
+	Close()
+}
+
+// Inhibit takes a lock of logind's on what is in the list, such as "sleep:idle".
+type Inhibit func(ctx context.Context, what string) (Lock, error)
+
+// inhibitor has a lock of logind's while jobs run, so that the machine does not sleep under them.
+type inhibitor struct {
+	host     Runtime
+	log      *slog.Logger
+	take     Inhibit // nil: no lock is taken
+	settings *atomic.Pointer[Settings]
+	bell     Wakeup
+
+	jobs   atomic.Bool // whether jobs run
+	held   atomic.Bool
+	failed lastFailure
+
+	lock Lock   // nil: none; only run uses it
+	what string // the lock was taken for
+}
+
+// running says whether jobs run. The loop calls it.
+func (i *inhibitor) running(jobs bool) {
+	if i.jobs.Swap(jobs) != jobs {
+		i.bell.Ring()
+	}
+}
+
+// run takes and releases the lock until ctx is done.
+func (i *inhibitor) run(ctx context.Context) {
+	if i.take == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		i.look(ctx)
+		var again time.Time
+		if i.jobs.Load() {
+			again = i.host.Now().Add(inhibitAgain)
+		}
+		i.bell.Wait(again, ctx.Done())
+	}
+	i.release()
+}
+
+// look takes or releases the lock if that is due.
+func (i *inhibitor) look(ctx context.Context) {
+	what := ""
+	if i.jobs.Load() {
+		what = i.settings.Load().Inhibit
+	}
+	if i.lock != nil && i.what == what && i.lock.Held() {
+		return
+	}
+	i.release()
+	if what == "" {
+		i.failed.note(nil, i.host.Now())
+		return
+	}
+	bounded, cancel := i.host.Timeout(ctx, inhibitTime)
+	defer cancel()
+	lock, err := i.take(bounded, what)
+	if _, was := i.failed.last(); err != nil && was == nil && ctx.Err() == nil {
+		i.log.Warn("logind gives no lock: the machine may sleep while jobs run", "err", err)
+	}
+	i.failed.note(err, i.host.Now())
+	if err == nil {
+		i.lock, i.what = lock, what
+		i.held.Store(true)
+	}
+}
+
+func (i *inhibitor) release() {
+	if i.lock != nil {
+		i.lock.Close()
+	}
+	i.lock = nil
+	i.held.Store(false)
+}
+
+// check reports whether the machine stays awake while jobs run. Without logind it does not count as
+// broken.
+func (i *inhibitor) check() job.Check {
+	c := job.Check{Name: "sleep", Health: job.Healthy, Detail: "no job runs, so the machine may sleep"}
+	since, err := i.failed.last()
+	switch {
+	case i.settings.Load().Inhibit == "":
+		c.Detail = "the machine may sleep while jobs run (daemon.inhibit)"
+	case err != nil:
+		c.Health = job.Limited
+		c.Detail = fmt.Sprintf("the machine may sleep while jobs run: since %s no lock could be taken: %v", since.Format("15:04:05"), err)
+		c.Next = "see 'systemctl status systemd-logind'; a lock is tried again every " + inhibitAgain.String() + ", unless daemon.inhibit is \"none\""
+	case i.held.Load():
+		c.Detail = "the machine does not sleep, as jobs run ('systemd-inhibit --list' shows the lock)"
+	}
+	return c
+}
