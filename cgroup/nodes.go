@@ -12,7 +12,7 @@ import (
 // Reasons for ignoring a node.
 var (
 	errNotDevice = errors.New("not a character device")
-	errReserved  = errors.New("a GPU of its own is opened to a job by placement only")
+	errReserved  = errors.New("a job's own GPUs are opened to it only by its placement")
 )
 
 // StatNodes returns the devices of the nodes at paths, without duplicates. It ignores a path that

@@ -43,8 +43,8 @@ func TestArrayWithUnmeetableDependency(t *testing.T) {
 	}
 }
 
-// A record that can never be written ends the daemon as damage does. The next one continues with
-// everything acknowledged and all running jobs, and accepts new ones.
+// A record that can never be written ends the daemon, as damage does. The next daemon continues
+// with everything acknowledged and all running jobs, and accepts new jobs.
 func TestRecordThatDoesNotFit(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on, waits := r.submit(1, nil), r.submit(2, nil)

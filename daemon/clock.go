@@ -54,7 +54,7 @@ func (c *clock) check(now time.Time) job.Check {
 	}
 	return job.Check{
 		Name: "clock", Health: job.Degraded, Detail: fmt.Sprintf("it was set %s at %s; time limits, waits and GPU use are not affected", setBy(c.by), c.at.Format("15:04:05")),
-		Next: "nothing, if it is right now; begin times, reservations and the ends of pauses follow it ('timedatectl')",
+		Next: "nothing, if the clock is correct now; begin times, reservations and the ends of pauses follow it ('timedatectl')",
 	}
 }
 

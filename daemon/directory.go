@@ -134,8 +134,8 @@ func (dir *directory) barred(j *job.Job) string {
 }
 
 // groupNow returns the group that the job was submitted with, or 0, which stands for the
-// account's own group, if the account is not known to be a member any more. Whoever left a group
-// gains nothing from it by a job that waited.
+// account's own group, if the account is not known to be a member any more. A user who has left a
+// group gains nothing from it through a waiting job.
 func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID

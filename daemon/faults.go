@@ -19,7 +19,7 @@ func (d *Daemon) listen(ctx context.Context) {
 		d.opt.Tally.GPUError(r.PCI, r.Code)
 		boot, err := d.opt.Boot()
 		if err != nil {
-			d.log.Error("taking in an error of a GPU", "pci", r.PCI, "xid", r.Code, "err", err)
+			d.log.Error("recording an error of a GPU", "pci", r.PCI, "xid", r.Code, "err", err)
 			return
 		}
 		d.inbox.post(core.Faulted{Xid: r.Xid, Job: d.jobOf(r.PID), Boot: boot, Seq: r.Seq, At: r.At})

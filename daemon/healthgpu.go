@@ -102,7 +102,7 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 		c.Detail = "a bad row of its memory could not be replaced: no spare row is left"
 		c.Next = "have the GPU checked and replaced (nvidia-smi -q -d ROW_REMAPPER); " + fmt.Sprintf("'gpusched gpu drain %d' keeps jobs off it until 'gpusched gpu undrain'", g.Index)
 	case g.RowsPending:
-		c.Detail = "a bad row of its memory waits for a reset to be replaced; programs can run meanwhile"
+		c.Detail = "a bad row of its memory will be replaced at the next reset; programs can run until then"
 		c.Next = fmt.Sprintf("reset it when convenient ('nvidia-smi -i %d --gpu-reset', see SICK GPUS in gpusched-admin(7)), or reboot the machine", g.Index)
 	}
 	return c, c.Detail != ""

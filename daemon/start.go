@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// lookLasts is the maximum age of the sample that a start relies on. A slow disk, or other starts,
-// may have delayed the start for any time.
+// lookLasts is the maximum age of the sample that a start relies on. A slow disk or other starts
+// may have delayed this start by any amount of time.
 const lookLasts = SlowAfter
 
 // start makes the unit of a job's attempt. Each return value is the event that answers the action.

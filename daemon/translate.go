@@ -127,8 +127,7 @@ func ignoredWarning(r *job.Request) int {
 	return r.WarnSignal
 }
 
-// argv returns the job's command. For a task that is the command of the array with the task's
-// parameters.
+// argv returns the job's command. A task has the command of its array, with the task's parameters.
 func argv(j *job.Job, p *job.Payload) []string {
 	if j.Task == nil || j.Request.Array == nil {
 		return p.Argv

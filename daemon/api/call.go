@@ -83,7 +83,7 @@ func (c *Client) ask(ctx context.Context, header http.Header, method, path strin
 
 // notExpected returns the error for a reply that cannot be decoded.
 func notExpected(err error) *Error {
-	return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the JSON that is expected: %v", err),
+	return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the expected JSON: %v", err),
 		Hint: "see 'gpusched version'"}
 }
 

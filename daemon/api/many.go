@@ -10,7 +10,7 @@ import (
 )
 
 // Many applies a command to many jobs in one request, and calls told with the outcomes as they
-// arrive. Outcomes that were told stand, whatever error is returned. Many repeats a request that
+// arrive. These outcomes stay valid, whatever error is returned. Many repeats a request that
 // the daemon had no room for, since nothing was done then.
 func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {

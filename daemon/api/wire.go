@@ -333,7 +333,7 @@ type ManyRequest struct {
 
 // ManyPart is one line of the answer to a ManyRequest: the outcomes of the next jobs. The last line
 // has Done or Error. After an Error the command may have been applied to some of the remaining
-// jobs, and is applied to no more.
+// jobs, and will not be applied to any others.
 type ManyPart struct {
 	Schema  string       `json:"schema"`
 	Jobs    []Job        `json:"jobs,omitempty"`

@@ -27,7 +27,7 @@ func parseDocument(name string, data []byte, problems *Problems) []entry {
 	if err := toml.Unmarshal(data, &values); err != nil {
 		if first, again, rest, ok := repeated(data); ok {
 			problems.addf(Origin{File: name, Line: again.Line, Column: again.Column}, "",
-				"[%s] is there already: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
+				"[%s] already exists: write what follows it under the [%s] of line %d", again.name, again.name, first.Line)
 			return parseDocument(name, rest, problems) // to find further problems
 		}
 		at := Origin{File: name}
@@ -109,7 +109,7 @@ func (w *walk) expression(n *unstable.Node) {
 	case unstable.ArrayTable:
 		path, at := w.key(n)
 		w.table, w.list = path, true
-		w.problems.addf(at, strings.Join(path, "."), "[[%s]] starts a list of sections, there are none: write [%s]", printKey(path), printKey(path))
+		w.problems.addf(at, strings.Join(path, "."), "[[%s]] starts a list of sections, which no setting is: write [%s]", printKey(path), printKey(path))
 	case unstable.KeyValue:
 		if !w.list {
 			w.pair(w.table, n)

@@ -52,7 +52,7 @@ func OwnedBy(uid int) OwnerCheck {
 			return errors.New("it belongs neither to you nor to root")
 		}
 		if mode := info.Mode().Perm(); mode&0o022 != 0 {
-			return fmt.Errorf("others than you can write it (mode %04o): 'chmod go-w' it", mode)
+			return fmt.Errorf("other users can write it (mode %04o): 'chmod go-w' it", mode)
 		}
 		return nil
 	}

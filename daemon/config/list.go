@@ -97,7 +97,7 @@ func (k paths) list(to *[]string) value {
 	})
 	wrong := func(list []string) error {
 		if len(list) > k.most {
-			return fmt.Errorf("lists %d %s, at most %d can be", len(list), k.noun, k.most)
+			return fmt.Errorf("lists %d %s, at most %d are allowed", len(list), k.noun, k.most)
 		}
 		for i, p := range list {
 			if err := k.wrong(p); err != nil {

@@ -114,7 +114,7 @@ func notifyWays(to *[]job.NotifyWay) value {
 	wrong := func(list []job.NotifyWay) error {
 		for i, w := range list {
 			if !slices.Contains(job.NotifyWays(), w) {
-				return fmt.Errorf("%q is not a way: use %s", string(w), known)
+				return fmt.Errorf("%q is not a way to send messages: use %s", string(w), known)
 			}
 			if slices.Contains(list[:i], w) {
 				return fmt.Errorf("%q is listed twice", string(w))

@@ -28,7 +28,7 @@ f:3:1: jobs.max_queued: 0 is out of range: use 1 to 1000000`},
 		{"unknown section by dotted key, said once", "network.a = 1\nnetwork.b = 1\n", `f:1:1: unknown section [network]; the sections are ` + all},
 		{"too deep", "[jobs.alice]\nmax_time = \"1h\"\n", `f:1:2: unknown section [jobs.alice]; the sections are ` + all},
 		{"too deep by inline table", "[jobs]\nmax_time = { a = 1 }\n", `f:2:1: jobs.max_time: must be text in quotes such as "30s", not a section`},
-		{"list of sections", "[[jobs]]\nmax_time = 3\n", `f:1:3: [[jobs]] starts a list of sections, there are none: write [jobs]`},
+		{"list of sections", "[[jobs]]\nmax_time = 3\n", `f:1:3: [[jobs]] starts a list of sections, which no setting is: write [jobs]`},
 		{"wrong types", "[jobs]\ndefault_mem = 4\nmax_running = \"4\"\nrequeue = \"no\"\ntasks_max = 4.5\nmax_time = 1979-05-27\n[gpus]\nonly = 0\nextra_devices = [1]\n", `f:2:1: jobs.default_mem: must be text in quotes such as "16G", not a number
 f:3:1: jobs.max_running: must be a whole number without quotes, not text in quotes
 f:4:1: jobs.requeue: must be true or false without quotes, not text in quotes
@@ -69,7 +69,7 @@ f:16:1: daemon.admin_group: "a:b" is not the name of a group
 f:17:1: daemon.host_mem_reserve: "95%" is not a percentage from 0% to 90%`},
 		{"xids", "[xid]\njob = \"13, 48-50\"\ndrain = \"63, 0\"\nreset = \"9-7\"\nreboot = \"154\"\n", `f:3:1: xid.drain: "0" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150
 f:4:1: xid.reset: "9-7" runs backwards
-f:5:1: xid.reboot: 154 can't be listed: by it the driver itself says what the GPU needs`},
+f:5:1: xid.reboot: 154 can't be listed: with it the driver itself says what the GPU needs`},
 		{"more xids", "[xid]\njob = [13]\ndrain = \"63, 63\"\nreset = \"1024\"\n", `f:2:1: xid.job: must be text in quotes such as "48, 145-150", not a list
 f:3:1: xid.drain: 63 is listed twice
 f:4:1: xid.reset: "1024" is not an Xid: use numbers from 1 to 1023 and ranges, such as 48, 145-150`},
@@ -80,7 +80,7 @@ f:4:1: gpus.memory_slack: 2000000 has no unit; write 2000000B, or use K, M, G or
 f:6:1: daemon.host_mem_reserve: 8 has no unit; write 8M or 8G, or a percentage such as 5%`},
 		{"bad places", "[jobs]\nmax_mem = \"much\"\nallowed_paths = [\"srv\"]\n", `f:2:1: jobs.max_mem: "much" is not a size: use a number with K, M, G or T, such as 20G, or none
 f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
-		{"no log of its own", "[jobs]\nlog = \"/srv/all.log\"\n", `f:2:1: jobs.log: "/srv/all.log" has no %j in it, so that all jobs would have one file`},
+		{"no log of its own", "[jobs]\nlog = \"/srv/all.log\"\n", `f:2:1: jobs.log: "/srv/all.log" has no %j in it, so all jobs would share one file`},
 		{"log of nowhere", "[jobs]\nlog = \"logs/%j\"\n", `f:2:1: jobs.log: "logs/%j" is neither an absolute path nor one that begins with %h/`},
 		{"log of tasks", "[jobs]\nlog = \"/srv/%j-%a\"\n", `f:2:1: jobs.log: "/srv/%j-%a" is not a path of at most 4095 bytes with no sequences but %j, %A, %n, %u, %% and %h/ at its beginning`},
 		{"more memory than allowed", "[jobs]\nmax_mem = \"4G\"\ndefault_mem = \"8G\"\n", `f:3:1: jobs.default_mem is 8G, more than jobs.max_mem, which is 4G: lower the one or raise the other`},
@@ -89,7 +89,7 @@ f:3:1: jobs.allowed_paths: "srv" is not a plain absolute path`},
 f:3:1: limits.burst: 0 is out of range: use 1 to 1000000
 f:4:1: limits.request_size: 1K is out of range: use 64K to 8M
 f:5:1: limits.user_waits is 128 and limits.user_connections 128: leave some for requests that do not wait`},
-		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\nwebhook_pace = \"1ms\"\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way: use mail, webhook, terminal
+		{"bad notify", "[notify]\nways = [\"fax\"]\nown_urls = 1\nwebhook_pace = \"1ms\"\n[notify.webhook.\"a b\"]\n[notify.webhook.HOOK]\n[notify.webhook.x]\nurl = \"file:///etc/shadow\"\n", `f:2:1: notify.ways: "fax" is not a way to send messages: use mail, webhook, terminal
 f:3:1: notify.own_urls: must be true or false without quotes, not a number
 f:4:1: notify.webhook_pace: 1ms is out of range: use 1s to 3650d
 f:5:2: [notify.webhook."a b"]: "a b" is not the name of a webhook: use letters, digits, - and _
@@ -213,8 +213,8 @@ func TestASectionTwice(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"f:3:", "quota.default", "f:5:2: [jobs] is there already: write what follows it under the [jobs] of line 1",
-		"f:11:1: ", "no_key", "f:12:2: [jobs] is there already",
+		"f:3:", "quota.default", "f:5:2: [jobs] already exists: write what follows it under the [jobs] of line 1",
+		"f:11:1: ", "no_key", "f:12:2: [jobs] already exists",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got\n%v\nwithout %s", err, want)

@@ -101,7 +101,7 @@ func logPath(to *string) value {
 		case !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "%h/"):
 			return fmt.Errorf("%q is neither an absolute path nor one that begins with %%h/", s)
 		case !strings.Contains(strings.ReplaceAll(s, "%%", ""), "%j"):
-			return fmt.Errorf("%q has no %%j in it, so that all jobs would have one file", s)
+			return fmt.Errorf("%q has no %%j in it, so all jobs would share one file", s)
 		case job.CheckLogPath(s, false) != nil:
 			return fmt.Errorf("%q is not a path of at most %d bytes with no sequences but %%j, %%A, %%n, %%u, %%%% and %%h/ at its beginning",
 				s, job.MaxLogBytes)

@@ -56,8 +56,8 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 }
 
 // stillOpen returns the unmet dependencies of a waiting job on record. Met dependencies are not
-// recorded with each dependent job: they follow from the other job's state. A job that is no longer
-// known has met them, since a job whose dependency can't be met ends in the same step.
+// recorded with each dependent job: they follow from the other job's state. A dependency on a
+// job that is no longer known is met: a job whose dependency can't be met ends in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {

@@ -39,7 +39,7 @@
 //     arrived with it, shows them free.
 //  9. Replaying the records gives the stored state of the core.
 //  10. A job is stopped for its use of GPUs only on the evidence of the sample that just arrived,
-//     and only after a warning and the time that this left it: for idling if it used none of its
+//     and only after a warning and its grace time: for idling if it used none of its
 //     GPUs, for GPU memory if it exceeds its budget and another job lacks its own. Time without
 //     good samples never counts against anybody. If the site kills stray processes, a job that
 //     uses a GPU which it does not have is ended after the time for cleaning.

@@ -41,8 +41,8 @@ func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) i
 	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
 }
 
-// settleMemory sets the part of a GPU's memory that a job counts for, if it was submitted before
-// the GPUs had been read. It reports whether it set it now.
+// settleMemory sets the part of a GPU's memory that a job counts for, if the job was submitted
+// before the GPUs had been read. It reports whether it changed the job.
 func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	r := &l.Request
 	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {

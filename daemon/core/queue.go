@@ -93,7 +93,8 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 // mayStart reports whether a queued job waits for no person and no other job.
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
-// countWait counts a queued job's wait only while it could be placed. A zero now changes nothing.
+// countWait counts a queued job's wait only while it could be placed. It does nothing if
+// now is zero.
 func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {

@@ -232,8 +232,8 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// explainHolders completes reasons about GPUs that jobs hold: by when a warned job has to make
-// room, and otherwise why nobody can tell when it ends.
+// explainHolders adds to reasons about GPUs that jobs hold: the time by which a warned job has to
+// make room, or why nobody can tell when a job ends.
 func (c *state) explainHolders(why []job.Reason) []job.Reason {
 	for i := range why {
 		by := c.jobs.Active(why[i].Job)

@@ -19,8 +19,9 @@ type Estimate struct {
 // minTail is the probability of still running below which an estimate was wrong and counts no more.
 const minTail = 1e-6
 
-// longestRun keeps durations far from the end of their range. Runs from a second up to it spread by
-// 9.8 at most, and maxSpread keeps what is computed from them in the range of floating point.
+// longestRun keeps durations far from the end of their range. The spread of runs between a second
+// and longestRun is at most 9.8. maxSpread keeps what is computed from a spread in the range of
+// floating point.
 const (
 	longestRun = 10 * 365 * 24 * time.Hour
 	maxSpread  = 10

@@ -151,7 +151,7 @@ func (h *history) moments() moments {
 	return moments{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
 }
 
-// maxRuns is the number up to which runs are counted: more change nothing.
+// maxRuns is the maximum of the count of runs: further runs would change nothing.
 const maxRuns = 1000
 
 func (h *history) learn(run time.Duration, ended bool) {

@@ -48,8 +48,8 @@ func counted(t *testing.T, q Query, runs ...*job.Run) *Book {
 
 func near(x, y float64) bool { return math.Abs(x-y) < 1e-6*max(1, math.Abs(y)) }
 
-// Invariant 1: of a run that crosses an edge, the part inside counts. A start or an end counts
-// where it is.
+// Invariant 1: if a run crosses an edge of the window, the part inside counts. A start or an end
+// counts if it is inside.
 func TestEdgesOfTheWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		run               *job.Run

@@ -28,9 +28,9 @@ type Stay struct {
 	Runs   bool    // already
 }
 
-// Course returns what becomes of the GPUs until far if no jobs are added and every job runs for as
-// long as expected, and the moment up to which this is known. It works while asked returns true,
-// and reports whether it finished.
+// Course predicts the use of the GPUs for the duration far, if no job is added and every job runs
+// for as long as expected. The prediction is valid up to the time until. Course gives up when asked
+// returns false; done reports whether it finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
 		f.course = newCourse(f, far)

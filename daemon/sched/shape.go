@@ -153,8 +153,8 @@ func (n *gpuNeeds) allows(index int) bool {
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }
 
-// partBytes returns the memory of a part of the GPU: what was asked, or the same part of the usable
-// memory.
+// partBytes returns the memory for a part of the GPU: the amount that was requested, or else the
+// same part of the usable memory.
 func (sh *resourceShape) partBytes(g *GPU) int64 {
 	if sh.gpuMem > 0 {
 		return sh.gpuMem

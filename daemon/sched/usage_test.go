@@ -172,7 +172,7 @@ func TestUsageWithAClockThatJumps(t *testing.T) {
 	}
 }
 
-// If nothing is forgotten, a large machine uses more than a duration holds.
+// Without decay, the use of a large machine exceeds the range of a duration.
 func TestUseOfYears(t *testing.T) {
 	a, now := &Account{}, noon
 	a.Start(1000*job.WholeGPU, Rate{GPU: 1000 * job.WholeGPU, Charge: 1000 * job.WholeGPU}, now, 0)

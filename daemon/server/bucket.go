@@ -34,8 +34,8 @@ type buckets struct {
 // manyBuckets is the least number of buckets at which a sweep takes place.
 const manyBuckets = 256
 
-// take takes a token of the user's if one is there within patience. It returns the time until then;
-// if that is more than patience, it took nothing.
+// take takes one of the user's tokens if there is one within maxDelay. It returns the time until
+// then; if that exceeds maxDelay, it took nothing.
 func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -150,7 +150,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 // checkWindow refuses an empty period. A zero time is no bound.
 func checkWindow(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
-		return usagef("nothing is between %s and %s: the start is not before the end",
+		return usagef("the start, %s, is not before the end, %s",
 			since.Format(time.RFC3339Nano), until.Format(time.RFC3339Nano))
 	}
 	return nil

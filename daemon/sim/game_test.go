@@ -40,7 +40,8 @@ func lure(decoys int) sim.Trace {
 
 // Runs of seconds do not let long jobs of the same command pass everybody. A user without such runs
 // gets 16 % of the GPU time, and each long job waits for three days. (Before the estimate for such
-// users was corrected, ten runs were enough for 39 %, all that was requested, after half an hour.)
+// users was corrected, ten short runs were enough: the user got all that was requested, 39 %, after
+// waits of half an hour.)
 // If all jobs are preemptible the gain is no larger: 15 % without, 15 % with ten runs and 19 % with
 // a hundred.
 func TestShortRunsDoNotBuyLongOnes(t *testing.T) {

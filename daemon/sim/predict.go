@@ -31,7 +31,7 @@ func ParsePrediction(s string) (Prediction, error) {
 }
 
 // The ratio of requested to real time is lognormal, with the median and the 90th percentile of a
-// public trace with requested times (6.9 and 240), and limited as sites do.
+// public trace with requested times (6.9 and 240). The requested time is bounded, as on most sites.
 const (
 	limitMedian = 6.9
 	limitSigma  = 2.77

@@ -71,7 +71,7 @@ var reasons = []reason{
 	{job.ReasonGPUBusy, someGPU, "held by {holders}{detail}", "", "are held by {jobs}"},
 	{job.ReasonGPUShare, someGPU, "{have GPUs} of it is free, {need GPUs} needed",
 		"has {have GPUs} free, {need GPUs} needed", "have too little free, {need GPUs} needed"},
-	{job.ReasonGPUMemory, someGPU, "{have bytes} of its memory is really free, {need bytes} needed{detail}{besides}",
+	{job.ReasonGPUMemory, someGPU, "{have bytes} of its memory is actually free, {need bytes} needed{detail}{besides}",
 		"has {have bytes} free, {need bytes} needed{detail}{besides}", "have too little free memory, {need bytes} needed"},
 	{job.ReasonGPUUsed, someGPU, "{have} % of its memory is in use, at most {need} % allowed{besides}",
 		"has {have} % of its memory in use, at most {need} % allowed{besides}", "have more than {need} % of their memory in use"},

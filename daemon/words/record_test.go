@@ -14,8 +14,8 @@ func TestARecordedMessageReadsAsBefore(t *testing.T) {
 	sick := job.Reason{Code: job.ReasonGPUSick, Detail: job.Say("detail/ghost", job.Size(1<<30))}
 	for want, m := range map[string]job.Message{
 		"": {},
-		"the machine was restarted while the job ran":                                         job.Text("the machine was restarted while the job ran"),
-		"nothing is known of its end":                                                         job.Say("detail/unknown-end"),
+		"the machine was restarted while the job ran": job.Text("the machine was restarted while the job ran"),
+		"how it ended is unknown":                     job.Say("detail/unknown-end"),
 		"after it ended, GPU 3 was out of service: 20G of its memory is in use by no process": left,
 		"job 1000000000 failed, so --after-ok 1000000000 can never be met":                    job.Say("detail/unmet", "1000000000", job.Failed, job.AfterOK, job.ID(1_000_000_000)),
 		"GPU 1 is in use outside gpusched: bob's process 7 has 3G":                            job.Say("detail/gpu-is", 1, taken),

@@ -12,7 +12,7 @@ var sentences = map[job.Code]sentence{
 	"usage/circle":           {"job %v would wait for itself", "leave the dependency out"},
 	"usage/no-reservation":   {"there is no reservation to make", "see 'gpusched reserve --help'"},
 	"usage/reservation-gpus": {"a reservation needs GPUs", "see 'gpusched reserve make --help'"},
-	"usage/reservation-over": {"the reservation would be over before it begins", "use a later end"},
+	"usage/reservation-over": {"the reservation would be over before it begins", "choose a later end"},
 
 	// Mistakes in the form of a submission or a change. The hint names the option.
 	"usage/key":              {"the request key is not printable or longer than %v bytes", ""},
@@ -191,7 +191,7 @@ var sentences = map[job.Code]sentence{
 	"unavailable/broken":     {"the scheduler can't work: %v", "running jobs are not affected, and it tries again by itself; see 'gpusched health'"},
 	"unavailable/unwritable": {"the scheduler can't write its state, so nothing new is accepted: %v", "running jobs are not affected; see 'gpusched health'"},
 	"unavailable/unconfirmed": {"the scheduler can't write its state, so nothing is confirmed: %v",
-		"what was asked is done when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'"},
+		"the request is carried out when it can write again, unless it is restarted first; see 'gpusched health', then 'gpusched list'"},
 
 	"detail/notify-pace":         {"more than %v messages of this user for the site's webhooks came faster than one per %v (notify.webhook_pace)", ""},
 	"detail/notify-many":         {"%v messages of this user were waiting already", ""},
@@ -247,7 +247,7 @@ var sentences = map[job.Code]sentence{
 	"detail/in-job":       {"%v in job %v", ""},
 	"detail/needs":        {"%v, it needs %v", ""},
 	"detail/driver":       {"the driver was upgraded to %v while %v is loaded, so each new CUDA program fails", ""},
-	"detail/row-pending":  {"a bad row of its memory waits to be replaced", ""},
+	"detail/row-pending":  {"a bad row of its memory will be replaced at the next reset", ""},
 	"detail/row-failed":   {"a bad row of its memory could not be replaced, and it has none to spare", ""},
 	"detail/dead-process": {"a dead process still holds its memory", ""},
 	"detail/descriptor":   {"process %v of job %v of %v uses it without having it: end that job", ""},
@@ -282,11 +282,11 @@ var sentences = map[job.Code]sentence{
 	// How a job ended, and what it left behind.
 	"detail/changed":        {"it was held or changed before it was started", ""},
 	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again", ""},
-	"detail/unknown-end":    {"nothing is known of its end", ""},
+	"detail/unknown-end":    {"how it ended is unknown", ""},
 	"detail/restarted":      {"the machine was restarted while the job ran", ""},
 	"detail/removed":        {"its unit was stopped or removed from outside gpusched", ""},
 	"detail/vanished":       {"its unit was stopped, or reset after its end, from outside gpusched, so how it ended is not known", ""},
-	"detail/going-down":     {"the machine goes down", ""},
+	"detail/going-down":     {"the machine is shutting down", ""},
 	"detail/unmet":          {"job %[1]v %[2]v, so --%[3]v %[4]v can never be met", ""},
 	"detail/tasks":          {"%v of %v tasks did not complete", ""},
 	"detail/out-of-service": {"after it ended, GPU %v was out of service: %v", ""},

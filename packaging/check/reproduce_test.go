@@ -118,8 +118,8 @@ func epoch(t *testing.T) string {
 	return strings.TrimSpace(output(t, "rpm", "-qp", "--qf", "%{BUILDTIME}", built(t, "*.rpm")))
 }
 
-// commit returns what the daemon of the package in dist says it was built of;
-// the copy has no history.
+// commit returns the commit that the daemon of the package in dist says it was
+// built from; the copy has no history.
 func commit(t *testing.T) string {
 	t.Helper()
 	f := strings.Fields(output(t, filepath.Join(extractDeb(t), "usr/sbin/gpuschedd"), "--version"))

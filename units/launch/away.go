@@ -212,8 +212,8 @@ func mountedByHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns the mount point above the path that the table lists but where nothing is
-// mounted and no file is, or "". Both files write a path in the same way.
+// unmounted returns the mount point above the path that the table lists, if nothing is mounted
+// there and the directory is empty; otherwise "". Both files write a path in the same way.
 func unmounted(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyLog copies in to out and to the log until in ends. No signal ends it before: signals are for
-// the job, whose last output must arrive. It writes to ready once that holds. A failure of the log
-// does not affect the job, which keeps printing to out.
+// copyLog copies in to out and to the log until in ends. It ignores signals, which are meant for
+// the job: the job's last output must arrive. It writes to ready as soon as it ignores them. A
+// failure of the log does not affect the job, which keeps printing to out.
 func copyLog(in, out, file, ready int) int {
 	signal.Ignore()                   // all signals that Go can ignore, with SIGXFSZ and SIGPIPE
 	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads

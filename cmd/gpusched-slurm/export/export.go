@@ -73,7 +73,7 @@ func writeFiles(s *engines.Shell, dir string, files []slurmsite.File) error {
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
 		if _, err := os.Lstat(path); err == nil {
-			return engines.Refuse(api.CodeUsage, "move it away, or name another directory", "%q is there already", path)
+			return engines.Refuse(api.CodeUsage, "move it away, or name another directory", "%q already exists", path)
 		}
 	}
 	for _, f := range files {
@@ -84,7 +84,7 @@ func writeFiles(s *engines.Shell, dir string, files []slurmsite.File) error {
 		path := filepath.Join(dir, f.Name)
 		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err != nil {
-			return engines.Refuse(api.CodeUsage, "name a directory that is there and yours", "%v", err)
+			return engines.Refuse(api.CodeUsage, "name an existing directory of your own", "%v", err)
 		}
 		_, err = out.WriteString(f.Text)
 		if err := errors.Join(err, out.Close()); err != nil {
@@ -178,10 +178,10 @@ func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	err = remote.Run(ctx, cmd)
 	if err = cmp.Or(out.err, err); err != nil {
 		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched "+askNode+"'; gpusched has to be installed and running there",
-			"%s did not answer what hardware it has: %v", host, err)
+			"%s did not say what hardware it has: %v", host, err)
 	}
 	if err := json.Unmarshal(out.text, &n); err != nil {
-		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched "+askNode+"'", "the answer of %s is not the JSON that is expected: %v", host, err)
+		return n, engines.Refuse(api.CodeUnavailable, "try 'ssh "+host+" gpusched "+askNode+"'", "the answer of %s is not the expected JSON: %v", host, err)
 	}
 	return n, nil
 }
@@ -194,7 +194,7 @@ type nodeText struct {
 
 func (t *nodeText) Write(p []byte) (int, error) {
 	if t.text = append(t.text, p...); len(t.text) > 1<<20 {
-		t.err = errors.New("it says more than 1 MiB")
+		t.err = errors.New("its answer is longer than 1 MiB")
 		return 0, t.err
 	}
 	return len(p), nil

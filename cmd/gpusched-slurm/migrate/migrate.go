@@ -57,7 +57,7 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	switch {
 	case err != nil:
 	case move.Mine && len(list) == 0 && m.stays == "":
-		s.Note("you have no job that waits")
+		s.Note("you have no waiting job")
 	case move.DryRun:
 		m.dryRunAll(ctx, list)
 	default:
@@ -156,7 +156,7 @@ func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	case j.Task != nil:
 		return nil, engines.Refuse(api.CodeUsage, "name the array, "+j.Task.Array.String(), "a task moves with its array")
 	case j.State != job.Queued:
-		return nil, engines.Refuse(api.CodeConflict, "only what waits can be moved", "it is %s", j.State)
+		return nil, engines.Refuse(api.CodeConflict, "only waiting jobs can be moved", "it is %s", j.State)
 	case j.Private == nil:
 		return nil, engines.Refuse(api.CodeConflict, "submit it there yourself", "its command can no longer be read")
 	case j.Private.TTY:

@@ -64,7 +64,7 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 		return err
 	}
 	if reply.Job.State != job.Queued || reply.Job.HeldBy == "" {
-		return engines.Refuse(api.CodeConflict, "only what waits can be moved", "it is %s", reply.Job.State)
+		return engines.Refuse(api.CodeConflict, "only waiting jobs can be moved", "it is %s", reply.Job.State)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (m *migration) submit(ctx context.Context, mv *moving) error {
 func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, error) {
 	at := line.At.Local().Format(time.DateTime)
 	if line.Conf != m.conf {
-		return 0, engines.Refuse(api.CodeConflict, "run it with that again", "an earlier run, cut off at %s, was for another cluster (SLURM_CONF=%s)",
+		return 0, engines.Refuse(api.CodeConflict, "run this again with that SLURM_CONF", "an earlier run, cut off at %s, was for another cluster (SLURM_CONF=%s)",
 			at, line.Conf)
 	}
 	id, sure, err := m.there.Moved(ctx, movedTag, line.Key, line.At)
@@ -155,7 +155,7 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 		m.fail(why, "job %s is slurm:%d now, and is still here, held: %v. Then run the same command again", name, line.Slurm, why)
 		return
 	case !line.At.IsZero() && j.State == job.Queued:
-		m.fail(why, "job %s is HELD here, as Slurm may have it: %v. Run the same command again, or, if it is not there, 'gpusched release %s'",
+		m.fail(why, "job %s is HELD here, as Slurm may have it: %v. Run the same command again; if Slurm does not have the job, use 'gpusched release %s'",
 			name, why, name)
 		return
 	case known && !m.dryRun:

@@ -37,8 +37,8 @@ type Runner struct {
 	name         *clusterName
 }
 
-// New returns a Runner for an environment. It runs nothing and returns no error: the first call
-// that misses something does.
+// New returns a Runner for an environment. It runs nothing and returns no error: if a
+// program is missing, the first call that needs it returns the error.
 func New(environ []string) Runner {
 	r := Runner{full: environ, otherCluster: clusterOf(environ), name: &clusterName{}}
 	for _, line := range environ {

@@ -40,7 +40,7 @@ var tgpuOptions = []option{
 
 func readTgpu(c *Call, t tool, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say tgpu submit, tgpu list or tgpu cancel ID")
+		return errors.New("use tgpu submit, tgpu list or tgpu cancel ID")
 	}
 	switch verb := args[0]; verb {
 	case "list":

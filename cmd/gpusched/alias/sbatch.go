@@ -32,7 +32,7 @@ var srunOptions = []option{
 	{"--exact", false, noop},
 	{"--jobid", true, func(c *Call, id string) error {
 		if id != c.within {
-			return fmt.Errorf("%q is not the job that this runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
+			return fmt.Errorf("%q is not the job that this command runs in: 'gpusched exec %s -- COMMAND' runs one there", id, id)
 		}
 		return nil
 	}},
@@ -69,7 +69,7 @@ func readSrun(c *Call, t tool, args []string) error {
 	c.add("run", "--compat=slurm")
 	rest, err := readBatch(c, t, args)
 	if err == nil && c.StepTasks > 1 && c.within == "" {
-		err = fmt.Errorf("-n: %d tasks can't be had: a new job here is one task (--cpus-per-task gives it more CPUs)", c.StepTasks)
+		err = fmt.Errorf("-n: a new job here is one task, not %d (--cpus-per-task gives it more CPUs)", c.StepTasks)
 	}
 	if err != nil {
 		return err

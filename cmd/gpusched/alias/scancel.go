@@ -56,7 +56,7 @@ func readScancel(c *Call, t tool, args []string) error {
 		}
 	}
 	if mine && len(v.users) > 0 {
-		return errors.New("--me and --user: say whose jobs once")
+		return errors.New("--me and --user both select whose jobs: use only one")
 	}
 	filtered := len(v.names)+len(v.states)+len(v.parts)+len(v.accounts)+len(v.nodes) > 0
 	whole := mine || len(v.users) > 0

@@ -23,7 +23,7 @@ func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 		to, err = parsePast(w.Until, now)
 	}
 	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		err = Usagef("nothing is between %s and %s (--since, --until)", w.Since, w.Until)
+		err = Usagef("%s is not before %s (--since, --until)", w.Since, w.Until)
 	}
 	return from, to, err
 }

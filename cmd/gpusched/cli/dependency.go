@@ -49,7 +49,7 @@ func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	}
 	reply, err := api.Show(ctx, a.Client, name, api.JobQuery{})
 	if err == nil && reply.Job.ID == 0 {
-		why := "has not started yet, and only then can a job wait for it"
+		why := "has not started yet: a job can wait for it only once it has"
 		if reply.Job.State.Terminal() {
 			why = "was cancelled before it started"
 		}

@@ -121,7 +121,7 @@ func (a *App) notSlurms(word string) error {
 	hint := "to ask Slurm type the command as: gpusched " + OnFlag + " " + EngineSlurm + " …"
 	switch {
 	case a.Asked != nil:
-		hint = "no Slurm is asked by way of another machine"
+		hint = "gpusched does not ask Slurm through another machine"
 	case a.On == EngineLocal:
 		hint = "name it without " + OnFlag + " " + EngineLocal
 	case a.Own:

@@ -23,7 +23,7 @@ type OutputFlags struct {
 }
 
 // NoForm ends the error about an unknown form.
-const NoForm = " is no form of output"
+const NoForm = " is not an output format"
 
 // Forms lists the forms that take no column names.
 var Forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}

@@ -24,7 +24,7 @@ func parseMoment(s string, now time.Time) (time.Time, error) {
 	case !ok:
 		return time.Time{}, fmt.Errorf("%q is not a time: use 22:00, 'tomorrow 8:00', 2026-11-22T08:00, +2h or now", s)
 	case at.Before(now):
-		return time.Time{}, fmt.Errorf("%q is past: it is %s now", s, now.Format("2006-01-02T15:04"))
+		return time.Time{}, fmt.Errorf("%q is in the past: it is %s now", s, now.Format("2006-01-02T15:04"))
 	case at.After(now.Add(job.MaxDuration)):
 		return time.Time{}, fmt.Errorf("%q is more than 10 years ahead", s)
 	}

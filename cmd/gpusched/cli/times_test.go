@@ -44,10 +44,10 @@ func TestMomentsAreLocalAndAhead(t *testing.T) {
 		"+-2h":                 "not a time",
 		"tomorrow at 8":        "not a time",
 		"today":                "not a time",
-		"2026-11-21T08:00":     "is past: it is 2026-11-21T20:30 now",
-		"2026-11-20":           "is past",
-		"today 8:00":           "is past",
-		"2026-11-21T18:29:59Z": "is past",
+		"2026-11-21T08:00":     "is in the past: it is 2026-11-21T20:30 now",
+		"2026-11-20":           "is in the past",
+		"today 8:00":           "is in the past",
+		"2026-11-21T18:29:59Z": "is in the past",
 		"2050-01-01":           "10 years ahead",
 	} {
 		if at, err := parseMoment(in, now); err == nil || !strings.Contains(err.Error(), want) {

@@ -47,7 +47,7 @@ func report(ctx context.Context, a *cli.App, file string) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return cli.Refuse(api.CodeUsage, "name another file", "%q is there already, and a report overwrites nothing", file)
+		return cli.Refuse(api.CodeUsage, "name another file", "%q already exists, and a report overwrites nothing", file)
 	}
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

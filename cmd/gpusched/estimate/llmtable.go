@@ -184,7 +184,7 @@ func parseNeed(v any) (n modelNeed, err error) {
 			case key == "gpu_mem" && isText:
 				n.mem, err = job.ParseSize(text)
 			default:
-				err = cli.Usagef("%q is neither gpus, a number, nor gpu_mem, such as \"20G\"", key)
+				err = cli.Usagef("%q is not known here: use gpus, a number, or gpu_mem, such as \"20G\"", key)
 			}
 			if err != nil {
 				return n, err

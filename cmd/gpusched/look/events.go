@@ -26,7 +26,7 @@ func (*EventsCmd) About() cli.About {
 	return cli.About{
 		Host: cli.RunThere, Hosts: cli.OneAtATime,
 		Slurm: cli.NotForSlurm("Slurm does not tell others what changes",
-			"'gpusched list --watch' looks again and again; sbatch's --mail-type sends mail"),
+			"'gpusched list --watch' refreshes the list; sbatch's --mail-type sends mail"),
 	}
 }
 

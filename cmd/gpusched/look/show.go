@@ -206,7 +206,7 @@ func Asks(j api.Job) string {
 	parts.Add(j.TimeLimit > 0, "%s at most", cli.LimitOf(j))
 	parts.Add(j.GraceTime() > 0, "%s grace", term.Age(j.GraceTime().Duration()))
 	parts.Add(true, "priority %s", j.Priority)
-	parts.Add(j.MayRequeue(), "started again after a reboot")
+	parts.Add(j.MayRequeue(), "restarts after a reboot")
 	parts = append(parts, lifecycle(j)...)
 	return strings.Join(parts, ", ")
 }

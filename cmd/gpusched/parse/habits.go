@@ -20,7 +20,7 @@ func habitualOption(n *kong.Node, parsers string) string {
 	if text, ok := strings.CutPrefix(parsers, "--output: "); ok && about.Hosts == cli.OnOne && strings.Contains(text, cli.NoForm) {
 		quoted, _, _ := strings.Cut(text, cli.NoForm)
 		name, _ := strconv.Unquote(quoted)
-		return "-o selects the form of the output, not a file: for the job's output in a file, use --log " + name
+		return "-o selects the output format, not a file: for the job's output in a file, use --log " + name
 	}
 	word, isUnknown := strings.CutPrefix(parsers, "unknown flag ")
 	if !isUnknown {

@@ -140,7 +140,7 @@ func gaveUp(cause error, host string, limit time.Duration, out *document) error 
 	case errors.Is(cause, context.Canceled):
 		return cause
 	case errors.Is(cause, errTooLong):
-		return &CutError{&api.Error{Code: api.CodeInternal, Message: "it answers with more than can be held", Hint: "ask for less of it"}}
+		return &CutError{&api.Error{Code: api.CodeInternal, Message: "its answer is too large", Hint: "ask for less of it"}}
 	}
 	if !out.has() {
 		limit = min(limit, Patience)

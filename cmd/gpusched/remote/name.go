@@ -41,7 +41,7 @@ func Check(name string) error {
 	case name == Here:
 		return nil
 	case name == "":
-		return fmt.Errorf("the name of a machine is missing: use such as a,b,c")
+		return fmt.Errorf("the name of a machine is missing: write a list such as a,b,c")
 	case len(name) > 255 || !plain(user) || !plain(host) || strings.Trim(host, ".") == "":
 		return fmt.Errorf("%q is not the name of a machine: it has letters, digits, dots, dashes and underscores, "+
 			"and may begin with user@; for what else ssh needs make a Host in ~/.ssh/config", name)

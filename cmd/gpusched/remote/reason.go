@@ -22,7 +22,7 @@ const killed = 128
 func failed(host, text string) *api.Error {
 	hint := "see 'ssh " + host + "'"
 	for _, about := range []struct{ words, hint string }{
-		{"HOST IDENTIFICATION HAS CHANGED", "its key is not the one of ~/.ssh/known_hosts: ask who runs it before you go on"},
+		{"HOST IDENTIFICATION HAS CHANGED", "its key differs from the one in ~/.ssh/known_hosts: ask its administrator before you go on"},
 		{"Host key verification failed", "compare its key and accept it once with 'ssh " + host + "'"},
 		{"Permission denied", "'ssh " + host + "' has to work without a password: 'ssh-copy-id " + host + "' puts your key there, 'ssh-add' unlocks it"},
 		{"Could not resolve", "check the name, or make a Host of it in ~/.ssh/config"},

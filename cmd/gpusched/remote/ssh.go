@@ -56,7 +56,7 @@ func options(tty bool) []string {
 func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
-		return nil, &api.Error{Code: api.CodeUnreachable, Message: "there is no ssh here, by which other machines are asked",
+		return nil, &api.Error{Code: api.CodeUnreachable, Message: "ssh, which gpusched needs to ask other machines, is not installed here",
 			Hint: "it is in the package openssh-client"}
 	}
 	line := "gpusched"

@@ -159,7 +159,7 @@ func only(values ...string) func(*Batch, string, string) error {
 			b.keep(name, value)
 			return nil
 		}
-		return fmt.Errorf("%q can't be had: a job here runs on one machine", value)
+		return fmt.Errorf("%q is not possible: a job here runs on one machine", value)
 	}
 }
 

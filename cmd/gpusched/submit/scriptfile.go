@@ -148,8 +148,8 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script: directly where possible, else by its
-// interpreter. moved says that the job runs in another directory than the one in which the
-// script was found.
+// interpreter. moved says that the job does not run in the directory in which the script
+// was found.
 func (s *scriptFile) command(args []string, moved bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {

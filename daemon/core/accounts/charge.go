@@ -90,7 +90,7 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 }
 
 // startChargingEarly charges all jobs of an account up to now, because one of them ends before
-// open: an account's record must include its running jobs, too.
+// open is called: an account's record must include its running jobs, too.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {

@@ -35,8 +35,8 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// factor returns how much more this user's jobs outran their estimates than everyone's did; 1 up to
-// Outlier.
+// factor returns how much more this user's jobs outran their estimates than everyone's did. It is
+// 1 if that is less than Outlier.
 func (u *optimism) factor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)

@@ -71,8 +71,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// doubt marks processes as unsure that count as a job's only because they began while it ran: it
-// may have ended earlier than was known.
+// doubt marks as unsure the processes that count as a job's only because they began while it ran:
+// the job may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
@@ -203,9 +203,9 @@ func (b *Book) Restore(g job.GPUControl) {
 // strayGrace is the time from SIGTERM to SIGKILL for a stray.
 const strayGrace = 2 * time.Second
 
-// endStrays kills, if the site wants that, processes of a job on a GPU that it does not hold: at
-// once those outside the job's unit. If they are in its unit, the job was given an open device; it
-// is stopped after a while.
+// endStrays kills, if the site wants that, processes that use a GPU which their job does not hold.
+// Processes outside the job's unit are killed at once. If they are in the unit, the job was given
+// an open device: the whole job is stopped after the policy's CleaningTimeout.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
 		return

@@ -168,8 +168,8 @@ func hold(v *job.JobView, by string, over bool) {
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// same reports whether a submission repeats one: with its request key, or with its content unless
-// that one failed.
+// same reports whether a submission repeats an earlier job: it has the job's request key, or the
+// same content as a job that did not fail.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {
 		return false

@@ -135,9 +135,9 @@ func (d *Disk) Late() int {
 	return len(d.tree.late)
 }
 
-// Cut writes into an empty directory what a power cut would leave of the watched one. It asks
-// changed about each change of a name that may not be on disk, and reached about each sector that
-// may not be; -1 stands for the shorter length of a truncated file.
+// Cut writes into an empty directory what a power cut would leave of the watched one. For
+// each change of a name that may not be on disk yet, changed decides whether it is. For each sector
+// that may not be on disk, reached does; sector -1 is the shorter length of a truncated file.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

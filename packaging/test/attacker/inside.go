@@ -33,8 +33,8 @@ func inside(id string, pid int) {
 	}
 }
 
-// again tries all of it as root of user, mount and control group namespaces of
-// one's own.
+// again repeats all attempts as root in user, mount and control group namespaces
+// of its own.
 func again(id string, pid int) {
 	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
 	out, err := await.Output(context.Background(), 5*patience, argv,

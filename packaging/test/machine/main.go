@@ -120,7 +120,7 @@ func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOp
 	return talk(ctx, m, req.argv)
 }
 
-// phase does one part of the work and logs how long it took; what "" names is not logged.
+// phase does one part of the work and logs how long it took, unless its name is empty.
 func (r request) phase(name string, work func() error) error {
 	began := time.Now()
 	err := work()

@@ -18,7 +18,8 @@ import (
 // yet to one that had only not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
 
-// diskLimit is for the repair, the reading or the copy of a disk, and for a machine to write something.
+// diskLimit is the time limit for repairing, reading or copying a disk, and for a machine's first
+// write.
 const diskLimit = 10 * time.Minute
 
 // latestCut is how many writes CutCopy lets pass at most. A submission is a few.

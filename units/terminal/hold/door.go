@@ -142,8 +142,8 @@ func (h *holder) running() int {
 	return len(h.beside)
 }
 
-// awaitBeside waits for the commands beside the job's that were hung up on, and then kills them:
-// the job's GPUs wait for them.
+// awaitBeside waits for the commands beside the job's that were hung up on, and kills those that do
+// not end in time, because the job's GPUs are not free before.
 func (h *holder) awaitBeside() {
 	for late := time.Now().Add(hangUpTime); h.running() > 0 && time.Now().Before(late); {
 		time.Sleep(10 * time.Millisecond)

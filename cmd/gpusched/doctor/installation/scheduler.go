@@ -67,7 +67,7 @@ func checkVersions(v api.VersionReply, version, systemctl string) job.Check {
 	if v.Version == version {
 		return healthy("version", "gpusched and the scheduler are "+version)
 	}
-	return degraded("version", fmt.Sprintf("gpusched is %s, the scheduler that runs is %s", version, v.Version),
+	return degraded("version", fmt.Sprintf("gpusched is %s, the running scheduler is %s", version, v.Version),
 		systemctl+" restart gpusched, if it was upgraded; jobs go on")
 }
 

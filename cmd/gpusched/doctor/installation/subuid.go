@@ -28,7 +28,7 @@ func (h host) checkSubuid() job.Check {
 	ranges, bad := subuid.Parse(string(data))
 	if len(bad) > 0 {
 		return degraded(name, fmt.Sprintf("line %d of /etc/subuid is not NAME:FIRST:COUNT with numbers from %d on, "+
-			"and does not count", bad[0], subuid.Lowest), next)
+			"and is ignored", bad[0], subuid.Lowest), next)
 	}
 	for i, a := range ranges {
 		other := slices.IndexFunc(ranges[:i], func(b subuid.Range) bool { return a.Owner != b.Owner && a.Overlaps(b) })
