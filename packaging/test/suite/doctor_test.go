@@ -100,7 +100,7 @@ func TestDoctorReport(t *testing.T) {
 	if mode := sh(t, "alice", "stat -c %a report"); mode != "600" {
 		t.Errorf("mode %s", mode)
 	}
-	refused(t, "alice", "gpusched doctor --report report", 2, "is there already")
+	refused(t, "alice", "gpusched doctor --report report", 2, "already exists")
 	for _, user := range []string{"alice", ""} {
 		text := sh(t, user, "gpusched doctor --report")
 		for _, word := range []string{"## Versions", "kernel: ", "Debian GNU/Linux", "## GPUs", "## Jobs by state", "failed: ", "HEALTHY"} {

@@ -125,7 +125,7 @@ func TestBadRows(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
 	sh(t, "", `printf 'minor=0 rows_failed=1\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
-	healthSays(t, "waits for a reset to be replaced; programs can run meanwhile")
+	healthSays(t, "will be replaced at the next reset; programs can run until then")
 	ended(t, wait(t, submit(t, "alice", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 	bad := submit(t, "alice", "--gpu-ids 0 -- true")
 	waitsFor(t, "alice", bad, "could not be replaced")
@@ -134,7 +134,7 @@ func TestBadRows(t *testing.T) {
 	settings(t, quickSampling+"\ndrain_bad_memory = \"pending\"")
 	sh(t, "", `printf 'minor=0\nminor=1 rows_pending=1\nminor=2\nminor=3\n' > /run/fakenvml/gpus`)
 	until(t, "the GPU is out of service", func() bool {
-		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "waits to be replaced")
+		return strings.Contains(sh(t, "", "gpusched health -o json || true"), "it needs a reset")
 	})
 	id := submit(t, "alice", "--gpu-ids 1 -- true")
 	waitsFor(t, "alice", id, "it needs a reset")

@@ -109,7 +109,7 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 		return strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes": 75161927680`) || strings.Contains(sh(t, "", "gpusched gpus --json"), `"used_bytes":75161927680`)
 	})
 	id := submit(t, "alice", "--gpu-ids 0 --gpu-mem 20G -- true")
-	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "really free") {
+	if why := sh(t, "alice", fmt.Sprintf("gpusched why %d", id)); !strings.Contains(why, "actually free") {
 		t.Errorf("why: %s", why)
 	}
 	sh(t, "", "systemctl stop stranger")
