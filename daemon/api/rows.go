@@ -239,7 +239,7 @@ func warningWords(list []job.Warning) string {
 // Suspended reports whether the job is suspended.
 func (j *Job) Suspended() bool { return !j.SuspendedAt.IsZero() }
 
-// Held reports whether the job is held, or for an array all of it that waits.
+// Held reports whether the job is held. An array counts as held if all its waiting tasks are.
 func (j *Job) Held() bool {
 	a := j.Array
 	switch {

@@ -112,8 +112,8 @@ type Forget struct {
 
 // Collect makes systemd forget the unit of a job that has ended; not answered: the next listing
 // shows whether it stays. Listings is the number of consecutive listings in which an ended unit
-// belonged to no live job: it goes, with whatever is in it, if the end of its job is on record. 0:
-// its job has just ended, and its unit holds nothing.
+// belonged to no live job. Such a unit is removed, with whatever is in it, if the end of its job is on
+// record. If Listings is 0, the job has just ended, and its unit is empty.
 type Collect struct {
 	Job      job.ID
 	Listings int

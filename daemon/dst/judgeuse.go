@@ -201,7 +201,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 	}
 }
 
-// judgeAdmitted checks invariant 13 for a new job. The mirror is as it was before.
+// judgeAdmitted checks invariant 13 for a new job, before the mirror has the job.
 func (w *World) judgeAdmitted(n *job.Job) {
 	p, q := &w.tracked.policy, w.tracked.quota(n)
 	waiting, bytes := 1, n.Weight()

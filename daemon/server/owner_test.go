@@ -82,8 +82,8 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 }
 
 // Until it is known whether a client's uid belongs to an account or to a container, it cannot queue
-// jobs that would count as the wrong person's, and nobody who may be its person is shown its
-// private data.
+// jobs that would count as the wrong person's, and its private data are shown to none of
+// the people to whom it may belong.
 func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	const dirk = 165_600
 	b := queue()

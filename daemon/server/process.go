@@ -39,7 +39,7 @@ func newProcessOf() func(peer) (process, error) {
 	}
 }
 
-// submitterLimits returns the submitting process's limits, which its job keeps to. It refuses a
+// submitterLimits returns the submitting process's limits, which apply to its job. It refuses a
 // process whose limits cannot be read, because the job would escape them, and for the same reason a
 // process in a sandbox.
 func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {

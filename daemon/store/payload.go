@@ -13,8 +13,8 @@ import (
 
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
-// The store keeps this of the private part when its job has ended: the directory, the beginning of the
-// command and its set-up for people to read, and the destinations of messages, without the
+// When a job has ended, the store keeps only a part of its private data: the directory, the beginning
+// of the command and its set-up for people to read, and the destinations of messages. It drops the
 // environment and its secrets. An array's payload serves its tasks, and the array ends after them.
 const (
 	keepCommand   = "4096" // bytes

@@ -42,7 +42,7 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if a job other than those in but waits for this one. Cancelling
+// checkWaiters returns an error if any job that is not in but waits for this one. Cancelling
 // this one would end that job, or start it too early.
 func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !but[w.id] })

@@ -226,8 +226,8 @@ func tasksOf(array, tasks string) ([]string, error) {
 	return ids, nil
 }
 
-// These are how many more ended jobs @ asks for than it needs: ended jobs come in the order of
-// their ends, not of their submissions. The larger number is for users with large arrays.
+// To find @, that many more ended jobs are requested than are needed, because ended jobs come in the
+// order of their ends, not of their submissions. The larger number is for users with large arrays.
 const (
 	recentMargin = 100
 	widestMargin = 9_000
