@@ -94,7 +94,7 @@ func TestCommandsThatCantBeSent(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	var e *api.Error
-	if _, err := Command("a", false, "list"); !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.Contains(e.Message, "no ssh here") {
+	if _, err := Command("a", false, "list"); !errors.As(err, &e) || e.Code != api.CodeUnreachable || !strings.Contains(e.Message, "is not installed here") {
 		t.Errorf("without ssh: %v", err)
 	}
 }
