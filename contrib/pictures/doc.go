@@ -1,6 +1,6 @@
-// Package pictures draws what a terminal shows as SVG, for the README. The pictures in
-// this directory are made by tests, of the programs' own renderers ('make pictures'), and
-// the same tests fail where a program prints something else by now:
+// Package pictures draws a terminal's contents as SVG, for the README. Tests make the pictures in
+// this directory with the programs' own renderers ('make pictures'), and fail when a program prints
+// something else:
 //
 //	list.svg  TestPicture of cmd/gpusched/client
 //	top.svg   TestPicture of cmd/gpusched-top/screen

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// The size of one character, and the margin, in pixels.
+// The size of a character, and the margin, in pixels.
 const (
 	cellWidth  = 8
 	cellHeight = 18
@@ -17,7 +17,7 @@ const (
 	margin     = 14
 )
 
-// The colours of a terminal, by SGR number.
+// A terminal's colours, by SGR number.
 var colours = map[string]string{
 	"31": "#ff7b72", "32": "#56d364", "33": "#e3b341", "34": "#79c0ff", "35": "#d2a8ff", "36": "#39c5cf",
 }
@@ -27,8 +27,8 @@ const (
 	paper = "#0d1117"
 )
 
-// SVG draws lines of text with SGR sequences, as a terminal of so many columns shows them.
-// It depends on nothing else.
+// SVG draws lines of text with SGR sequences as a terminal of that many columns shows them. It uses
+// nothing but its arguments.
 func SVG(title, text string, columns int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	width, height := columns*cellWidth+2*margin, len(lines)*cellHeight+2*margin
@@ -45,7 +45,7 @@ func SVG(title, text string, columns int) string {
 	return b.String()
 }
 
-// pen draws one line.
+// A pen draws one line.
 type pen struct {
 	b      *strings.Builder
 	x      int // in columns
@@ -53,7 +53,7 @@ type pen struct {
 	styles []string
 }
 
-// line draws the text between the sequences.
+// line draws a line, applying its SGR sequences.
 func (p *pen) line(line string) {
 	for i, part := range strings.Split(line, "\x1b[") {
 		if i > 0 {
@@ -67,8 +67,8 @@ func (p *pen) line(line string) {
 	}
 }
 
-// text draws in one style: blocks as shapes, so that they meet, and the runs of words
-// between blanks each at its place, whatever font there is.
+// text draws a text in one style: block elements as shapes, so that they meet, and each word at its
+// column, whatever the font.
 func (p *pen) text(text string) {
 	if slices.Contains(p.styles, "7") {
 		fmt.Fprintf(p.b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n",
@@ -101,7 +101,7 @@ func (p *pen) text(text string) {
 	flush()
 }
 
-// block draws a block element, and reports whether it was one.
+// block draws a block element and reports whether r is one.
 func (p *pen) block(r rune) bool {
 	x := margin + p.x*cellWidth
 	rect := func(x, y, w, h int, opacity string) {

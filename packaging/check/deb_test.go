@@ -14,7 +14,7 @@ import (
 
 func TestLintianFindsNothing(t *testing.T) {
 	deb := built(t, "*.deb")
-	// A copy, where an ordinary user can read it.
+	// A copy that an ordinary user can read.
 	dir, err := os.MkdirTemp("", "gpusched-lintian-")
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestLintianFindsNothing(t *testing.T) {
 	}
 }
 
-// TestDebFiles holds the mode and owner of every file; a new file must be
-// added here, so that none gets in by accident.
+// TestDebFiles checks the mode and owner of every file. A new file must be listed here, so that
+// none gets in by accident.
 func TestDebFiles(t *testing.T) {
 	got := map[string]string{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
@@ -67,7 +67,7 @@ func TestDebFiles(t *testing.T) {
 		delete(got, name)
 	}
 	for name := range got {
-		if !strings.HasPrefix(name, "/usr/share/man/man1/gpusched") { // as many pages as the program has
+		if !strings.HasPrefix(name, "/usr/share/man/man1/gpusched") { // one page for each command
 			t.Errorf("%s is in the package and not in the list", name)
 		}
 	}
@@ -108,7 +108,7 @@ func TestSettingsAreConffiles(t *testing.T) {
 	}
 }
 
-// TestMaintainerScriptsParse reads the scripts out of the package itself.
+// TestMaintainerScriptsParse checks the scripts in the built package.
 func TestMaintainerScriptsParse(t *testing.T) {
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		text := output(t, "dpkg-deb", "-I", built(t, "*.deb"), script)
@@ -120,9 +120,9 @@ func TestMaintainerScriptsParse(t *testing.T) {
 	}
 }
 
-// TestProgramsAreLinkedAsPromised: three run whatever state the libraries are
-// in; the fourth finds functions of the driver as it goes, so that one missing
-// in an old driver does not end it at start.
+// TestProgramsAreLinkedAsPromised: all programs but one are static, so that they start whatever
+// state the libraries are in. gpusched-nvml resolves the driver's functions as it calls them, so
+// that an old driver that lacks one does not end it at start.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
 	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-slurm", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {
@@ -142,7 +142,7 @@ func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	}
 }
 
-// newer compares versions of the form 2.34 or 2.2.5.
+// newer reports whether version a is newer than b; versions look like 2.34 or 2.2.5.
 func newer(t *testing.T, a, b string) bool {
 	cmd := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", a, "gt", b)
 	cmd.Stdout = io.Discard

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// root is the repository.
+// root is the repository's root.
 const root = "../.."
 
 // built returns the one package in dist that matches the pattern.
@@ -29,7 +29,7 @@ func built(t *testing.T, pattern string) string {
 	return path
 }
 
-// output runs a command that must succeed and returns what it printed.
+// output runs a command that must succeed and returns its output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	return outputOf(t, exec.CommandContext(t.Context(), name, args...))
@@ -54,8 +54,7 @@ func extractDeb(t *testing.T) string {
 	return dir
 }
 
-// asNobody makes a command that runs as an ordinary user with a home of its
-// own.
+// asNobody returns a command that runs as an ordinary user with its own home.
 func asNobody(ctx context.Context, t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -14,9 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// TestLifeOfThePackage takes the deb through everything that happens to a
-// package on a real machine, with a job that runs from the first minute to the
-// last and must not notice. An upgrade keeps the queue and the history.
+// TestLifeOfThePackage takes the deb through a package's whole life on a real machine, during which
+// a job runs undisturbed. An upgrade keeps the queue and the history.
 func TestLifeOfThePackage(t *testing.T) {
 	l := newLife(t, 5*time.Minute)
 
@@ -79,9 +78,9 @@ func TestLifeOfThePackage(t *testing.T) {
 	}
 }
 
-// TestRemoval: by the scripts of either package nothing works on, what is off by default
-// included, and node_exporter is left no figures. An install then starts the daemon
-// again, which a try-restart would not.
+// TestRemoval: the removal scripts of either package stop everything, including what is off by
+// default, and remove node_exporter's file. A new installation starts the daemon again, which
+// try-restart would not do.
 func TestRemoval(t *testing.T) {
 	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
@@ -104,16 +103,16 @@ systemctl start gpusched-web.service gpusched-metrics.service`)
 	l.units("active", "enabled")
 }
 
-// life is one machine with the package and a job.
+// life is a machine with the package and a job.
 type life struct {
 	t          *testing.T
 	ctx        context.Context
 	m          *vm.Machine
 	id         string
-	invocation string // systemd's name for this run of the job
+	invocation string // invocation id of the job's unit
 }
 
-// newLife boots a box, for at most so long.
+// newLife boots a box for at most limit.
 func newLife(t *testing.T, limit time.Duration) *life {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the life of the package", limit)
@@ -146,7 +145,7 @@ func (l *life) install(deb string) {
 	}
 }
 
-// units checks both units' state and what a boot would do with them.
+// units checks whether both units are active and enabled.
 func (l *life) units(active, enabled string) {
 	l.t.Helper()
 	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {
@@ -162,7 +161,7 @@ func (l *life) show(unit, property string) string {
 	return l.sh(`systemctl show -P ` + property + ` ` + unit)
 }
 
-// submit has alice start a long job and waits until it runs.
+// submit submits a long job as alice and waits until it runs.
 func (l *life) submit() {
 	l.t.Helper()
 	r, err := l.m.Run(l.ctx, "alice", nil, "gpusched", "submit", "-q", "--gpus", "0", "--", "sleep", "3600")
@@ -177,7 +176,7 @@ func (l *life) submit() {
 	l.invocation = l.show("gpujob-"+l.id, "InvocationID")
 }
 
-// jobGoesOn checks that the job is the same run as before and still at work.
+// jobGoesOn checks that the job still runs in the same invocation.
 func (l *life) jobGoesOn() {
 	l.t.Helper()
 	unit := "gpujob-" + l.id
@@ -189,7 +188,7 @@ func (l *life) jobGoesOn() {
 	}
 }
 
-// version makes a package with the same files and another version.
+// version builds a package with the same files and another version.
 func (l *life) version(v string) string {
 	l.t.Helper()
 	dir := l.t.TempDir()

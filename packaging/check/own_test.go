@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Without root and package, a user's home has the programs, and units that start these.
+// TestInstallForOneUser: without root and a package, 'make install-user' installs the programs and
+// user units in a home.
 func TestInstallForOneUser(t *testing.T) {
 	home := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "sh", "../install-user.sh")

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestCompletionOfTheRealProgram: the scripts and the program agree on how
-// they talk.
+// TestCompletionOfTheRealProgram: the completion scripts work with the real program.
 func TestCompletionOfTheRealProgram(t *testing.T) {
 	programs := filepath.Join(extractDeb(t), "usr/bin")
 	for _, tt := range []struct{ shell, script string }{
@@ -32,7 +31,7 @@ func TestCompletionOfTheRealProgram(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasAPage: the programs that people call are in the manual.
+// TestEveryCommandHasAPage: every program that people call has a manual page.
 func TestEveryCommandHasAPage(t *testing.T) {
 	dir := extractDeb(t)
 	pages, err := filepath.Glob(filepath.Join(dir, "usr/share/man/man1/gpusched-*.1.gz"))
@@ -46,8 +45,8 @@ func TestEveryCommandHasAPage(t *testing.T) {
 	}
 }
 
-// TestInstallWithoutAPackage: make install puts the same programs and units in
-// place, with the same modes.
+// TestInstallWithoutAPackage: 'make install' installs the package's programs and units at the same
+// paths with the same modes.
 func TestInstallWithoutAPackage(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "sh", "packaging/install.sh")

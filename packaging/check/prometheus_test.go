@@ -27,7 +27,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// tools is where 'make deps' puts Prometheus's programs.
+// tools is the directory in which 'make deps' installs Prometheus's programs.
 const tools = "/usr/local/lib/gpusched-test/"
 
 const (
@@ -36,8 +36,8 @@ const (
 	golden    = root + "/daemon/metrics/testdata/page."
 )
 
-// TestPromtoolLikesThem: names and units follow Prometheus's conventions, and the rules and
-// the part of prometheus.yml are such.
+// TestPromtoolLikesThem: metric names and units follow Prometheus's conventions, and the rules and
+// the part of prometheus.yml are valid.
 func TestPromtoolLikesThem(t *testing.T) {
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
 	if err != nil {
@@ -52,7 +52,7 @@ func TestPromtoolLikesThem(t *testing.T) {
 	output(t, tools+"promtool", "check", "config", "--syntax-only", root+"/contrib/prometheus/prometheus.yml")
 }
 
-// TestAlerts has every alert fire, and none on a machine that is well.
+// TestAlerts: every alert can fire, and none fires on a healthy machine.
 func TestAlerts(t *testing.T) {
 	output(t, tools+"promtool", "test", "rules", "testdata/alerts.yml")
 	text, err := os.ReadFile(rules)
@@ -74,7 +74,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// exposed are the names of samples in the golden page.
+// exposed returns the names of the samples in the golden page.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
@@ -88,7 +88,7 @@ func exposed(t *testing.T) map[string]bool {
 	return names
 }
 
-// queries are the expressions of the dashboard, for every machine.
+// queries returns the dashboard's expressions, for all machines.
 func queries(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(dashboard)
@@ -116,7 +116,7 @@ func queries(t *testing.T) []string {
 	return list
 }
 
-// TestOnlyWhatThereIsIsAsked: rules and dashboard name metrics that a page has.
+// TestOnlyWhatThereIsIsAsked: rules and the dashboard use only metrics that the golden page has.
 func TestOnlyWhatThereIsIsAsked(t *testing.T) {
 	text, err := os.ReadFile(rules)
 	if err != nil {
@@ -130,9 +130,8 @@ func TestOnlyWhatThereIsIsAsked(t *testing.T) {
 	}
 }
 
-// TestPrometheus: a real one scrapes the real program over loopback, takes every family as
-// OpenMetrics, understands each query of the dashboard, and has an alert fire when the
-// scheduler goes.
+// TestPrometheus: a real Prometheus scrapes the real program over loopback, parses every family as
+// OpenMetrics, understands each query of the dashboard, and fires an alert when the daemon is gone.
 func TestPrometheus(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a", State: job.GPUFree}}}}}
 	socket, stop := controlSocket(t, backend)
@@ -158,7 +157,7 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
-// controlSocket serves the backend as the daemon does; stop ends that.
+// controlSocket serves the backend as the daemon does, until stop is called.
 func controlSocket(t *testing.T, b server.Backend) (path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -178,7 +177,7 @@ func controlSocket(t *testing.T, b server.Backend) (path string, stop func()) {
 	return path, stop
 }
 
-// loopback is a listener on a free port.
+// loopback returns a listener on a free loopback port.
 func loopback(t *testing.T) *net.TCPListener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -197,7 +196,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the test's context has ended it
+	t.Cleanup(func() { // the end of the test's context has ended it
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("%s said:\n%s", cmd.Args[0], talk.Bytes())
@@ -205,7 +204,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// startMetrics runs the packaged program as systemd would and returns its address.
+// startMetrics runs the packaged program as systemd would, and returns its address.
 func startMetrics(t *testing.T, socket string) string {
 	t.Helper()
 	l := loopback(t)
@@ -221,7 +220,7 @@ func startMetrics(t *testing.T, socket string) string {
 	return l.Addr().String()
 }
 
-// serveGolden answers with the page that has every family.
+// serveGolden serves the golden page, which has every family.
 func serveGolden(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile(golden + string(metrics.OpenMetrics))
@@ -236,10 +235,10 @@ func serveGolden(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// prometheus is one that runs, by the address of its interface.
+// prometheus is a running Prometheus, by the address of its API.
 type prometheus struct{ base string }
 
-// startPrometheus runs one with the shipped rules, whose alerts do not wait.
+// startPrometheus runs a Prometheus with the shipped rules, whose alerts fire without a delay.
 func startPrometheus(t *testing.T, targets map[string]string) prometheus {
 	t.Helper()
 	dir := t.TempDir()
@@ -265,7 +264,7 @@ func startPrometheus(t *testing.T, targets map[string]string) prometheus {
 	return prometheus{"http://" + address + "/api/v1/"}
 }
 
-// get asks Prometheus's interface; "" while nobody answers.
+// get calls Prometheus's API; it returns "" while nothing answers.
 func (p prometheus) get(t *testing.T, what string, words url.Values) string {
 	t.Helper()
 	body := fetch(t.Context(), p.base+what+"?"+words.Encode())
@@ -275,7 +274,7 @@ func (p prometheus) get(t *testing.T, what string, words url.Values) string {
 	return body
 }
 
-// fetch returns what is at an address; "" while nobody answers.
+// fetch returns the body at an address; "" while nothing answers.
 func fetch(ctx context.Context, address string) string {
 	bounded, stop := await.For(ctx, "the answer of "+address, 10*time.Second)
 	defer stop()
@@ -292,7 +291,7 @@ func fetch(ctx context.Context, address string) string {
 	return string(body)
 }
 
-// value is the first value of a query, "" for none. A query that is none ends the test.
+// value returns the first value of a query's result, or "". An invalid query ends the test.
 func (p prometheus) value(t *testing.T, query string) string {
 	t.Helper()
 	var reply struct {
@@ -307,7 +306,7 @@ func (p prometheus) value(t *testing.T, query string) string {
 	return text
 }
 
-// until waits until a query has a value.
+// until waits until a query has a result.
 func (p prometheus) until(t *testing.T, query string) {
 	t.Helper()
 	err := await.Until(t.Context(), query+" has a value", 2*time.Minute, 100*time.Millisecond, func(context.Context) (string, bool, error) {
@@ -318,7 +317,8 @@ func (p prometheus) until(t *testing.T, query string) {
 	}
 }
 
-// TestNodeExporterTakesTheFile: beside its own metrics, under whose names we have none.
+// TestNodeExporterTakesTheFile: node_exporter serves the textfile beside its own metrics, whose
+// names gpusched does not use.
 func TestNodeExporterTakesTheFile(t *testing.T) {
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// TestPackagesAreReproducible builds both packages again from a copy of the
-// tree at another path, and compares the bytes. Nothing of our own is taken from
-// the build cache but the tools that lay out and pack. The standard library and
-// other modules are not compiled anew: what the first build made of them is linked
-// in, so that this does not tell whether a second build makes the same of those.
+// TestPackagesAreReproducible builds both packages again from a copy of the tree at another path,
+// and compares the bytes. Of our own code only the packing tools come from the build cache. The
+// standard library and other modules are not compiled again: the second build links the first
+// build's objects, so the test does not show that these are reproducible.
 func TestPackagesAreReproducible(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "elsewhere")
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -39,8 +38,8 @@ func TestPackagesAreReproducible(t *testing.T) {
 	}
 }
 
-// othersIn makes a build cache with what the programs need of the standard library
-// and of other modules, which take minutes to compile, and nothing of our own.
+// othersIn makes a build cache with the compiled standard library and other modules, which take
+// minutes to compile, and nothing of our own.
 func othersIn(t *testing.T, cache string) string {
 	t.Helper()
 	const others = `{{if not (and .Module .Module.Main)}}{{.Export}}{{end}}`
@@ -64,10 +63,10 @@ func othersIn(t *testing.T, cache string) string {
 	}
 	made := t.TempDir()
 	for _, path := range actions {
-		action, err := os.ReadFile(path) // "v1", the action, its output and more
+		action, err := os.ReadFile(path) // "v1", the action, its output, and more
 		f := strings.Fields(string(action))
 		if err != nil || len(f) < 3 || !wanted[f[2]] {
-			continue // others use the cache too
+			continue // an entry of another program
 		}
 		for _, name := range []string{f[1] + "-a", f[2] + "-d"} {
 			copyEntry(t, filepath.Join(cache, name[:2], name), filepath.Join(made, name[:2], name))
@@ -91,8 +90,7 @@ func copyEntry(t *testing.T, from, to string) {
 	}
 }
 
-// copyFile copies a file of the tree; one that was deleted but is still known
-// to git is left out.
+// copyFile copies a file of the tree; it ignores a file that git lists but that was deleted.
 func copyFile(t *testing.T, name, to string) {
 	t.Helper()
 	info, err := os.Lstat(filepath.Join(root, name))

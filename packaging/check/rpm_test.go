@@ -32,8 +32,8 @@ func TestRPMSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestRPMHasWhatTheDebHas compares the two lists of files, with the places
-// that differ by the custom of each family.
+// TestRPMHasWhatTheDebHas compares the file lists of both packages, apart from places that differ
+// between the families.
 func TestRPMHasWhatTheDebHas(t *testing.T) {
 	deb := map[string]bool{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
@@ -57,7 +57,7 @@ func TestRPMHasWhatTheDebHas(t *testing.T) {
 		if strings.HasPrefix(mode, "d") {
 			continue
 		}
-		if strings.HasPrefix(mode, "l") { // followed by what it leads to
+		if strings.HasPrefix(mode, "l") { // the target of the link follows
 			name, mode = f[len(f)-3], "-rwx"
 		}
 		if strings.HasPrefix(mode, "-rwx") != (strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/")) {

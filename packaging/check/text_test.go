@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestManualPages formats every page of the package with all warnings on.
+// TestManualPages formats every manual page with all warnings on.
 func TestManualPages(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(extractDeb(t), "usr/share/man/man*/*.gz"))
 	if err != nil || len(pages) < 3 {
@@ -32,7 +32,7 @@ func TestManualPages(t *testing.T) {
 	}
 }
 
-// TestManualPagesPointToPages: what a page of ours names of ours is in the package.
+// TestManualPagesPointToPages: every manual page of ours that a page refers to is in the package.
 func TestManualPagesPointToPages(t *testing.T) {
 	dir := filepath.Join(extractDeb(t), "usr/share/man")
 	pages, err := filepath.Glob(filepath.Join(dir, "man*/*.gz"))
@@ -58,7 +58,7 @@ func TestManualPagesPointToPages(t *testing.T) {
 
 var ownPages = regexp.MustCompile(`\b(gpusched[a-z.-]*) ?\(([1-8])\)`)
 
-// TestManualNamesEveryKey reads the page as a person would.
+// TestManualNamesEveryKey searches the formatted page for every key.
 func TestManualNamesEveryKey(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "man", "-l", filepath.Join(extractDeb(t), "usr/share/man/man5/gpusched.toml.5.gz"))
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=1000", "MAN_KEEP_FORMATTING=")
@@ -72,7 +72,7 @@ func TestManualNamesEveryKey(t *testing.T) {
 	}
 }
 
-// TestShippedSettingsAreTheDefault reads the file that is installed.
+// TestShippedSettingsAreTheDefault checks the installed settings file.
 func TestShippedSettingsAreTheDefault(t *testing.T) {
 	shipped, err := os.ReadFile(filepath.Join(extractDeb(t), "etc/gpusched/gpusched.toml"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestShippedSettingsAreTheDefault(t *testing.T) {
 	}
 }
 
-// TestUnitsVerify has systemd read the units as they are shipped.
+// TestUnitsVerify runs systemd-analyze verify on the shipped units.
 func TestUnitsVerify(t *testing.T) {
 	dir := extractDeb(t)
 	cmd := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
@@ -96,7 +96,7 @@ func TestUnitsVerify(t *testing.T) {
 		filepath.Join(dir, "usr/lib/systemd/system/gpusched-job-mapping.service"))
 	out, _ := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
-		// The programs are not installed on the machine that builds.
+		// The programs are not installed on the build machine.
 		if !strings.Contains(line, "is not executable: No such file or directory") {
 			t.Errorf("systemd says: %s", line)
 		}

@@ -32,8 +32,8 @@ type release struct {
 
 var releaseLine = regexp.MustCompile(`^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$`)
 
-// debianChangelog turns the changelog into Debian's form. The version that is
-// being built comes first, whether it is released or not.
+// debianChangelog converts the changelog to Debian's format. The version being built comes first,
+// whether it is released or not.
 func debianChangelog(markdown, version string, date time.Time) (string, error) {
 	releases, err := parseChangelog(markdown)
 	if err != nil {
@@ -49,8 +49,7 @@ func debianChangelog(markdown, version string, date time.Time) (string, error) {
 	return b.String(), nil
 }
 
-// parseChangelog returns the releases, newest first as they stand; what is
-// unreleased is left out.
+// parseChangelog returns the releases, newest first as in the file, without the unreleased part.
 func parseChangelog(markdown string) ([]release, error) {
 	var releases []release
 	var current *release

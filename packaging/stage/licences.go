@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// module is what go list says of one, or of Go.
+// module is what go list says about a module, or about Go itself.
 type module struct{ Path, Version, Dir string }
 
-// stageLicences collects the notices that come with every module whose code is
-// in one of the programs, as most of their licences ask, and Go's own.
+// stageLicences collects the notices of Go and of every module whose code is in one of the
+// programs, as most of their licences require.
 func stageLicences(o options) error {
 	modules, err := linkedModules()
 	if err != nil {
@@ -41,11 +41,10 @@ func stageLicences(o options) error {
 	return writeGzip(filepath.Join(o.out, "doc/third-party.gz"), b.Bytes())
 }
 
-// goLimit is for a command of the go tool, which may have modules to fetch.
+// goLimit bounds a command of the go tool, which may have to fetch modules.
 const goLimit = 5 * time.Minute
 
-// linkedModules lists Go and the modules of all packages under cmd, in the order of
-// their paths.
+// linkedModules lists Go and the modules of all packages under cmd, sorted by path.
 func linkedModules() ([]module, error) {
 	format := "{{if .Standard}}Go\t" + runtime.Version() + "\t{{.Root}}" +
 		"{{else if not .Module.Main}}{{.Module.Path}}\t{{.Module.Version}}\t{{.Module.Dir}}{{end}}"

@@ -66,8 +66,8 @@ func TestSettingsManualNamesEveryKey(t *testing.T) {
 	}
 }
 
-// TestLicencesOfWhatIsLinked looks for the licences of a few that must be
-// there; what is missing altogether is an error of linkedModules.
+// TestLicencesOfWhatIsLinked looks for some licences that must be there; linkedModules reports
+// missing ones.
 func TestLicencesOfWhatIsLinked(t *testing.T) {
 	modules, err := linkedModules()
 	if err != nil {
@@ -87,7 +87,7 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// The Python client has the version of the packages that ship it, which is the last in the changelog.
+// The Python client has the version of the packages that ship it: the last one in the changelog.
 func TestPythonClientHasTheVersion(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile("../../" + path)

@@ -1,17 +1,17 @@
-// Command attacker is what somebody with an ordinary account tries, for the
-// machine tests (packaging/test/suite). It runs inside the machine:
+// Command attacker tries what somebody with an ordinary account could try, for the machine tests
+// (packaging/test/suite). It runs inside the machine:
 //
 //	attacker http JOB            requests that no client would send, on the daemon's socket
-//	attacker ask METHOD PATH     any one request, as it is given
-//	attacker identity JOB        requests in another's name
+//	attacker ask METHOD PATH     one request, sent as it is given
+//	attacker identity JOB        requests in another account's name
 //	attacker inside JOB PID      from within a job: other GPUs, control groups, processes, files
-//	attacker launch SECONDS      into the processes of others' jobs while they are being started
-//	attacker give DEVICE SOCKET  from within a job: a descriptor of a device to whoever asks
-//	attacker take DEVICE SOCKET GPU   from within another: such a descriptor, kept
-//	attacker flood KIND SECONDS  as many requests or connections as can be
-//	attacker latency FILE        for the other side: how long 'gpusched list' takes, until SIGTERM
+//	attacker launch SECONDS      the processes of other accounts' jobs while they are being started
+//	attacker give DEVICE SOCKET  from within a job: pass an open device to whoever connects
+//	attacker take DEVICE SOCKET GPU   from within another job: take and keep such a descriptor
+//	attacker flood KIND SECONDS  as many requests or connections as possible
+//	attacker latency FILE        for the victim: time 'gpusched list' until SIGTERM
 //
-// JOB and PID are another account's running job and its main process. Each
-// attempt is a line: "refused", or "HOLE" where it was not, the subject, the
-// attempt, and what came of it, with tabs between them.
+// JOB and PID are another account's running job and its main process. Each attempt prints a line of
+// tab-separated fields: "refused", or "HOLE" if it was not, the subject, the attempt, and its
+// outcome.
 package main

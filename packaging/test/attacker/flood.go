@@ -28,7 +28,7 @@ var floods = map[string][]byte{
 	"broken": []byte("\x00\r\n\r\n"),
 }
 
-// clients is how many connections a flood tries to have at once.
+// clients returns how many connections a flood tries to hold at once.
 func clients(kind string) int {
 	if kind != "crowd" {
 		return 200
@@ -41,12 +41,11 @@ func clients(kind string) int {
 	return 10_000
 }
 
-// counts are what came of a flood.
+// counts is the outcome of a flood.
 type counts struct{ sent, answered, turned, open, most atomic.Int64 }
 
-// flood sends one request over and over on many connections; "hold" opens
-// connections, sends half a line, and keeps them, "crowd" does so with 10 000,
-// and "drip" sends another byte every now and then.
+// flood sends one request over and over on many connections. "hold" opens connections, sends half a
+// line and keeps them open, "crowd" does so with 10 000, and "drip" keeps sending single bytes.
 func flood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
 	var n counts
@@ -63,7 +62,7 @@ func flood(kind string, d time.Duration) {
 		kind, n.sent.Load(), n.answered.Load(), n.turned.Load(), n.most.Load(), d)
 }
 
-// once makes one connection, for what the flood is made of.
+// once makes one connection of the flood.
 func (n *counts) once(kind string, end time.Time) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
@@ -98,7 +97,7 @@ func (n *counts) once(kind string, end time.Time) {
 	}
 }
 
-// latency measures 'gpusched list' until it is told to stop.
+// latency measures 'gpusched list' until SIGTERM.
 func latency(path string) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)

@@ -16,25 +16,25 @@ import (
 
 const socket = "/run/gpusched/gpusched.sock"
 
-// cut is the status of a connection that ended without an answer, mute that of
-// one that neither answered nor ended.
+// cut is the status of a connection that ended without an answer; mute is the status of a
+// connection that neither answered nor ended.
 const (
 	cut  = 0
 	mute = -1
 
-	// patience is for an emulated machine, which reads a million arguments slowly.
+	// patience allows for an emulated machine, which reads a million arguments slowly.
 	patience = 2 * time.Minute
 )
 
-// limit bounds what is waited for on a socket.
+// limit sets time limits for reads and writes on a socket.
 func limit(fd int) {
 	for _, what := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, what, &unix.Timeval{Sec: int64(patience.Seconds())})
 	}
 }
 
-// ask sends bytes and reads the answer, again for as long as we are only told
-// that we ask too often.
+// ask sends bytes and returns the answer. It asks again while the daemon only refuses to answer so
+// many requests.
 func ask(raw []byte) (status int, answer string) {
 	for range 100 {
 		if status, answer = askOnce(raw); !strings.Contains(answer, "Retry-After") {
@@ -53,7 +53,7 @@ func askOnce(raw []byte) (status int, answer string) {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(patience))
-	go c.Write(raw) // the answer may come before all of it is taken
+	go c.Write(raw) // the answer may come before all of it is read
 	text, err := io.ReadAll(io.LimitReader(c, 4<<20))
 	if e, ok := err.(net.Error); ok && e.Timeout() && len(text) == 0 {
 		return mute, "no answer"
@@ -70,14 +70,14 @@ func request(method, path, header, body string) []byte {
 		path, header, len(body), body)
 }
 
-// wire is bytes on the socket and the answers that refuse them.
+// A wire is bytes to send on the socket and the statuses that refuse them.
 type wire struct {
 	what string
 	raw  []byte
 	want []int
 }
 
-// send tries all, some at once: many of them are slow on purpose.
+// send sends all of them, some at the same time, because many are slow on purpose.
 func send(subject string, list []wire) {
 	var all sync.WaitGroup
 	room := make(chan struct{}, 40)
@@ -95,7 +95,7 @@ func send(subject string, list []wire) {
 	all.Wait()
 }
 
-// malformed is what is not a proper request.
+// malformed sends malformed requests.
 func malformed() {
 	head := "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	post := "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -115,7 +115,7 @@ func malformed() {
 		{"a method of 64 KiB", []byte(pad[:64<<10] + " / HTTP/1.1\r\nHost: x\r\n\r\n"), []int{400, 431}},
 		{"a header with NUL", []byte(head + "X: \x00\r\n\r\n"), bad},
 		{"a header name with a space", []byte(head + "X y: z\r\n\r\n"), bad},
-		{"a folded header", []byte(head + "X: y\r\n Content-Length: 7\r\n\r\n"), []int{200, 400}}, // folded: the value of X
+		{"a folded header", []byte(head + "X: y\r\n Content-Length: 7\r\n\r\n"), []int{200, 400}},
 		{"no host", []byte("GET /v1/jobs HTTP/1.1\r\n\r\n"), bad},
 		{"two hosts", []byte(head + "Host: y\r\n\r\n"), bad},
 		{"two lengths", []byte(post + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello"), bad},
@@ -147,7 +147,7 @@ func malformed() {
 	unread()
 }
 
-// unread asks a thousand times over one connection and reads nothing.
+// unread sends a thousand requests over one connection and reads no answer.
 func unread() {
 	c, err := net.Dial("unix", socket)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// identity asks in another's name.
+// identity sends requests in another account's name.
 func identity(id string) {
 	const subject = "forged identity"
 	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
 
-	// Root of a user namespace of one's own.
+	// As root of its own user namespace.
 	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"},
 		asRoot(syscall.CLONE_NEWUSER))
 	attempt(subject, "root of a user namespace pauses a GPU", err != nil ||
@@ -28,7 +28,7 @@ func identity(id string) {
 	denied(subject, "credentials of root with a message", credentials(0))
 	denied(subject, "credentials of another's process", credentials(1001))
 
-	// A name that looks like the lines of /proc/PID/status.
+	// With a process name that looks like lines of /proc/PID/status.
 	name := [16]byte{}
 	copy(name[:], "x\nUid:\t0\t0\t0\t0")
 	unix.Prctl(unix.PR_SET_NAME, uintptrOf(&name), 0, 0, 0)
@@ -43,7 +43,7 @@ func identity(id string) {
 	race(subject, cancel)
 }
 
-// asRoot has a command run as root of namespaces of its own.
+// asRoot makes a command run as root of its own namespaces.
 func asRoot(flags uintptr) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -54,13 +54,13 @@ func asRoot(flags uintptr) func(*exec.Cmd) {
 	}
 }
 
-// asNamespaceRoot is run as root of a user namespace.
+// asNamespaceRoot runs as root of a user namespace.
 func asNamespaceRoot() string {
 	status, answer := ask(request("POST", "/v1/gpus/0/pause", "", `{"reason":"mine"}`))
 	return fmt.Sprint(status, " as ", os.Getuid(), " ", answer)
 }
 
-// credentials sends a message on the socket as somebody else.
+// credentials sends a message on the socket with another account's credentials.
 func credentials(uid uint32) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -75,8 +75,8 @@ func credentials(uid uint32) error {
 	return unix.Sendmsg(fd, []byte("GET / HTTP/1.1\r\n\r\n"), oob, nil, 0)
 }
 
-// race has connections made by processes that become a program of root's, with
-// the set-user-id bit, before the request is sent by another.
+// race makes connections in processes that then become a set-user-id program of root's, before
+// another process sends the request.
 func race(subject string, raw []byte) {
 	for range 8 {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

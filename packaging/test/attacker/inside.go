@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// inside is what a job on GPU 0 tries against another account's on GPU 1.
+// inside makes the attempts of a job on GPU 0 against another account's job on GPU 1.
 func inside(id string, pid int) {
 	home, err := os.MkdirTemp("", "attacker-")
 	if err != nil {
@@ -45,8 +45,8 @@ func again(id string, pid int) {
 	}
 }
 
-// devices tries to open GPUs that are not the job's. ENXIO would mean that the
-// filter let it through to a driver that is not there.
+// devices tries to open GPUs that are not the job's. ENXIO would mean that the filter let the open
+// through to a missing driver.
 func devices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {
@@ -102,7 +102,7 @@ func devices(dir string, pid int) {
 	attempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
 }
 
-// opened tries to open a file, which it closes at once.
+// opened opens a file and closes it at once; it returns the error.
 func opened(path string, flags int) error {
 	fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -111,7 +111,7 @@ func opened(path string, flags int) error {
 	return err
 }
 
-// groups tries to leave the control group, or to reach into another.
+// groups tries to leave the job's control group and to reach into others.
 func groups(id string, pid int) {
 	const subject = "control groups"
 	const root = "/sys/fs/cgroup/"
@@ -152,7 +152,7 @@ func groups(id string, pid int) {
 	}
 }
 
-// processes tries to reach into others: the other job, the daemon, init.
+// processes tries to reach into other processes: the other job, the daemon, init.
 func processes(pid int) {
 	const subject = "others' processes"
 	for _, p := range []int{pid, parentOfAll("gpuschedd"), parentOfAll("gpusched-nvml"), 1} {
@@ -195,7 +195,7 @@ func processes(pid int) {
 	}
 }
 
-// parentOfAll finds a process by its name.
+// parentOfAll returns the pid of a process with a name.
 func parentOfAll(name string) int {
 	found, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, path := range found {
@@ -208,10 +208,10 @@ func parentOfAll(name string) int {
 	return 0
 }
 
-// privileges tries to become somebody else.
+// privileges tries to become another account.
 func privileges(dir string) {
 	const subject = "privileges"
-	if os.Getuid() != 0 { // in a namespace of one's own this is a game
+	if os.Getuid() != 0 { // root of a user namespace may do these to itself
 		for _, id := range []int{0, 1001} {
 			denied(subject, fmt.Sprint("setuid ", id), raw(unix.SYS_SETRESUID, id, id, id))
 			denied(subject, fmt.Sprint("setgid ", id), raw(unix.SYS_SETRESGID, id, id, id))
@@ -234,7 +234,7 @@ func privileges(dir string) {
 	denied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
 	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
 		"/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
-		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // not written: this is a shared machine
+		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // opened, not written
 	}
 	denied(subject, "raise a limit", unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 40, Max: 40}))
 	denied(subject, "real-time priority", raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, int(uintptrOf(&struct{ p int32 }{50}))))
@@ -270,7 +270,7 @@ func bpf() error {
 	return nil
 }
 
-// files tries to read and to change what is not the job's.
+// files tries to read and to change files that are not the job's.
 func files(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
@@ -314,10 +314,10 @@ func files(id string, pid int) {
 	denied(subject, "watch /run/gpusched/specs", err)
 }
 
-// notifications tells the service manager about others. It refuses in silence, so
-// after each it is asked what it has noted: of our unit another main process or a
-// descriptor, of the other's unit anything. What only harms the job itself, such
-// as WATCHDOG=trigger, is left out.
+// notifications sends the service manager notifications about other units. It refuses silently, so
+// after each one this checks what it recorded: another main process or a descriptor for our unit,
+// or anything for the other unit. Notifications that harm only the job itself, such as
+// WATCHDOG=trigger, are left out.
 func notifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
@@ -343,7 +343,7 @@ func notifications(id string, pid int) {
 	}
 }
 
-// shown is what the service manager says of a job's unit.
+// shown returns some properties of a job's unit.
 func shown(id, properties string) string {
 	out, err := await.Output(context.Background(), patience,
 		[]string{"systemctl", "show", "gpujob-" + id, "-p", properties})

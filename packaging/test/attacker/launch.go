@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchLaunches reaches into every process of a job of another account's from the
-// moment it exists: while systemd, then the launcher, then the command is in it.
+// watchLaunches reaches into every process of another account's job from its first moment: first it
+// is systemd's, then it runs the launcher, then the command.
 func watchLaunches(d time.Duration) {
 	const subject = "processes being launched"
 	own := fmt.Sprint("gpujobs-u", os.Getuid(), ".slice")
@@ -43,7 +43,7 @@ func watchLaunches(d time.Duration) {
 	attempt(subject, fmt.Sprint("of ", len(seen), " moments, as ", len(names), " programs"), len(seen) > 0, tries)
 }
 
-// reach tries what would show or change another's process.
+// reach tries everything that would show or change another account's process.
 func reach(subject, pid, comm string) int {
 	var number int
 	fmt.Sscan(pid, &number)
@@ -59,9 +59,9 @@ func reach(subject, pid, comm string) int {
 			n, readErr := f.Read(make([]byte, 16))
 			f.Close()
 			if n == 0 && readErr != nil {
-				err = readErr // of one that has just ended
+				err = readErr // the process has just ended
 				if name == "environ" || name == "auxv" {
-					err = unix.ESRCH // empty: a zombie, or not begun
+					err = unix.ESRCH // empty: a zombie, or a process without a command line yet
 				}
 			}
 		}

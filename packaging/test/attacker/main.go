@@ -51,7 +51,7 @@ func main() {
 
 var saying sync.Mutex // guards standard output
 
-// attempt says what came of one.
+// attempt prints the outcome of an attempt.
 func attempt(subject, what string, refused bool, outcome any) {
 	word := "HOLE"
 	if refused {
@@ -62,7 +62,7 @@ func attempt(subject, what string, refused bool, outcome any) {
 	fmt.Printf("%s\t%s\t%q\t%.300q\n", word, subject, what, fmt.Sprint(outcome))
 }
 
-// denied is for what the kernel must refuse.
+// denied prints the outcome of an attempt that the kernel must refuse.
 func denied(subject, what string, err error) {
 	attempt(subject, what, err != nil, err)
 }

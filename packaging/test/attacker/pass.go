@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// give opens a device and hands the descriptor to whoever connects to a socket.
+// give opens a device and passes the descriptor to whoever connects to a socket.
 func give(device, at string) {
 	fd, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -34,9 +34,8 @@ func give(device, at string) {
 	time.Sleep(time.Hour)
 }
 
-// take tries to open the device, then takes a descriptor of it that is offered
-// and keeps it, with a claim on a GPU's memory as a program would have that used
-// it.
+// take tries to open the device, then takes an open descriptor of it and keeps it, with a claim on
+// the GPU's memory as a program that used it would have.
 func take(device, at, gpu string) {
 	const subject = "passed descriptors"
 	_, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)
@@ -61,7 +60,7 @@ func take(device, at, gpu string) {
 		fmt.Println("take: nothing came:", err)
 		os.Exit(1)
 	}
-	// Access is checked when a device is opened, and never again.
+	// The kernel checks access only when a device is opened.
 	to, _ := os.Readlink(fmt.Sprint("/proc/self/fd/", held))
 	_, err = unix.Open(fmt.Sprint("/proc/self/fd/", held), unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	denied(subject, "open it anew by the descriptor", err)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sayStopping is a job that tells the service manager at once that it is about to
-// stop, asks again and again for more time to do so, and runs for ever.
+// sayStopping is a job that tells the service manager at once that it is stopping, keeps asking for
+// more time to stop, and runs forever.
 func sayStopping() {
 	signal.Ignore(syscall.SIGTERM)
 	to := &unix.SockaddrUnix{Name: "/run/systemd/notify"}
@@ -22,7 +22,7 @@ func sayStopping() {
 	panic(err)
 }
 
-// halfOpen connects to the scheduler, asks nothing, and does not go when it is told to.
+// halfOpen connects to the daemon, sends nothing, and ignores SIGTERM.
 func halfOpen() {
 	signal.Ignore(syscall.SIGTERM)
 	if _, err := net.Dial("unix", socket); err != nil {

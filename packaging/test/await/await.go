@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A LateError is a wait that came to its limit.
+// A LateError reports a wait that reached its limit.
 type LateError struct {
 	What  string
 	Limit time.Duration
@@ -20,17 +20,17 @@ func (e *LateError) Error() string {
 	return fmt.Sprintf("waiting for %s: not within %s", e.What, e.Limit)
 }
 
-// Unwrap makes it one of the errors of time that ran out.
+// Unwrap makes errors.Is(err, context.DeadlineExceeded) true.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For bounds what is done under the context that it returns: it ends after limit, and Cause then reports what was
-// waited for. Call stop when the wait is over.
+// For returns a context that ends after limit; Cause then reports what was waited for. Call stop
+// when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})
 }
 
-// Cause is why a wait under ctx failed with err: where the context ended it is the reason for that, and err besides
-// if it says more. Without an error there is none.
+// Cause returns why a wait under ctx failed with err: if the context ended, its cause, with err if
+// that says more. It returns nil if err is nil.
 func Cause(ctx context.Context, err error) error {
 	why := context.Cause(ctx)
 	switch {
@@ -42,8 +42,8 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls look every so often until it is told that it is so, for limit at most. What look saw is for the error. An
-// error of look's ends the wait.
+// Until calls look at intervals of every until it reports ok, for at most limit. The error quotes
+// what look saw last. An error of look ends the wait.
 func Until(ctx context.Context, what string, limit, every time.Duration,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, what, limit, func(ctx context.Context) error {
@@ -56,7 +56,8 @@ func Until(ctx context.Context, what string, limit, every time.Duration,
 	}, look)
 }
 
-// Watch is Until for those who hear when it is worth another look: next returns then, or when its context ends.
+// Watch is like Until, but next decides when to look again: it blocks until then, or until its
+// context ends.
 func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, what, limit)
@@ -80,8 +81,9 @@ func Watch(ctx context.Context, what string, limit time.Duration, next func(cont
 	}
 }
 
-// Output runs a command for limit at most and returns what it wrote to its standard output. Set prepares the command.
-// The error has the last lines of what it wrote; an *exec.ExitError can be found in it.
+// Output runs a command for at most limit and returns its standard output. The functions in set may
+// change the command first. The error has the last lines of the output and wraps any
+// *exec.ExitError.
 func Output(ctx context.Context, limit time.Duration, argv []string, set ...func(*exec.Cmd)) (string, error) {
 	ctx, stop := For(ctx, strings.Join(argv, " "), limit)
 	defer stop()
@@ -103,19 +105,20 @@ func Output(ctx context.Context, limit time.Duration, argv []string, set ...func
 }
 
 const (
-	// patience is how long what a command left running may hold its output open.
+	// patience is the time after a command's end that its background processes may hold its output
+	// open.
 	patience = 5 * time.Second
-	// lastLines is how much of a command's output is in an error.
+	// lastLines is the number of output lines in an error.
 	lastLines = 20
 )
 
-// Tail is the last n lines of text.
+// Tail returns the last n lines of text.
 func Tail(text string, n int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// indented puts text on lines of its own; none is nothing.
+// indented puts a non-empty text on new lines.
 func indented(text string) string {
 	if text == "" {
 		return ""

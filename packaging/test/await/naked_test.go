@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// waiting are the trees whose waits have a limit.
+// waiting lists the trees whose waits must have a limit.
 var waiting = []string{"packaging", "contrib", "gpu/fakenvml"}
 
-// unbounded are the functions that wait without one, with the reason.
+// unbounded maps the functions that may wait without a limit to the reason.
 var unbounded = map[string]string{
 	"packaging/test/vm/box.go spawn":             "the container lives as long as its machine, and is ended by its handle",
 	"packaging/test/vm/box.go command":           "Run bounds it; who has it from Command or Terminal talks to it",
@@ -27,9 +27,9 @@ var unbounded = map[string]string{
 	"packaging/test/await/await.go Watch":        "the others' loop",
 }
 
-// TestNoNakedWaits reads the sources for waits that could last for ever: commands without a context, or with one that
-// nobody bounds, loops without an end that sleep, connections without a deadline, and contexts that begin here and go to
-// anything but this package.
+// TestNoNakedWaits searches the sources for waits that could last forever: commands without a
+// context or with an unbounded one, endless loops that sleep, connections without a deadline, and
+// new contexts that go to anything but this package.
 func TestNoNakedWaits(t *testing.T) {
 	seen, used := 0, map[string]bool{}
 	for _, tree := range waiting {
@@ -61,7 +61,7 @@ func TestNoNakedWaits(t *testing.T) {
 	}
 }
 
-// The guard itself: each of these is found, and the same with a limit is not.
+// The guard finds each of these, but not the same code with a limit.
 func TestNakedWaitsAreFound(t *testing.T) {
 	for body, want := range map[string]string{
 		`exec.Command("true").Run()`:                                           "a command without a context",
@@ -119,7 +119,7 @@ func nakedIn(t *testing.T, path string) (found []finding) {
 	return found
 }
 
-// naked looks through one function. A test's contexts end with the test, which go test ends.
+// naked searches one function. A test's contexts are bounded, because go test ends the test.
 func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	all := calls(f.Body)
 	has := func(names ...string) bool {
@@ -128,7 +128,7 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	add := func(at ast.Node, format string) {
 		found = append(found, finding{pos: at.Pos(), function: f.Name.Name, what: format})
 	}
-	bounded := map[ast.Expr]bool{} // contexts that go to what gives them an end
+	bounded := map[ast.Expr]bool{} // contexts that are passed to functions that bound them
 	for _, c := range all {
 		name := called(c)
 		if strings.HasPrefix(name, "await.") || name == "signal.NotifyContext" || name == "context.WithTimeout" || !strings.Contains(name, ".") && isOurs(name) {
@@ -162,7 +162,8 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	return found
 }
 
-// isOurs is for this package's own calls of itself.
+// isOurs reports whether a name is a function of this package, which it calls without a package
+// name.
 func isOurs(name string) bool {
 	return slices.Contains([]string{"For", "Until", "Watch", "Output"}, name)
 }
@@ -171,7 +172,7 @@ func sleeps(c *ast.CallExpr) bool {
 	return slices.Contains([]string{"time.Sleep", "time.After", "time.Tick", "time.NewTicker", "time.NewTimer", "next"}, called(c))
 }
 
-// calls are all calls in a piece of code.
+// calls returns all calls in a piece of code.
 func calls(in ast.Node) (all []*ast.CallExpr) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok {
@@ -182,7 +183,7 @@ func calls(in ast.Node) (all []*ast.CallExpr) {
 	return all
 }
 
-// called is what a call names: "exec.Command", "conn.SetDeadline", "f".
+// called returns the name that a call names: "exec.Command", "conn.SetDeadline", "f".
 func called(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
@@ -191,7 +192,7 @@ func called(c *ast.CallExpr) string {
 		if x, ok := f.X.(*ast.Ident); ok {
 			return fmt.Sprint(x.Name, ".", f.Sel.Name)
 		}
-		return "?." + f.Sel.Name // of what another call or field gave
+		return "?." + f.Sel.Name // a method of another call's result or of a field
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// blockSize is what a cut keeps or loses as one, in bytes.
+// blockSize is the number of bytes that a cut keeps or loses together.
 const blockSize = 4096
 
 // A Disk is a file with a write cache in memory. Its methods may be called from any goroutine.
@@ -21,25 +21,25 @@ type Disk struct {
 
 	mu      sync.Mutex
 	file    *os.File
-	newest  map[int64][]byte // blocks written since the last flush, by number, whole
-	pending []write          // the same writes one by one, the oldest first
+	newest  map[int64][]byte // whole blocks written since the last flush, by number
+	pending []write          // the same writes one by one, oldest first
 	flushes int
-	planned *plan // for one of the next writes; nil: none
+	planned *plan // what to do at one of the next writes; nil is nothing
 }
 
-// plan is something to do right after a write, before the next request.
+// A plan is an action to run right after a write, before the next request.
 type plan struct {
-	writes int // left until then
+	writes int // number of writes until then
 	do     func()
 }
 
-// write is a block, or a part of one, that was written and not flushed.
+// A write is an unflushed write to a block or a part of one.
 type write struct {
 	off  int64
 	data []byte
 }
 
-// Open makes a disk of a file; its length is the disk's size and a multiple of 4096.
+// Open makes a disk of a file; the file's length is the disk's size and must be a multiple of 4096.
 func Open(path string) (*Disk, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -56,10 +56,10 @@ func Open(path string) (*Disk, error) {
 	return &Disk{size: st.Size(), file: f, newest: map[int64][]byte{}}, nil
 }
 
-// Close closes the file. What was not flushed is lost.
+// Close closes the file. Unflushed writes are lost.
 func (d *Disk) Close() error { return d.file.Close() }
 
-// ReadAt reads as io.ReaderAt (invariant 1).
+// ReadAt implements io.ReaderAt (invariant 1).
 func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt writes into the cache; a power cut may lose it until Flush has returned.
+// WriteAt writes into the cache; a power cut may lose the write until Flush has returned.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 || off+int64(len(p)) > d.size {
 		return 0, io.ErrShortWrite
@@ -100,7 +100,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// step counts a write, and does what was planned for it.
+// step counts a write, and runs the plan if it is due.
 func (d *Disk) step() {
 	if d.planned == nil {
 		return
@@ -130,7 +130,7 @@ func (d *Disk) writeBlock(p []byte, off int64) error {
 	return nil
 }
 
-// Flush makes everything that was written survive (invariant 2).
+// Flush makes all earlier writes durable (invariant 2).
 func (d *Disk) Flush() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,18 +149,18 @@ func (d *Disk) forget() {
 	d.pending = nil
 }
 
-// Flushes is how often the disk was flushed.
+// Flushes returns how often the disk was flushed.
 func (d *Disk) Flushes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.flushes
 }
 
-// A Loss is what a cut did to what was not flushed, in blocks.
+// A Loss is the number of unflushed blocks that a cut kept and lost.
 type Loss struct{ Kept, Lost int }
 
-// Cut does what a power cut does: of what was not flushed each block is kept with that probability (invariant 3). The
-// disk can be used again afterwards.
+// Cut does what a power cut does: it keeps each unflushed block with the given probability
+// (invariant 3). The disk can be used again afterwards.
 func (d *Disk) Cut(keep float64) (Loss, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +169,9 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 	return loss, err
 }
 
-// CutCopy makes a copy of the disk as it would be after a Cut right after that write from now, the first is 1, and
-// leaves the disk alone. It calls moment at that moment. One at a time; the disk answers nobody while it copies.
+// CutCopy copies the disk to path as a Cut would leave it right after a later write (1 is the
+// next), and leaves the disk as it is. It calls moment at that time. Only one call may run at a
+// time; the disk serves no request while it copies.
 func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
 	err error) {
 	done := make(chan struct{})
@@ -204,7 +205,7 @@ func (d *Disk) copyCut(ctx context.Context, path string, keep float64) (Loss, er
 	return d.spill(to, keep)
 }
 
-// spill writes a random part of what was not flushed.
+// spill writes a random part of the unflushed writes to a file.
 func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
 	var loss Loss
 	for _, w := range d.pending {
@@ -220,10 +221,10 @@ func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
 	return loss, nil
 }
 
-// copyLimit is for some gigabytes, on a host under load.
+// copyLimit allows for some gigabytes on a host under load.
 const copyLimit = 10 * time.Minute
 
-// Copy copies a disk's file; what is empty in it takes no room in the copy.
+// Copy copies a disk's file and keeps it sparse.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from,
 		to}); err != nil {

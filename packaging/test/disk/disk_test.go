@@ -44,7 +44,8 @@ func (d *Disk) mustRead(t *testing.T) []byte {
 	return p
 }
 
-// cutAtSecond writes to the last three blocks, and copies the disk as a cut after the second of them leaves it.
+// cutAtSecond writes to the last three blocks and copies the disk as a cut after the second write
+// leaves it.
 func (d *Disk) cutAtSecond(t *testing.T, path string, keep float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,13 +65,14 @@ func (d *Disk) cutAtSecond(t *testing.T, path string, keep float64) {
 	})
 }
 
-// Invariants 1 to 4 against a disk that is a slice of bytes: random writes of any alignment, flushes and cuts.
+// Invariants 1 to 4, compared with a slice of bytes: random writes of any alignment, flushes and
+// cuts.
 func TestRandom(t *testing.T) {
 	const blocks = 16
 	d := open(t, blocks)
 	r := rand.New(rand.NewPCG(1, 2))
 	now := make([]byte, blocks*blockSize) // what a read must return
-	durable := bytes.Clone(now)           // what a cut must keep where nothing was written since
+	durable := bytes.Clone(now)           // what a cut must keep in blocks without later writes
 	var written [blocks]bool              // since the last flush
 	for step := range 3000 {
 		switch r.IntN(12) {
@@ -115,7 +117,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Invariants 2 and 3: all is lost, all is kept, a part is.
+// Invariants 2 and 3: a cut that loses everything, keeps everything, or keeps a part.
 func TestCut(t *testing.T) {
 	for _, keep := range []float64{0, 0.5, 1} {
 		d := open(t, 1000)
@@ -151,7 +153,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A cut that is waited for in vain is given up, and no later write pays for it.
+// A CutCopy whose context ends before a write is given up, and later writes do not trigger it.
 func TestCutCopyGivenUp(t *testing.T) {
 	d := open(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())

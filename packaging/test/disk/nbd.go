@@ -14,18 +14,18 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// What of the NBD protocol is needed (its document is doc/proto.md of the NBD project): the fixed newstyle handshake
-// with one nameless export, and simple replies to read, write, flush and disconnect. FUA is not offered, so that
-// clients flush.
+// The part of the NBD protocol that is needed (doc/proto.md of the NBD project): the fixed newstyle
+// handshake with one nameless export, and simple replies to read, write, flush and disconnect. FUA
+// is not offered, so that clients flush.
 const (
 	magicInit    = 0x4e42444d41474943 // "NBDMAGIC"
 	magicOption  = 0x49484156454f5054 // "IHAVEOPT"
-	magicAnswer  = 0x3e889045565a9    // to an option
+	magicAnswer  = 0x3e889045565a9    // begins an option's reply
 	magicRequest = 0x25609513
 	magicReply   = 0x67446698
 
 	flagsServer = 1<<0 | 1<<1 // fixed newstyle, no zeroes
-	flagsExport = 1<<0 | 1<<2 // has flags, takes flushes
+	flagsExport = 1<<0 | 1<<2 // has flags, supports flush
 
 	optExportName = 1
 	optAbort      = 2
@@ -44,20 +44,20 @@ const (
 	longestRequest = 64 << 20
 )
 
-// A Server serves a disk on a socket. A client is silent for as long as it has nothing to read or write: what bounds
-// that is its own end, or Close.
+// A Server serves a disk on a socket. A client may be silent for as long as it has nothing to read
+// or write; only its own end or Close ends the wait.
 type Server struct {
 	disk   *Disk
 	listen net.Listener
 	work   sync.WaitGroup
-	leave  time.Duration // how long Close lets clients go by themselves
-	conns  sync.Map      // the net.Conn of each client that is here
+	leave  time.Duration // time that Close gives clients to leave
+	conns  sync.Map      // net.Conn of each connected client
 }
 
-// leaveLimit is for what a client that was killed had asked for.
+// leaveLimit allows for the pending requests of a client that was killed.
 const leaveLimit = 20 * time.Second
 
-// Serve serves the disk to everybody who connects to a unix socket until Close.
+// Serve serves the disk to every client of a unix socket until Close.
 func Serve(d *Disk, socket string) (*Server, error) {
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -68,7 +68,7 @@ func Serve(d *Disk, socket string) (*Server, error) {
 	return s, nil
 }
 
-// accept ends when the listener is closed.
+// accept accepts clients until the listener is closed.
 func (s *Server) accept() {
 	for {
 		conn, err := s.listen.Accept()
@@ -84,8 +84,8 @@ func (s *Server) accept() {
 	}
 }
 
-// Close takes no more clients, and returns when those there were are gone: end them before. One that stays is cut
-// off, and that is an error.
+// Close stops accepting clients and waits until the connected ones are gone, so end them first. It
+// disconnects a client that stays, and returns an error then.
 func (s *Server) Close() error {
 	err := s.listen.Close()
 	gone := make(chan struct{})
@@ -106,7 +106,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, fmt.Errorf("%w; seen last: %d are connected", context.Cause(ctx), left))
 }
 
-// serve talks to one client until it is gone.
+// serve serves one client until it is gone.
 func serve(conn io.ReadWriter, d *Disk) error {
 	c := client{bufio.NewReaderSize(conn, 1<<20), bufio.NewWriterSize(conn, 1<<20)}
 	if err := c.handshake(d.size); err != nil {
@@ -129,14 +129,14 @@ type client struct {
 	w *bufio.Writer
 }
 
-// put writes numbers in the protocol's byte order; the writer keeps an error until it is flushed.
+// put writes numbers in the protocol's byte order; the writer keeps an error until Flush.
 func (c client) put(values ...any) {
 	for _, v := range values {
 		binary.Write(c.w, binary.BigEndian, v)
 	}
 }
 
-// handshake returns nil when the client has asked to begin.
+// handshake returns nil once the client has asked to begin.
 func (c client) handshake(size int64) error {
 	c.put(uint64(magicInit), uint64(magicOption), uint16(flagsServer))
 	if err := c.w.Flush(); err != nil {
@@ -188,8 +188,8 @@ func (c client) answer(option uint32, size int64) (begin bool, err error) {
 	return false, nil
 }
 
-// request carries out one request and writes its reply. Requests are done one after the other, so that a flush covers
-// all that came before it.
+// request performs one request and writes its reply. Requests run one after another, so that a
+// flush covers all earlier ones.
 func (c client) request(d *Disk) error {
 	var r struct {
 		Magic       uint32

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// guest is a client as QEMU is one.
+// guest is a client that behaves like QEMU.
 type guest struct {
 	t    *testing.T
 	conn net.Conn
@@ -42,7 +42,7 @@ func (g *guest) request(cmd uint16, cookie, off uint64, n uint32) {
 	g.send(uint32(magicRequest), uint16(0), cmd, cookie, off, n)
 }
 
-// connect begins with an option that the server does not have.
+// connect begins with an option that the server does not support.
 func connect(t *testing.T, socket string) *guest {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)
@@ -60,7 +60,7 @@ func connect(t *testing.T, socket string) *guest {
 	return g
 }
 
-// Requests in a row are answered in theirs, and a flush has made the disk keep everything before it.
+// Requests are answered in their order, and a flush makes everything before it durable.
 func TestNBD(t *testing.T) {
 	d := open(t, 4)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -98,7 +98,8 @@ func TestNBD(t *testing.T) {
 	}
 }
 
-// A client that does not go, as a QEMU that hangs in the kernel, is cut off and reported.
+// A client that does not leave, such as a QEMU that hangs in the kernel, is disconnected and
+// reported.
 func TestNBDClientStays(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := Serve(open(t, 4), socket)

@@ -1,2 +1,2 @@
-// Package golden compares what a test got with a file of its testdata, and writes that file with -update.
+// Package golden compares test output with a file in testdata, and writes that file with -update.
 package golden

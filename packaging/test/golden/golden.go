@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the test gets into its testdata; commit only changes that you understand")
 
-// Check compares a text with a file of testdata, or writes that.
+// Check compares a text with a file in testdata, or writes the file with -update.
 func Check(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

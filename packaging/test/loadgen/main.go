@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// shares are the GPUs that jobs ask for, in turn.
+// shares are the GPUs of the jobs, in turn, in thousandths.
 var shares = []int{0, 1000, 500, 0, 2000, 500}
 
 func main() {
@@ -63,11 +63,11 @@ func request(name string, n int, hold bool, argv []string) api.SubmitRequest {
 	return r
 }
 
-// submit asks until the job is acknowledged. A request that is to be cut off is cut off once.
+// submit sends a request until the job is acknowledged. With cut, the first try is cut off.
 func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 	if cut {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(5000))*time.Microsecond)
-		client.Submit(ctx, r) // whatever came of it: the next one has the same key
+		client.Submit(ctx, r) // its outcome does not matter: the next request has the same key
 		cancel()
 	}
 	var reply api.SubmitReply

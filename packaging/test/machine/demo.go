@@ -15,29 +15,30 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// lineLimit bounds each line of a step; natively one takes a second.
+// lineLimit bounds each line of a step; natively a line takes a second.
 const lineLimit = 2 * time.Minute
 
-// A step shows one thing: what is typed, and what must come of it.
+// A step shows one thing: lines to type, and what each must do.
 type step struct {
 	shows string // a sentence for the reader
 	lines []line
 }
 
-// A line is typed by one user.
+// A line is a command line that one user types.
 type line struct {
 	user   string // "" is root
 	typed  string
-	code   int      // its exit status
-	prints []string // parts of its output, where each run of white space counts as one space
-	again  bool     // it prints what the same line printed before
-	once   string   // a condition, in shell: the line is typed once it holds
+	code   int      // expected exit status
+	prints []string // expected parts of its output, in which runs of white space count as one space
+	again  bool     // it must print what the same line printed before
+	once   string   // a shell condition to wait for before typing
 }
 
-// A typist types a line as a user and returns its exit status. What it prints goes to out as it comes.
+// A typist types a line as a user and returns its exit status. The line's output goes to out as it
+// is printed.
 type typist func(ctx context.Context, user, line string, out io.Writer) (code int, err error)
 
-// typistIn is the typist of a machine.
+// typistIn returns the typist of a machine.
 func typistIn(m *vm.Machine) typist {
 	return func(ctx context.Context, user, line string, out io.Writer) (int, error) {
 		cmd := m.Command(ctx, user, "bash", "-c", line)
@@ -52,7 +53,7 @@ func typistIn(m *vm.Machine) typist {
 	}
 }
 
-// demo plays the steps in a machine. The code is 0 if all came out as they should.
+// demo plays the steps in a machine. It returns 0 if all steps went as expected.
 func demo(ctx context.Context, m *vm.Machine) (int, error) {
 	p := player{typist: typistIn(m), out: os.Stdout, printed: map[string]string{}}
 	steps := demoSteps(m.Kind())
@@ -77,14 +78,15 @@ func demo(ctx context.Context, m *vm.Machine) (int, error) {
 	return min(wrong, 1), err
 }
 
-// A player plays steps and shows them as they come.
+// A player plays steps and shows them as they happen.
 type player struct {
 	typist  typist
 	out     io.Writer
-	printed map[string]string // by line
+	printed map[string]string // output by line
 }
 
-// play plays the steps in order and returns how many came out wrong. An error is the end of ctx.
+// play plays the steps in order and returns how many went wrong. It returns an error only if ctx
+// ends.
 func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) {
 	for i, s := range steps {
 		fmt.Fprintf(p.out, "\n[%2d] %s\n", i+1, s.shows)
@@ -100,12 +102,13 @@ func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) 
 	return wrong, nil
 }
 
-// step types the lines of a step up to the first that goes wrong, and reports whether none does.
+// step types the lines of a step up to the first that goes wrong, and reports whether all went as
+// expected.
 func (p *player) step(ctx context.Context, s step) bool {
 	for _, l := range s.lines {
 		fault := p.line(ctx, l)
 		if ctx.Err() != nil {
-			return false // that says nothing of the line
+			return false // an interrupt says nothing about the line
 		}
 		if fault != "" {
 			fmt.Fprintf(p.out, "     WRONG: %s\n", fault)
@@ -115,7 +118,7 @@ func (p *player) step(ctx context.Context, s step) bool {
 	return true
 }
 
-// line types one line and returns what is wrong with what came of it, or "".
+// line types one line and returns what went wrong, or "".
 func (p *player) line(ctx context.Context, l line) string {
 	ctx, stop := await.For(ctx, "the end of this line", lineLimit)
 	defer stop()
@@ -143,8 +146,8 @@ func (p *player) line(ctx context.Context, l line) string {
 	return l.fault(code, out.all.String(), before)
 }
 
-// fault returns what is wrong with a line that ended with code and printed what it did, and before what it did; "" if
-// nothing is.
+// fault returns what is wrong with a line's exit code and output, or "". before is what the line
+// printed before.
 func (l line) fault(code int, printed, before string) string {
 	if code != l.code {
 		return fmt.Sprintf("this should end with status %d; it ended with %d", l.code, code)
@@ -160,11 +163,11 @@ func (l line) fault(code int, printed, before string) string {
 	return ""
 }
 
-// indented passes lines on with spaces before each, as they come, and keeps them.
+// indented is a writer that passes lines on, indented, as they come, and keeps them.
 type indented struct {
 	to  io.Writer
 	all bytes.Buffer
-	mid bool // in the middle of a line
+	mid bool // the last write ended inside a line
 }
 
 func (w *indented) Write(text []byte) (int, error) {
@@ -179,14 +182,14 @@ func (w *indented) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end ends a line that was left open.
+// end terminates an unfinished line.
 func (w *indented) end() {
 	if w.mid {
 		io.WriteString(w.to, "\n")
 	}
 }
 
-// keep gives us a shell in the machine; without a terminal it waits until we are interrupted.
+// keep opens a shell in the machine; without a terminal it waits for an interrupt.
 func keep(ctx context.Context, m *vm.Machine) error {
 	if onTerminal() {
 		fmt.Print("\nA root shell in the machine: 'su - alice' and 'su - bob' become a user; 'exit' ends the machine.\n")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// newestDeb is the package that make package built.
+// newestDeb returns the package that 'make package' built.
 func newestDeb(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("../../../dist/gpusched_*.deb")
@@ -27,7 +27,7 @@ func TestDemoInABox(t *testing.T) {
 	}
 }
 
-// A demo in which anything is wrong ends with 1: here no package gives the users a scheduler.
+// A demo in which a step goes wrong exits with 1: here the package contains no scheduler.
 func TestWrongDemoFails(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", emptyDeb, "sh", dir).CombinedOutput(); err != nil {

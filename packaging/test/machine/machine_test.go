@@ -82,7 +82,7 @@ func TestInterruptRemovesTheMachine(t *testing.T) {
 	}
 }
 
-// runDirOf is the run directory whose lock the process holds open.
+// runDirOf returns the run directory whose lock the process holds.
 func runDirOf(t *testing.T, pid int) string {
 	t.Helper()
 	links, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))

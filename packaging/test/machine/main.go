@@ -69,10 +69,10 @@ func run(ctx context.Context, args []string) (int, error) {
 	return use(ctx, req, line)
 }
 
-// article names the kinds in a sentence.
+// article gives each kind its article.
 var article = map[vm.Kind]string{vm.Box: "a box", vm.Emulated: "an emulated machine"}
 
-// use boots the machine, does in it what was asked for, and removes it.
+// use boots the machine, serves the request in it, and removes it.
 func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 	libs, err := os.MkdirTemp("", "machine-")
 	if err != nil {
@@ -103,7 +103,7 @@ func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 	return code, errors.Join(err, closeErr)
 }
 
-// serve installs what is to be in the machine and runs there what was asked for.
+// serve installs what the request names in the machine and runs its command.
 func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOptions, line *progress.Line) (int,
 	error) {
 	line.Say("machine: installing what is to run in it")
@@ -130,7 +130,7 @@ func (r request) phase(name string, work func() error) error {
 	return err
 }
 
-// installs names the phase of installing; "" where nothing is installed.
+// installs returns the name of the installation phase, or "" if nothing is installed.
 func (r request) installs() string {
 	var parts []string
 	if r.fakeGPUs {
@@ -154,7 +154,7 @@ func compile(dir string, parts *vm.ProvisionOptions) (err error) {
 	return err
 }
 
-// copyIn copies files in, executable by all.
+// copyIn copies files into the machine, executable by all.
 func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	for _, f := range files {
 		host, guest, _ := strings.Cut(f, ":")
@@ -165,7 +165,7 @@ func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	return nil
 }
 
-// talk runs argv, or a shell if there is none, on our own terminal where we have one.
+// talk runs argv, or a shell if there is none, on our terminal if there is one.
 func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	if len(argv) == 0 {
 		argv = []string{"bash", "-l"}
@@ -184,7 +184,8 @@ func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	return 0, err
 }
 
-// command is argv in the machine, on a terminal of its own if we are on one; restore puts our terminal back as it was.
+// command returns argv as a command in the machine, on a terminal there if we are on a terminal;
+// restore resets our terminal.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
 	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil
@@ -197,7 +198,7 @@ func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, 
 	return m.Terminal(ctx, "", argv...), func() { term.Restore(in, state) }, nil
 }
 
-// onTerminal reports whether we talk to a person.
+// onTerminal reports whether stdin and stdout are a terminal.
 func onTerminal() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 }

@@ -13,7 +13,7 @@ func TestParse(t *testing.T) {
 		args  []string
 		kind  vm.Kind
 		argv  []string
-		gpus  int // islands have lines of their own
+		gpus  int // number of lines, which islands have
 		fake  bool
 		suite vm.Suite
 		more  []string // packages of the image

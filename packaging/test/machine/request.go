@@ -31,14 +31,14 @@ type request struct {
 	deb      string
 	tree     string
 	fakeGPUs bool
-	gpus     []string // nil: the fake library's default ones
+	gpus     []string // nil: the fake library's defaults
 	copies   []string // HOST:GUEST
-	argv     []string // nil: a shell
+	argv     []string // nil: run a shell
 	demo     bool     // play the demo instead of argv
 	image    bool     // only build the image
 }
 
-// parse reads the command line. When it returns an error, stderr has heard what is wrong.
+// parse parses the command line. It prints what is wrong to stderr before it returns an error.
 func parse(args []string) (request, error) {
 	r := request{opts: vm.Options{Log: os.Stderr}}
 	flags := flag.NewFlagSet("machine", flag.ContinueOnError)
@@ -91,7 +91,7 @@ func parse(args []string) (request, error) {
 	return r, nil
 }
 
-// takeWords reads what follows the switches.
+// takeWords parses the arguments after the options.
 func (r *request) takeWords(words []string) error {
 	if len(words) > 0 {
 		r.demo, r.image = words[0] == "demo", words[0] == "image"
@@ -123,8 +123,8 @@ func (r *request) takeWords(words []string) error {
 	return nil
 }
 
-// checkFile returns an error unless what is to be installed, if anything is, is an ordinary file: nothing slow is
-// begun without it.
+// checkFile returns an error unless the file to install, if any, is a regular file, so that nothing
+// slow starts without it.
 func (r request) checkFile() error {
 	path := r.deb + r.tree
 	if path == "" {

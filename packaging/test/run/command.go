@@ -19,22 +19,23 @@ import (
 )
 
 const (
-	// testLimit is longer than the tests of any package take, beside all others.
+	// testLimit is longer than the tests of any package take while everything else runs.
 	testLimit = 45 * time.Minute
 	// stageLimit is longer than any stage takes.
 	stageLimit = 50 * time.Minute
 )
 
-// closeLimit is how long what a stage left running may keep its output open.
+// closeLimit is the time after a stage's end that its background processes may hold its output
+// open.
 var closeLimit = 20 * time.Second
 
-// statusUnreachable is the exit status of a stage whose machine can't be reached.
+// statusUnreachable is the exit status of a stage that cannot reach the machine that it asks.
 const statusUnreachable = 77
 
-// A tally is what a stage came to.
+// A tally is the result of a stage.
 type tally struct {
 	passed, failed int
-	failures       []string // a line for each failure that has a name
+	failures       []string // one line per named failure
 	unreachable    bool
 }
 
@@ -50,8 +51,8 @@ func (t tally) word() string {
 	return "ok"
 }
 
-// run runs the command of the stage. It prints the lines of a failed test as they come, and the output of any other
-// command when that command has failed.
+// run runs the stage's command. It prints the lines of a failed test as they come, and the output
+// of any other command after that command has failed.
 func (s stage) run(ctx context.Context, say func(line string)) tally {
 	ctx, stop := await.For(ctx, "the end of the stage "+s.name, stageLimit)
 	defer stop()
@@ -67,7 +68,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 		say(err.Error())
 		return failure(s.name + ": " + err.Error())
 	}
-	if s.nice { // the kernel shares the processors among sessions first
+	if s.nice { // setpriority too, because the kernel first shares the processors among sessions
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte("19"), 0)
 	}
 	var t tally
@@ -97,14 +98,15 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	return t
 }
 
-// prepare gives the command of the stage a session of its own, so that an interrupt reaches all of it.
+// prepare puts the stage's command in its own session, so that an interrupt reaches all of it.
 func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = closeLimit
 }
 
-// read passes on what gotestsum prints and counts its tests. It returns the lines of any other command.
+// read prints gotestsum's lines as they come and counts its tests. It returns the lines of any
+// other command.
 func (s stage) read(from io.Reader, say func(line string)) (t tally, held []string) {
 	lines := bufio.NewReader(from)
 	for {
@@ -128,10 +130,11 @@ func (s stage) read(from io.Reader, say func(line string)) (t tally, held []stri
 	}
 }
 
-// done is the line in which gotestsum sums up: tests, skipped tests, failed tests, and packages that did not build.
+// done matches gotestsum's summary: tests, skipped tests, failed tests, and packages that did not
+// build.
 var done = regexp.MustCompile(`^DONE (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
 
-// count reports whether the line is gotestsum's sum, and takes the sum from it.
+// count reports whether the line is gotestsum's summary, and records it.
 func (t *tally) count(line string) bool {
 	m := done.FindStringSubmatch(line)
 	if m == nil {

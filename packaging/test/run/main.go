@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// choose returns the stages that have one of these names or are in one of these groups, each once.
+// choose returns the stages with these names or in these groups, each once.
 func choose(names []string) (chosen []stage, err error) {
 	groups, err := stages(".")
 	if err != nil {
@@ -53,8 +53,9 @@ func choose(names []string) (chosen []stage, err error) {
 	return chosen, nil
 }
 
-// run runs the stages and reports whether all passed: the phases one after another, in each of them all lanes at
-// once, and in each lane the stages one by one. A lane of niced stages holds up no later phase.
+// run runs the stages and reports whether all passed. It runs the phases one after another, the
+// lanes of a phase at the same time, and the stages of a lane one by one. A lane of niced stages
+// delays no later phase.
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
 	var beside sync.WaitGroup
@@ -79,7 +80,8 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	return r.sum(chosen)
 }
 
-// A report prints what happens and keeps what every stage came to. Its methods may be called from several goroutines.
+// A report prints events and keeps the result of every stage. Its methods may be called from
+// several goroutines.
 type report struct {
 	began time.Time
 
@@ -124,7 +126,7 @@ func (r *report) say(word, stage, text string) {
 	fmt.Fprintf(r.out, "%3d:%02d %-5s %-13s %s\n", int(since.Minutes()), int(since.Seconds())%60, word, stage, text)
 }
 
-// sum prints what failed and the sums, and reports whether all passed.
+// sum prints the failures and the totals, and reports whether all passed.
 func (r *report) sum(chosen []stage) bool {
 	total := tally{}
 	for _, s := range chosen {

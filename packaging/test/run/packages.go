@@ -14,13 +14,13 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// raceless starts goroutines in its tests only, to run simulated worlds side by side that share nothing.
+// raceless starts goroutines only in its tests, to run independent simulated worlds in parallel.
 const raceless = "./daemon/dst"
 
-// alone are expensive tests of the packages with goroutines that start none themselves:
-// they read the sources, parse one line after another, build a program, which has no detector, look at pages in a
-// browser, or have jobs in the Slurm of the tests, each command of which starts a program: that is ten times as dear
-// under the detector. Only the stages without it run them.
+// alone lists expensive tests of packages with goroutines that start no goroutine themselves: they
+// read the sources, parse lines, build a program (without the detector), look at pages in a
+// browser, or use the simulated Slurm, each command of which starts a program. They take ten times
+// as long under the race detector, so only stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"FuzzCommandLine",
@@ -30,16 +30,17 @@ var alone = []string{
 	"TestAJobThatSlurmMayHaveIsHeld", "TestTheNextRunSubmitsWhatIsNotInSlurm",
 }
 
-// goScripts are the scripts of cmd/gpusched/client that the race detector watches: their commands start goroutines.
-// The others are left out, as the detector makes each start of a program ten times as dear.
+// goScripts are the scripts of cmd/gpusched/client whose commands start goroutines. The race stage
+// runs only these, because each start of a program takes ten times as long under the detector.
 var goScripts = []string{
 	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
 }
 
-// scriptsDir is where those scripts are.
+// scriptsDir is the directory of those scripts.
 const scriptsDir = "cmd/gpusched/client/testdata/script"
 
-// withoutRace is a pattern for -skip, for what the race detector does not watch in the packages with goroutines.
+// withoutRace returns a pattern for -skip that matches what the race stage leaves out of the
+// packages with goroutines.
 func withoutRace(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
 	if err != nil {
@@ -57,14 +58,14 @@ func withoutRace(root string) (string, error) {
 // A pkg is a package of the module, with its tests.
 type pkg struct {
 	path string // as go test takes it
-	race bool   // it is part of the programs and starts goroutines or needs cgo, as the race detector does
-	cgo  bool   // it imports NVIDIA's library, which is C, or our package around it
+	race bool   // part of the programs, and starts goroutines or needs cgo, as the race detector does
+	cgo  bool   // imports NVIDIA's C library or our package around it
 }
 
-// goroutine is how one is started: a go statement, WaitGroup.Go or a parallel test.
+// goroutine matches code that starts a goroutine: a go statement, WaitGroup.Go or a parallel test.
 var goroutine = regexp.MustCompile(`(?m)^\s*go |\.(Go|Parallel)\(`)
 
-// files is how go list prints the source files of a package.
+// files is the template with which go list prints a package's source files.
 const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
 
 // packages lists the packages of the module at root.
@@ -95,7 +96,7 @@ func packages(root string) (list []pkg, err error) {
 	return list, nil
 }
 
-// paths are those of the packages that are chosen.
+// paths returns the paths of the chosen packages.
 func paths(list []pkg, chosen func(pkg) bool) (paths []string) {
 	for _, p := range list {
 		if chosen(p) {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// sumsUp is a stage whose command prints what gotestsum prints.
+// sumsUp is a stage whose command prints gotestsum's output.
 func sumsUp(name string, status int, lines ...string) stage {
 	return stage{name: name, tests: true, argv: []string{"sh", "-c", `s=$1; shift; printf '%s\n' "$@"; exit $s`, "sh",
 		fmt.Sprint(status), strings.Join(lines, "\n")}}
@@ -28,7 +28,7 @@ func TestRunSumsUp(t *testing.T) {
 		name   string
 		stages []stage
 		last   string
-		want   string // a part of what is printed
+		want   string // a part of the output
 	}{
 		{"all is well", []stage{good, {name: "step", argv: []string{"true"}}}, "13 passed, 0 failed", "ok    good          12 passed, 0 failed"},
 		{"one test fails", []stage{sumsUp("a", 1, "=== FAIL: p TestX (0.00s)", "DONE 3 tests, 1 failure in 0.1s")},
@@ -61,8 +61,8 @@ func TestRunSumsUp(t *testing.T) {
 	}
 }
 
-// The real gotestsum, on a package of its own: what it prints at a failure, at a skip and at the end is what the
-// run looks for.
+// The real gotestsum, run on a package made for this, prints failures, skips and its summary in the
+// form that run parses.
 func TestRealGotestsum(t *testing.T) {
 	t.Chdir("../../..")
 	for _, tt := range []struct {
@@ -95,7 +95,7 @@ func TestRealGotestsum(t *testing.T) {
 	}
 }
 
-// A process that a stage left behind, out of reach of its end, does not hold up the run.
+// A process that a stage left behind, and that its end does not reach, does not delay the run.
 func TestALeftoverHoldsNothingUp(t *testing.T) {
 	defer func(before time.Duration) { closeLimit = before }(closeLimit)
 	closeLimit = time.Millisecond
@@ -106,7 +106,7 @@ func TestALeftoverHoldsNothingUp(t *testing.T) {
 	s := stage{name: "s", tests: true, argv: []string{"sh", "-c",
 		"setsid sleep 1000 & echo $! > " + file + "; echo DONE 1 test in 1s; echo left; cat " + pipe}}
 	var said []string
-	got := s.run(t.Context(), func(line string) { // which lets the stage end once its output is read
+	got := s.run(t.Context(), func(line string) { // the stage ends after its output was read
 		said = append(said, line)
 		if err := os.WriteFile(pipe, nil, 0); err != nil {
 			t.Error(err)
@@ -122,7 +122,7 @@ func TestALeftoverHoldsNothingUp(t *testing.T) {
 	}
 }
 
-// What fails is printed before the stage ends.
+// A failure is printed before its stage ends.
 func TestAFailureIsPrintedAtOnce(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	said := make(chan string)
@@ -145,7 +145,7 @@ func TestAFailureIsPrintedAtOnce(t *testing.T) {
 	}
 }
 
-// Lanes of a phase run at once, and phases one after another.
+// The lanes of a phase run at the same time, and phases one after another.
 func TestLanes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
@@ -159,7 +159,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// What only computes goes on beside the phases after its own.
+// A niced lane runs on beside later phases.
 func TestANicedLaneHoldsUpNoPhase(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
@@ -254,8 +254,8 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	}
 }
 
-// The race detector looks at every package with goroutines, and at no pure one,
-// whose tests are slow enough without it.
+// The race stage tests every package with goroutines and no pure package, whose tests are slow
+// enough without the detector.
 func TestRacePackages(t *testing.T) {
 	list, err := packages("../../..")
 	if err != nil {
@@ -278,7 +278,7 @@ func TestRacePackages(t *testing.T) {
 	}
 }
 
-// The race detector watches the scripts of the list, which exist, and no others.
+// The race stage runs exactly the listed scripts, which exist.
 func TestScriptsWithoutRace(t *testing.T) {
 	pattern, err := withoutRace("../../..")
 	if err != nil {
@@ -299,7 +299,7 @@ func TestScriptsWithoutRace(t *testing.T) {
 	}
 }
 
-// Each test that the stage race leaves out exists once, in a package of that stage.
+// Each test that the race stage leaves out exists once, in a package of that stage.
 func TestAlone(t *testing.T) {
 	t.Chdir("../../..")
 	list, err := packages(".")
@@ -324,7 +324,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// fuzz.sh fails where an input fails and where nothing is fuzzed; the end of the time is no failure.
+// fuzz.sh fails if an input fails or nothing is fuzzed; running out of time is no failure.
 func TestFuzzScript(t *testing.T) {
 	dir := t.TempDir()
 	fake := "#!/bin/sh\ncase $1 in env) echo / ;; *) printf '#!/bin/sh\nprintf \"\n$SAID\"; exit $STATUS' >$5; chmod +x $5 ;; esac\n"
@@ -350,7 +350,7 @@ func TestFuzzScript(t *testing.T) {
 	}
 }
 
-// Each part of the interface that reads what others wrote has a fuzz test.
+// Each part of the interface that parses other people's text has a fuzz test.
 func TestWhatReadsOthersTextIsFuzzed(t *testing.T) {
 	for dir, least := range map[string]int{
 		"cmd/gpusched/client": 1, "cmd/gpusched/cli": 2, "cmd/gpusched/submit": 1, "daemon/api": 1, "daemon/config": 1, "daemon/job": 9, "daemon/server": 4, "daemon/store": 2, "daemon/sim": 1,

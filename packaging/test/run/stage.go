@@ -9,23 +9,24 @@ import (
 // A stage is one command of a run.
 type stage struct {
 	name  string
-	what  string // for people
+	what  string // description for people
 	argv  []string
 	phase int      // building, packing, boxes or after
-	lane  string   // stages of one lane run one by one, all lanes of a phase at once
+	lane  string   // the stages of a lane run one by one, the lanes of a phase at the same time
 	needs []string // stages that must have passed
-	nice  bool     // it leaves the processors to the machines beside it
-	tests bool     // argv is gotestsum, which counts
-	far   bool     // it asks another machine and exits with statusUnreachable where that can't be reached
+	nice  bool     // runs at a lower priority than the machines beside it
+	tests bool     // argv runs gotestsum, which counts tests
+	far   bool     // asks another machine; exits with statusUnreachable if it cannot reach it
 }
 
-// The groups of stages by the commands that run them.
+// Groups of stages, by the make target that runs them.
 const (
 	groupTest = "test"     // make test
 	groupAll  = "test-all" // make test-all
 )
 
-// The phases of a run. The tests of the last one have time limits, which they would not keep beside four boxes.
+// Phases of a run. The tests of the last phase have time limits that they would exceed beside four
+// boxes.
 const (
 	building = iota
 	packing
@@ -34,30 +35,32 @@ const (
 	phases
 )
 
-// eventDir is where the events of each stage's tests are kept.
+// eventDir is the directory of each stage's test events.
 const eventDir = ".out/test"
 
-// parts is the number of boxes among which the suite's tests are dealt out.
+// parts is the number of boxes that share the suite's tests.
 const parts = 4
 
-// withSlurm are the tests that share a box with a real Slurm, and with what calls one.
+// withSlurm matches the tests that share a box with a real Slurm and its callers.
 const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 
-// hostile are the tests of what attackers do, and of kills in the midst of things: a fifth of the suite by time.
+// hostile matches the tests of attacks and of kills at any moment: a fifth of the suite by time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 
-// computing are packages whose tests only compute, for long: they have no time limits that four boxes could break.
+// computing lists packages whose tests compute for a long time and have no time limits that four
+// boxes could break.
 var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 
-// stages returns the stages of each group for the repository at root. Those of building and packing are in both.
+// stages returns the stages of each group for the repository at root. The stages of building and
+// packing are in both groups.
 //
-// Five stages run tests that another stage has run, each for a reason:
-//   - race repeats those of the packages with goroutines under the detector: to compile for it and to run so took ten
-//     of the minutes of make test with an empty cache;
-//   - box13 repeats the tests of the boxes that another version of systemd or Slurm could break;
-//   - emulated repeats TestAttackerJob, as only there all controllers of control groups exist;
+// Five stages repeat tests of another stage, each for a reason:
+//   - race repeats the tests of packages with goroutines under the detector, which would take ten
+//     minutes of make test with an empty cache;
+//   - box13 repeats the tests of the boxes whose results another systemd or Slurm could change;
+//   - emulated repeats TestAttackerJob, because only there all control group controllers exist;
 //   - fuzz starts from the stored inputs, which other stages run as tests;
-//   - machines repeats the dozen tests of its packages that need no machine: they take no time.
+//   - machines repeats the dozen tests of its packages that need no machine, which take no time.
 func stages(root string) (map[string][]stage, error) {
 	list, err := packages(root)
 	if err != nil {
@@ -82,11 +85,12 @@ func stages(root string) (map[string][]stage, error) {
 		niced(step("lint", "gofmt, go vet, shell syntax", "lint", "sh", "packaging/lint.sh", "vet")),
 		niced(step("modules", "the code of all modules is what go.sum says", "lint", "make", "modules")),
 		niced(goTest("compute", "packages that only compute", "compute", computing...)),
-		// The stage lint has vet look at all packages, with all tags.
+		// The lint stage runs vet on all packages with all tags.
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
-	// An emulated machine starves beside two busy lanes: everything else shares one, and what only computes is niced.
+	// An emulated machine starves beside two busy lanes, so everything else shares one lane, and
+	// stages that only compute are niced.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
 	box13.lane = "rest"
 	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")
@@ -109,19 +113,19 @@ func stages(root string) (map[string][]stage, error) {
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
 			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
-		// Last in the lane that is over first.
+		// It comes last in the lane that ends first.
 		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "emulated",
 			"-tags", "packages", "./packaging/check/"))),
 	})
 	return map[string][]stage{groupTest: test, groupAll: all}, nil
 }
 
-// step is a stage that counts as one.
+// step returns a stage that counts as one.
 func step(name, what, lane string, argv ...string) stage {
 	return stage{name: name, what: what, phase: boxes, lane: lane, argv: argv}
 }
 
-// goTest is a stage that runs go test, counts the tests and prints those that fail.
+// goTest returns a stage that runs go test, counts the tests and prints failures.
 func goTest(name, what, lane string, args ...string) stage {
 	argv := append(gotestsum(name), "--", "-count=1", "-vet=off", "-timeout", testLimit.String())
 	s := step(name, what, lane, append(argv, args...)...)
@@ -129,7 +133,7 @@ func goTest(name, what, lane string, args ...string) stage {
 	return s
 }
 
-// inBoxes are the stages among which the tests of the suite are dealt out.
+// inBoxes returns the stages that share the suite's tests.
 func inBoxes() (list []stage) {
 	for k := 1; k <= parts; k++ {
 		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
@@ -138,14 +142,14 @@ func inBoxes() (list []stage) {
 	return list
 }
 
-// inBox is a stage that runs tests of the suite in a box of its own.
+// inBox returns a stage that runs tests of the suite in its own box.
 func inBox(name, what string, args ...string) stage {
 	args = append([]string{"-tags", "machine", "./packaging/test/suite/", "-machine", "box"}, args...)
 	return needsPackage(goTest(name, what, name, args...))
 }
 
-// raceFlags turn the race detector on, but for SQLite, which is C translated to Go that one goroutine at a time runs:
-// the detector makes it twelve times as slow.
+// raceFlags turn the race detector on, except for SQLite: it is C translated to Go, only one
+// goroutine at a time runs it, and the detector would make it twelve times as slow.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/...=-race=false"}
 
 func in(phase int, s stage) stage {
@@ -158,7 +162,7 @@ func niced(s stage) stage {
 	return s
 }
 
-// withCgo turns cgo on for a stage that compiles C: the Makefile turns it off.
+// withCgo turns cgo on for a stage that compiles C; the Makefile turns it off.
 func withCgo(s stage) stage {
 	s.argv = append([]string{"env", "CGO_ENABLED=1"}, s.argv...)
 	return s
@@ -169,7 +173,7 @@ func needsPackage(s stage) stage {
 	return s
 }
 
-// only is a pattern for the tests of these names.
+// only returns a pattern that matches the tests with these names.
 func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
 func gotestsum(stage string) []string {

@@ -20,21 +20,23 @@ import (
 //go:embed image/box.sh
 var boxScript string
 
-// boxBootLimit is for a host under heavy load; a boot takes half a second.
+// boxBootLimit allows for a host under heavy load; a boot takes half a second.
 const boxBootLimit = 60 * time.Second
 
-// A box runs systemd-nspawn in a mount and a process space of its own (image/box.sh), in the scope's control group.
+// A box runs systemd-nspawn in its own mount and PID namespaces (image/box.sh), in the scope's
+// control group.
 type box struct {
 	image  image
 	dir    *runDir
 	group  scope
-	first  *child   // the first process of the space; the box ends with it
-	leader int      // the container's systemd, as the host numbers it
-	runs   *os.File // the control group, inside the container's, that commands run in
-	gpus   []string // switches of systemd-nspawn's for the host's GPUs, if it has them
+	first  *child   // the first process of the namespace; the box ends with it
+	leader int      // pid of the container's systemd on the host
+	runs   *os.File // control group inside the container in which commands run
+	gpus   []string // options of systemd-nspawn for the host's GPUs, if any
 }
 
-// newBox makes the box's disk: an overlay on the image, or a copy of it where the host cannot do overlays there.
+// newBox makes the box's disk: an overlay on the image, or a copy where the host does not support
+// overlays there.
 func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
 	b := &box{image: img, dir: dir, group: group}
 	if opts.HostGPUs {
@@ -61,7 +63,7 @@ func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Optio
 	return b, nil
 }
 
-// boot starts the container and waits until its systemd says that it has finished booting.
+// boot starts the container and waits until its systemd has finished booting.
 func (b *box) boot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the container's systemd to finish booting", boxBootLimit)
 	defer cancel()
@@ -90,7 +92,7 @@ func (b *box) spawn() error {
 		return fmt.Errorf("console: %w", err)
 	}
 	defer console.Close()
-	// Without the bpf call group systemd silently runs units without their device filter.
+	// Without the bpf call group, systemd silently runs units without their device filter.
 	args := []string{"-c", boxScript, "box", b.image.root(), b.dir.path,
 		"--machine=gpubox", "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--capability=all",
 		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off"}
@@ -106,7 +108,7 @@ func (b *box) spawn() error {
 	return nil
 }
 
-// listenReady opens the socket on which systemd-nspawn passes on the container's READY=1.
+// listenReady opens the socket on which systemd-nspawn forwards the container's READY=1.
 func listenReady(path string) (*net.UnixConn, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("notify socket: %w", err)
@@ -118,7 +120,7 @@ func listenReady(path string) (*net.UnixConn, error) {
 	return conn, nil
 }
 
-// awaitReady returns when READY=1 has come, and with an error when the container ended or the time is up.
+// awaitReady waits for READY=1. It returns an error if the container ends or the time is up.
 func (b *box) awaitReady(ctx context.Context, conn *net.UnixConn) error {
 	heard := make(chan error, 1)
 	go func() { heard <- readReady(conn) }()
@@ -149,7 +151,7 @@ func readReady(conn *net.UnixConn) error {
 	}
 }
 
-// onlyChild is the one child process of a process of one thread.
+// onlyChild returns the only child of a single-threaded process.
 func onlyChild(pid int) (int, error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {
@@ -162,11 +164,11 @@ func onlyChild(pid int) (int, error) {
 	return strconv.Atoi(children[0])
 }
 
-// command enters the container: its spaces and its control group.
+// command returns a command that enters the container's namespaces and control group.
 func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	args := []string{"-t", strconv.Itoa(b.leader), "-m", "-u", "-i", "-n", "-p", "-C", "--"}
 	if tty {
-		argv = []string{"script", "-qec", quote(argv), "/dev/null"} // a terminal of the container's own
+		argv = []string{"script", "-qec", quote(argv), "/dev/null"} // a terminal inside the container
 	}
 	cmd := exec.CommandContext(ctx, "nsenter", append(args, argv...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -180,7 +182,7 @@ func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return cmd
 }
 
-// halt ends the container at once. Safe on a box that never booted.
+// halt ends the container at once. It is safe on a box that never booted.
 func (b *box) halt() error {
 	var err error
 	if b.first != nil {
@@ -193,11 +195,11 @@ func (b *box) halt() error {
 	return err
 }
 
-// reboot asks the container's systemd to reboot, on which systemd-nspawn ends, and boots again.
+// reboot makes the container's systemd reboot, which ends systemd-nspawn, and boots again.
 func (b *box) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
 	defer cancel()
-	// The command may lose its container before it can answer: what counts is that the container ends.
+	// The command may lose its container before it answers, so only the container's end counts.
 	asked := b.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	select {
 	case <-b.first.done:

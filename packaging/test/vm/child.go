@@ -10,15 +10,16 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A child is a process on the host that must not outlive us: the kernel kills it when we die.
+// A child is a process on the host that the kernel kills when this process dies.
 type child struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended and was reaped
-	err  error         // of Wait; read it after done
+	done chan struct{} // closed once the process was reaped
+	err  error         // result of Wait; valid after done
 }
 
-// startChild starts cmd, which has a SysProcAttr, and reaps it. The death signal is sent when the thread that started
-// the process ends, so one goroutine keeps that thread until the process is gone; it ends with the process.
+// startChild starts cmd, which must have a SysProcAttr, and reaps it. The kernel sends the death
+// signal when the thread that started the process ends, so one goroutine keeps that thread until
+// the process has ended.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c := &child{cmd: cmd, done: make(chan struct{})}
@@ -36,7 +37,7 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, <-started
 }
 
-// ended reports whether the process is gone.
+// ended reports whether the process has ended.
 func (c *child) ended() bool {
 	select {
 	case <-c.done:
@@ -46,7 +47,7 @@ func (c *child) ended() bool {
 	}
 }
 
-// kill ends the process and waits until it is gone. Safe to call again.
+// kill ends the process and waits for its end. It is safe to call again.
 func (c *child) kill() error {
 	c.cmd.Process.Kill()
 	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path,

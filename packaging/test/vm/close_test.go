@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// leftovers is what a machine of that id has on the host: its directory, control group and mounts.
+// leftovers lists what a machine with that id has on the host: its directory, control group and
+// mounts.
 func leftovers(t *testing.T, id string) []string {
 	t.Helper()
 	group, err := scopeNamed(id)
@@ -39,7 +40,7 @@ func leftovers(t *testing.T, id string) []string {
 	return left
 }
 
-// Invariants 2 and 3. The group can only be removed when no process is in it.
+// Invariants 2 and 3. A group can only be removed once no process is in it.
 func TestCloseRemovesAll(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestCloseRemovesAll(t *testing.T) {
 	}
 }
 
-// A start that is given up half-way leaves nothing either.
+// A cancelled start leaves nothing behind either.
 func TestCancelledStartRemovesAll(t *testing.T) {
 	before := ownerless(t)
 	for _, kind := range []Kind{Box, Emulated} {
@@ -85,7 +86,8 @@ func TestCancelledStartRemovesAll(t *testing.T) {
 	}
 }
 
-// ownerless are the run directories whose lock nobody holds. Machines of other tests may come and go beside this one.
+// ownerless returns the run directories whose lock nobody holds. Other tests' machines may come and
+// go meanwhile.
 func ownerless(t *testing.T) map[string]bool {
 	t.Helper()
 	locks, err := filepath.Glob(RunRoot + "/[^.]*/lock")
@@ -96,7 +98,7 @@ func ownerless(t *testing.T) map[string]bool {
 	for _, path := range locks {
 		lock, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			continue // gone meanwhile
+			continue // it was removed meanwhile
 		}
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			free[filepath.Base(filepath.Dir(path))] = true
@@ -106,7 +108,8 @@ func ownerless(t *testing.T) map[string]bool {
 	return free
 }
 
-// Invariant 4: the machine of a killed owner ends by itself, and the next start sweeps up; a living owner's stays.
+// Invariant 4: the machine of a killed owner ends by itself and the next start removes the rest; a
+// living owner's machine stays.
 func TestKilledOwner(t *testing.T) {
 	if _, err := Prepare(t.Context(), Box, options(t, Box)); err != nil {
 		t.Fatal(err)
@@ -135,7 +138,7 @@ func TestKilledOwner(t *testing.T) {
 	want(t, "the machine of a living owner", sh(t, living, "", "echo lives"), "lives")
 }
 
-// startOwner starts a process that has a machine, and tells its id.
+// startOwner starts a process that owns a machine, and returns the machine's id.
 func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), ownerVariable+"="+string(kind))
@@ -155,7 +158,7 @@ func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// ownAMachine is what the process of startOwner does, for ever.
+// ownAMachine starts a machine and waits forever: the process of startOwner runs it.
 func ownAMachine(kind Kind) {
 	m, err := Start(context.Background(), kind, Options{Log: os.Stderr, Packages: packages(kind)})
 	if err != nil {

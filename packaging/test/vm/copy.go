@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// CopyIn copies a file of the host into the machine, owned by root, with the given permissions; missing directories are
-// made. The file appears whole or not at all, also over a program that runs.
+// CopyIn copies a file of the host into the machine, owned by root, with the given mode. It creates
+// missing directories. It replaces the file atomically, even a program that is running.
 func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode fs.FileMode) error {
 	f, err := os.Open(hostPath)
 	if err != nil {
@@ -22,12 +22,12 @@ func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode f
 	return m.writeFile(ctx, f, guestPath, mode)
 }
 
-// WriteFile writes a file in the machine as CopyIn does.
+// WriteFile writes a file in the machine, atomically as CopyIn does.
 func (m *Machine) WriteFile(ctx context.Context, guestPath, content string, mode fs.FileMode) error {
 	return m.writeFile(ctx, strings.NewReader(content), guestPath, mode)
 }
 
-// writeScript writes its input to $1 with permissions $2, by way of a new file beside it.
+// writeScript writes its input to $1 with mode $2, through a new file beside it.
 const writeScript = `set -e
 umask 022
 mkdir -p "${1%/*}/"

@@ -9,12 +9,13 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// diskSize of an emulated machine; the file is sparse.
+// diskSize is the size of an emulated machine's disk; the file is sparse.
 const diskSize = "6G"
 
 func (i image) disk() string { return i.file("disk") }
 
-// fillEmulated makes what an emulated machine boots from out of the tree: kernel, initrd, keys and disk. The tree goes.
+// fillEmulated turns the tree into what an emulated machine boots from: kernel, initrd, keys and
+// disk. It removes the tree.
 func (i image) fillEmulated(ctx context.Context) error {
 	for pattern, name := range map[string]string{"vmlinuz-*": "vmlinuz", "initrd.img-*": "initrd.img"} {
 		if err := i.takeOut(pattern, name); err != nil {
@@ -31,7 +32,7 @@ func (i image) fillEmulated(ctx context.Context) error {
 	return os.RemoveAll(i.root())
 }
 
-// takeOut moves the one file of /boot that pattern matches beside the tree.
+// takeOut moves the one file in /boot that matches pattern out of the tree.
 func (i image) takeOut(pattern, name string) error {
 	found, err := filepath.Glob(filepath.Join(i.root(), "boot", pattern))
 	if err != nil || len(found) != 1 {

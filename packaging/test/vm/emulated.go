@@ -17,10 +17,10 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// emulatedBootLimit is for a host under heavy load; a boot takes about 15 seconds.
+// emulatedBootLimit allows for a host under heavy load; a boot takes about 15 seconds.
 const emulatedBootLimit = 8 * time.Minute
 
-// errPortTaken is QEMU not getting the port that was free a moment before.
+// errPortTaken reports that QEMU did not get a port that was free a moment before.
 var errPortTaken = errors.New("the port for ssh was taken meanwhile: try again")
 
 // An emulated machine is a QEMU process, and an ssh connection to it that all commands share.
@@ -28,13 +28,13 @@ type emulated struct {
 	image  image
 	dir    *runDir
 	group  scope
-	listen net.Listener // where QEMU connects the guest's second serial line to
-	boots  chan string  // the boot ids that came over that line
+	listen net.Listener // QEMU connects the guest's second serial line to it
+	boots  chan string  // boot ids that the guest wrote to that line
 	qemu   *child       // nil before the first boot
-	disk   *disk.Disk   // loses on a power cut what the guest did not flush
-	server *disk.Server // from which this boot's QEMU has the disk
+	disk   *disk.Disk   // loses unflushed writes on a power cut
+	server *disk.Server // serves the disk to this boot's QEMU
 	master *child       // the ssh process that holds the connection
-	port   int          // of the guest's ssh on the host's loopback
+	port   int          // the guest's ssh port on the host's loopback
 	runs   atomic.Int64 // numbers the commands
 }
 
@@ -58,8 +58,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Opt
 	return e, nil
 }
 
-// hearBoots passes on each line that a guest writes; it ends when the listener is closed. QEMU connects once per
-// process.
+// hearBoots sends each line that a guest writes to boots until the listener is closed. Each QEMU
+// process connects once.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()
@@ -69,14 +69,14 @@ func hearBoots(listen net.Listener, boots chan<- string) {
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
 			select {
 			case boots <- strings.TrimSpace(lines.Text()):
-			default: // nobody asked for that many reboots; the newest ones are of no use to anybody either
+			default: // nobody waits for that many boots; the newest are dropped
 			}
 		}
 		conn.Close()
 	}
 }
 
-// boot starts QEMU on the machine's disk and returns when the guest has booted and ssh is connected.
+// boot starts QEMU on the machine's disk and waits until the guest has booted and ssh is connected.
 func (e *emulated) boot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the guest to finish booting", emulatedBootLimit)
 	defer cancel()
@@ -99,7 +99,7 @@ func (e *emulated) boot(ctx context.Context) error {
 	return nil
 }
 
-// spawn starts QEMU. The network lets nothing out; the only way in is ssh, from this host.
+// spawn starts QEMU. Its network lets nothing out; the only way in is ssh from this host.
 func (e *emulated) spawn() error {
 	port, err := freePort()
 	if err != nil {
@@ -123,14 +123,14 @@ func (e *emulated) spawn() error {
 		"-serial", "file:console", "-chardev", "socket,id=ready,path=ready", "-serial", "chardev:ready")
 	cmd.Dir = e.dir.path
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at our terminal is ours to handle
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // this process handles a Ctrl-C on its terminal
 	if e.qemu, err = e.group.start(cmd); err != nil {
 		return fmt.Errorf("emulator: %w", err)
 	}
 	return nil
 }
 
-// freePort is a port of the loopback that was free just now.
+// freePort returns a loopback port that was free just now.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +140,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// awaitBoot returns when the guest says that it has booted.
+// awaitBoot waits until the guest says that it has booted.
 func (e *emulated) awaitBoot(ctx context.Context) error {
 	select {
 	case <-e.boots:
@@ -155,11 +155,12 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 	}
 }
 
-// reboot asks the guest's systemd to reboot; the same emulator boots it again.
+// reboot makes the guest's systemd reboot; the same QEMU boots it again.
 func (e *emulated) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()
-	// The command may lose its connection before it can answer: what counts is that another boot is heard of.
+	// The command may lose its connection before it answers, so only the next boot's message
+	// counts.
 	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
 		return errors.Join(err, asked, errors.New(await.Tail(e.dir.text("console"), 10)))
@@ -170,7 +171,7 @@ func (e *emulated) reboot(ctx context.Context) error {
 	return e.connect(ctx)
 }
 
-// halt ends the emulator at once, as a power cut does. Safe on a machine that never booted.
+// halt ends QEMU at once, as a power cut does. It is safe on a machine that never booted.
 func (e *emulated) halt() error {
 	var errs []error
 	for _, c := range []*child{e.qemu, e.master} {
@@ -179,7 +180,7 @@ func (e *emulated) halt() error {
 		}
 	}
 	for len(e.boots) > 0 {
-		<-e.boots // nobody waits for it any more
+		<-e.boots // drop boot messages that nobody waits for
 	}
 	return errors.Join(append(errs, e.unplug())...)
 }

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// An endMark finds, in what a remote shell writes to its standard error, the line by which it reports how the command
-// ended. By ssh alone we would not learn of it while a background process holds the output open, and could not tell a
-// broken connection (255) from a command's own 255.
+// An endMark finds, in a remote shell's standard error, the line in which the shell reports the
+// command's exit code. ssh alone would not report it while a background process holds the output
+// open, and could not tell a broken connection (255) from a command that exits with 255.
 type endMark struct {
-	word string // begins the line; nobody else knows it
+	word string // random word that begins the line
 	text bytes.Buffer
-	seen func() // called once, when the line is whole
+	seen func() // called once, when the line is complete
 }
 
-// newEndMark calls seen when the end was told.
+// newEndMark returns an endMark that calls seen when it has found its line.
 func newEndMark(seen func()) *endMark {
 	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: seen}
 }
 
-// line is what the remote shell runs right after the command.
+// line returns the shell command that writes the line; it runs right after the command.
 func (e *endMark) line() string {
 	return fmt.Sprintf(`code=$?; printf '%s%%d\n' $code >&2; exit $code`, e.word)
 }
 
-// Write is io.Writer's; it never fails.
+// Write implements io.Writer; it never fails.
 func (e *endMark) Write(p []byte) (int, error) {
 	e.text.Write(p)
 	if _, _, ok := e.result(); ok && e.seen != nil {
@@ -41,7 +41,7 @@ func (e *endMark) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result is the command's own standard error, and its exit code if that was told.
+// result returns the command's own standard error, and its exit code if the line was found.
 func (e *endMark) result() (stderr string, code int, ok bool) {
 	before, after, found := strings.Cut(e.text.String(), e.word)
 	digits, after, whole := strings.Cut(after, "\n")
@@ -52,7 +52,7 @@ func (e *endMark) result() (stderr string, code int, ok bool) {
 	return before + after, code, true
 }
 
-// errNoEnd is a session that ended without telling how its command did.
+// errNoEnd reports a session that ended without the command's exit code.
 var errNoEnd = errors.New("the connection ended before the command did")
 
 func (e *emulated) run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error) {

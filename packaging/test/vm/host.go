@@ -14,8 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// What this package runs on the host, each with the Debian package that has it: runPrograms for every machine,
-// otherPrograms where an image is built and where boxes are connected, emulatedPrograms for an emulated machine.
+// Programs that this package runs on the host, and their Debian packages: runPrograms for every
+// machine, otherPrograms to build an image and to connect boxes, emulatedPrograms for an emulated
+// machine.
 var (
 	runPrograms      = map[string]string{"systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount"}
 	otherPrograms    = map[string]string{"mmdebstrap": "mmdebstrap", "ip": "iproute2"}
@@ -25,8 +26,8 @@ var (
 	}
 )
 
-// missingPackages are the packages of those programs, and of what the kind needs besides, that are not on the host, in
-// order, each once.
+// missingPackages returns the packages that the host lacks for these programs and for the kind's
+// other needs, sorted and without duplicates.
 func missingPackages(kind Kind, programs ...map[string]string) []string {
 	needed := map[string]string{}
 	for _, some := range programs {
@@ -47,8 +48,9 @@ func missingTools(kind Kind, programs map[string]string) error {
 	return nil
 }
 
-// EnsureHostPackages installs with apt-get what a kind of machine needs on the host and is not there; where nothing is
-// missing it does nothing. It needs root and a Debian-like host. log hears of what is installed; nil is nobody.
+// EnsureHostPackages installs with apt-get what the host lacks for a kind of machine, and does
+// nothing if it lacks nothing. It needs root and a Debian-like host. It logs installations to log
+// unless log is nil.
 func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 	missing := missingPackages(kind, runPrograms, otherPrograms)
 	if len(missing) == 0 {
@@ -72,7 +74,7 @@ func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 	return nil
 }
 
-// needRoot returns an error unless we are root.
+// needRoot returns an error unless the process is root.
 func needRoot(what string) error {
 	if os.Geteuid() != 0 {
 		return errors.New(what + ": it needs root (containers, mounts and an image's owners): run it as root")

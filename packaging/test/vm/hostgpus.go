@@ -20,22 +20,23 @@ import (
 const (
 	guestLibraryDir = "/usr/lib/x86_64-linux-gnu"
 	guestNvidiaSMI  = "/usr/bin/nvidia-smi"
-	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // of the image: what makes the nodes of invariant 7
+	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // the image's rule that makes the nodes of invariant 7
 )
 
-// driverLibrary matches what NVML and CUDA are and load, whatever the driver's version.
+// driverLibrary matches the libraries of NVML and CUDA and those that they load, of any driver
+// version.
 var driverLibrary = regexp.MustCompile(`^lib(cuda|cudadebugger|nvidia-(ml|ptxjitcompiler|gpucomp|` +
 	`nvvm|nvvm70|tileiras|sandboxutils|pkcs11|pkcs11-openssl3))\.so\.`)
 
-// hostDriver is what a host has of NVIDIA's driver.
+// hostDriver is the host's NVIDIA driver.
 type hostDriver struct {
 	devices   []string          // paths of character devices
-	libraries map[string]string // by the names of driverLibrary: the files
-	smi       string            // nvidia-smi; "" is none
+	libraries map[string]string // files by library name
+	smi       string            // path of nvidia-smi; "" if there is none
 }
 
-// switches are those of systemd-nspawn that put the driver into a box, or an error that names all that is missing. The
-// image's rule for fake nodes is hidden, at every boot.
+// switches returns the options of systemd-nspawn that put the driver into a box, or an error that
+// names everything that is missing. They hide the image's rule for fake nodes at every boot.
 func (d hostDriver) switches() ([]string, error) {
 	var missing []string
 	if !slices.Contains(d.devices, "/dev/nvidiactl") {
@@ -63,13 +64,14 @@ func (d hostDriver) switches() ([]string, error) {
 	return out, nil
 }
 
-// bindReadOnly is the switch for one file; a colon would end its path.
+// bindReadOnly returns the option for one file, with its colons escaped.
 func bindReadOnly(host, guest string) string {
 	return "--bind-ro=" + strings.ReplaceAll(host, ":", `\:`) + ":" + guest
 }
 
-// hostLibraries are the driver's libraries in the output of "ldconfig -p", by name, and the files beside those that
-// list gives: what CUDA loads by its version is in no cache. The first of a name counts, as for the linker.
+// hostLibraries returns the driver's libraries by name, from the output of "ldconfig -p" and the
+// directories that hold them: CUDA loads some files by their version, which are in no cache. list
+// lists a directory. The first file of a name counts, as it does for the linker.
 func hostLibraries(cache string, list func(dir string) []string) map[string]string {
 	found := map[string]string{}
 	add := func(path string) {
@@ -102,13 +104,13 @@ func lookAtDriver(ctx context.Context) (hostDriver, error) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		beside, _ := filepath.Glob(dir + "/lib*.so.*") // the pattern is a good one
+		beside, _ := filepath.Glob(dir + "/lib*.so.*") // the pattern is valid
 		return beside
 	})}
 	maps.DeleteFunc(d.libraries, func(name, path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		d.libraries[name] = real
-		return err != nil // a link to nowhere
+		return err != nil // a dangling link
 	})
 	if path, err := exec.LookPath("nvidia-smi"); err == nil {
 		if d.smi, err = filepath.EvalSymlinks(path); err != nil {
@@ -119,7 +121,7 @@ func lookAtDriver(ctx context.Context) (hostDriver, error) {
 	return d, err
 }
 
-// nvidiaDevices are the character devices /dev/nvidia* and those in directories of such names.
+// nvidiaDevices returns the character devices /dev/nvidia* and those in directories of such names.
 func nvidiaDevices() ([]string, error) {
 	var devices []string
 	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia*/*"} {

@@ -18,15 +18,15 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// An image is a directory of the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh keys
-// for an emulated machine.
+// An image is a directory in the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh
+// keys for an emulated machine.
 type image struct{ dir string }
 
 func (i image) file(name string) string { return filepath.Join(i.dir, name) }
 
 func (i image) root() string { return i.file("root") }
 
-// DefaultCacheDir is .cache/vm at the top of the checkout that the working directory is in.
+// DefaultCacheDir returns .cache/vm at the top of the checkout that contains the working directory.
 func DefaultCacheDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -42,9 +42,9 @@ func DefaultCacheDir() (string, error) {
 	}
 }
 
-// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache and returns its directory. It needs root
-// and takes about a minute the first time, and no time later; opts.Log hears of a build. Safe to call from several
-// processes at once.
+// Prepare makes sure that the image of a kind (and opts.Suite) is in the cache, and returns its
+// directory. It needs root. It takes about a minute the first time and no time later; it logs a
+// build to opts.Log. Several processes may call it at once.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 	if err := needRoot("build a test machine's image"); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
 			return image{}, err
 		}
 	}
-	if err := os.MkdirAll(cache, 0o700); err != nil { // setuid programs lie in the trees: root only
+	if err := os.MkdirAll(cache, 0o700); err != nil { // for root only, because the trees hold setuid programs
 		return image{}, fmt.Errorf("image cache: %w", err)
 	}
 	img := image{filepath.Join(cache, r.hash())}
@@ -90,16 +90,17 @@ func (i image) built() bool {
 	return err == nil
 }
 
-// buildLimit is how long a step of a build may take, on a host under load and from a slow archive.
+// buildLimit bounds a step of a build, on a host under load and from a slow archive.
 const buildLimit = 15 * time.Minute
 
-// lockFile waits for the only lock on path. Closing the file gives it back.
+// lockFile waits for an exclusive lock on path. Closing the file releases it.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// The lock is held for a minute at a time, and no lock call can be ended by a context: ask now and then.
+	// The lock is held for a minute at a time, and a context cannot interrupt a blocking lock: poll
+	// it.
 	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond,
 		func(context.Context) (string, bool, error) {
 			err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -112,10 +113,11 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	return f, nil
 }
 
-// usualBuild is what a build takes on two quiet processors.
+// usualBuild is the time that a build takes on two idle processors.
 var usualBuild = map[Kind]string{Box: "40 s", Emulated: "80 s"}
 
-// build makes the image beside its place and moves it there when it is whole. The caller holds the image's lock.
+// build makes the image in a temporary directory and renames it when it is complete. The caller
+// holds the image's lock.
 func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(log, "machine: building the image (%s, Debian %s; once, about %s)…\n", r.kind, r.suite, usualBuild[r.kind])
@@ -141,7 +143,7 @@ func (i image) fill(ctx context.Context, r recipe) error {
 	if err := i.bootstrap(ctx, r); err != nil {
 		return err
 	}
-	var id [16]byte // given, so that a boot from a fresh copy is not a "first boot" with its presets
+	var id [16]byte // set, so that a boot from a fresh copy is not a "first boot" with its presets
 	rand.Read(id[:])
 	err := os.WriteFile(filepath.Join(i.root(), "etc/machine-id"), []byte(hex.EncodeToString(id[:])+"\n"), 0o444)
 	if err != nil || r.kind == Box {
@@ -150,7 +152,8 @@ func (i image) fill(ctx context.Context, r recipe) error {
 	return i.fillEmulated(ctx)
 }
 
-// bootstrap runs mmdebstrap with mounts and processes of its own, so that a build cut short leaves nothing mounted.
+// bootstrap runs mmdebstrap in its own mount and PID namespaces, so that an interrupted build
+// leaves nothing mounted.
 func (i image) bootstrap(ctx context.Context, r recipe) error {
 	args := []string{"--mode=root", "--variant=minbase", "--include=" + strings.Join(r.includes, ",")}
 	for hook, script := range r.hooks {
@@ -169,8 +172,8 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 	return runContained(ctx, "mmdebstrap", args...)
 }
 
-// fetchOptions are the host's own settings for reaching package archives (proxies, clock checks) as switches of
-// mmdebstrap.
+// fetchOptions returns the host's apt settings for reaching package archives (proxies, clock
+// checks) as options of mmdebstrap.
 func fetchOptions(ctx context.Context) ([]string, error) {
 	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
 	if err != nil {
@@ -188,8 +191,7 @@ func fetchOptions(ctx context.Context) ([]string, error) {
 	return options, nil
 }
 
-// runContained runs a command in a mount and a process space of its own; its output is in the error if it does not
-// succeed.
+// runContained runs a command in its own mount and PID namespaces; the error includes its output.
 func runContained(ctx context.Context, name string, args ...string) error {
 	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
 	defer stop()

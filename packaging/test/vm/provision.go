@@ -10,39 +10,40 @@ import (
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 )
 
-// ProvisionOptions names what is put into a machine that runs; all are files on the host, "" leaves that part out.
+// ProvisionOptions names the files on the host to install in a running machine; "" leaves a part
+// out.
 type ProvisionOptions struct {
 	Deb     string // the package under test
-	Tree    string // or a tar of what 'make install' installs
+	Tree    string // or a tar of what 'make install' installs, instead of Deb
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
 
-	GPUs []string // with FakeLib: a line for each GPU, in the library's words; nil: its default ones
+	GPUs []string // with FakeLib: one line per GPU in the library's format; nil means its defaults
 }
 
-// Where Provision puts things, and where the fake library looks for its GPUs.
+// Paths of what Provision installs, and of the fake library's GPUs.
 const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
 	FakeNVMLDir  = fakenvml.DefaultDir
-	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; absent: the default ones
-	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // what FakeNVMLGPUs is at every boot, where the default ones are not wanted
+	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // one line per GPU; if it is missing, the library's defaults
+	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // copied to FakeNVMLGPUs at every boot, if the defaults are not wanted
 )
 
-// fakeNVMLDirs makes the fake library's state directory, now and at every boot.
+// fakeNVMLDirs creates the fake library's state directory, now and at every boot.
 const fakeNVMLDirs = `cat >/etc/tmpfiles.d/vm-fakenvml.conf <<END
 d ` + FakeNVMLDir + ` 0755 root root -
 d ` + FakeNVMLDir + `/claims 1777 root root -
 END
 systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 
-// Provision puts the fake NVML library (with its state directory), the simulated CUDA program and the package into a
-// machine, the package last, so that its daemon starts with GPUs there. All of it survives reboots; the state
-// directory is made anew at each, with the GPUs of opts (or empty, which means the library's default ones): who wants
-// others later writes FakeNVMLGPUs.
+// Provision installs the fake NVML library (with its state directory), the simulated CUDA program
+// and the package in a machine; the package comes last, so that its daemon starts with GPUs
+// present. All of it survives reboots. The state directory is created anew at each boot, with the
+// GPUs of opts, or empty for the library's defaults. To change the GPUs later, write FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
-		if m.hostGPUs { // whose nodes would be given other owners and modes
+		if m.hostGPUs { // the package would change owners and modes of the host's nodes
 			return errors.New("the fake NVML library: this machine has the host's GPUs")
 		}
 		if err := m.installFakeLib(ctx, opts.FakeLib); err != nil {
@@ -76,7 +77,8 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 	return nil
 }
 
-// plugGPUs gives the machine these GPUs and their nodes, now and at every boot. The line of GPU i has the minor i.
+// plugGPUs gives the machine these GPUs and their nodes, now and at every boot. The line of GPU i
+// has the minor i.
 func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil
@@ -100,7 +102,8 @@ func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	return nil
 }
 
-// InstallPackage installs or upgrades a .deb of the host by dpkg -i; dpkg's words are in the error.
+// InstallPackage installs or upgrades a .deb of the host with dpkg -i; the error includes dpkg's
+// output.
 func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	guest := "/var/cache/vm/" + filepath.Base(debPath)
 	if err := m.CopyIn(ctx, debPath, guest, 0o644); err != nil {
@@ -112,14 +115,14 @@ func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	return nil
 }
 
-// startTree is what packaging/install.sh says is to be done next.
+// startTree does what packaging/install.sh tells the administrator to do next.
 const startTree = `tar -C / --no-overwrite-dir -xf "$1"
 systemd-sysusers
 systemd-tmpfiles --create gpusched.conf
 systemctl daemon-reload
 systemctl enable --now gpusched.socket gpusched.service`
 
-// installTree unpacks a tar of what 'make install' installs, and starts the scheduler.
+// installTree unpacks a tar of what 'make install' installs and starts the scheduler.
 func (m *Machine) installTree(ctx context.Context, tarPath string) error {
 	guest := "/var/cache/vm/" + filepath.Base(tarPath)
 	if err := m.CopyIn(ctx, tarPath, guest, 0o644); err != nil {

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// imageFormat is raised when the build itself changes in a way that the rest of the recipe does not show.
+// imageFormat is incremented when the build changes in a way that the rest of the recipe does not
+// show.
 const imageFormat = 1
 
-// A Suite is the release of Debian that a machine is made of.
+// A Suite is a Debian release.
 type Suite string
 
 const (
-	Bookworm Suite = "bookworm" // Debian 12: what the packages are built for
+	Bookworm Suite = "bookworm" // Debian 12, for which the packages are built
 	Trixie   Suite = "trixie"   // Debian 13
-	Sid      Suite = "sid"      // what Debian has newest; an image stays what sid was when it was built
+	Sid      Suite = "sid"      // Debian unstable, as of the image's build
 )
 
-// Suites lists every Suite.
+// Suites returns every Suite.
 func Suites() []Suite { return []Suite{Bookworm, Trixie, Sid} }
 
 //go:embed image/customise.sh
@@ -31,15 +32,15 @@ var customiseScript string
 //go:embed image/early.sh
 var earlyScript string
 
-// A recipe says everything that an image is made from besides the packages' own versions.
+// A recipe is everything that determines an image except the versions of its packages.
 type recipe struct {
 	kind     Kind
 	suite    Suite
 	includes []string
-	hooks    map[string]string // by mmdebstrap's name of the hook: the script that runs there
+	hooks    map[string]string // scripts by the name of mmdebstrap's hook that runs them
 }
 
-// recipeOf is what a machine is made from, with more packages of the suite's where a start asked for them.
+// recipeOf returns the recipe of a machine with more packages of the suite.
 func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	if !slices.Contains(Suites(), suite) {
 		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())
@@ -68,23 +69,23 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
 
-// SlurmPackages are Slurm, what its accounting needs, and Snakemake, which calls it, for Options.Packages. Nothing of
-// it is started by a boot.
+// SlurmPackages returns, for Options.Packages, Slurm, what its accounting needs, and Snakemake,
+// which can call it. A boot starts none of their services.
 func SlurmPackages() []string {
 	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2", "snakemake"}
 }
 
-// customiseArgs is the line of the script after which more can be put in.
+// customiseArgs is the script's line after which more lines can be inserted.
 const customiseArgs = "root=$1 kind=$2\n"
 
-// quietServices has the services of further packages wait for a test that starts them: what they need is not
-// there when the machine boots, and some of them wait for it for longer than a boot may take.
+// quietServices keeps services of further packages from starting at boot; a test starts them. They
+// would miss their settings then, and some would wait for them longer than a boot may take.
 const quietServices = `for unit in mariadb munge slurmctld slurmd slurmdbd; do
 	rm -f "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
 done
 `
 
-// withQuietServices puts quietServices into a script.
+// withQuietServices inserts quietServices into a script.
 func withQuietServices(script string) (string, error) {
 	if strings.Count(script, customiseArgs) != 1 {
 		return "", fmt.Errorf("customise.sh has not the line %q once, after which the services are made to wait", customiseArgs)
@@ -92,7 +93,7 @@ func withQuietServices(script string) (string, error) {
 	return strings.Replace(script, customiseArgs, customiseArgs+quietServices, 1), nil
 }
 
-// hash names the image: 64 hex digits.
+// hash returns the image's name: 64 hex digits.
 func (r recipe) hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, r.suite, r.kind,

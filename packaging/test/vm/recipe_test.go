@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Invariant 1: whatever an image is made from is in its name.
+// Invariant 1: the name depends on everything that the image is made from.
 func TestHashNamesTheRecipe(t *testing.T) {
 	base, err := recipeOf(Emulated, Bookworm, nil)
 	if err != nil {
@@ -43,7 +43,8 @@ func TestRecipeOfWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// Services of further packages wait in every kind of machine, and a script that has changed is not passed over.
+// Services of further packages stay quiet in every kind of machine, and a script without the
+// expected line is an error.
 func TestQuietServicesAreInTheScript(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		r, err := recipeOf(kind, Bookworm, []string{"slurm-wlm"})

@@ -15,19 +15,20 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// outputLimit is how long Run waits, after the command has ended, for what it left running to close its output.
+// outputLimit is the time after a command's end that Run allows its background processes to close
+// the output.
 const outputLimit = 2 * time.Second
 
-// runLimit is for a command of Run's in a context without a nearer limit.
+// runLimit bounds a command of Run whose context has no earlier deadline.
 const runLimit = 20 * time.Minute
 
-// A Result is how a command in a machine ended.
+// A Result is the outcome of a command in a machine.
 type Result struct {
 	Stdout, Stderr string
 	Code           int // exit code, or 128+N for a death by signal N
 }
 
-// Err is nil for exit code 0, and else an error that shows the code and both outputs.
+// Err returns nil for exit code 0, and otherwise an error with the code and both outputs.
 func (r Result) Err() error {
 	if r.Code == 0 {
 		return nil
@@ -35,10 +36,10 @@ func (r Result) Err() error {
 	return fmt.Errorf("exit code %d\n%s%s", r.Code, await.Tail(r.Stderr, 20), await.Tail(r.Stdout, 20))
 }
 
-// Run runs a command in the machine as user ("" is root) and waits for its end. stdin nil is empty. When ctx ends, or
-// after 20 minutes, the command's process group is killed. A code other than 0 is not an error; an error means that
-// the command's fate is unknown. What a command leaves running in the background lives on, its output is lost two
-// seconds after the command's end.
+// Run runs a command in the machine as user ("" is root) and waits for its end. A nil stdin is
+// empty. When ctx ends, or after 20 minutes, Run kills the command's process group. A code other
+// than 0 is not an error; an error means that the command's outcome is unknown. Background
+// processes of the command live on; their output is lost two seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
@@ -72,8 +73,8 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 	return r, err
 }
 
-// runAwake runs a command of nsenter, which stops itself when the program inside is stopped. A soft reboot stops all
-// programs for a moment, and nobody else wakes nsenter then.
+// runAwake runs an nsenter command. nsenter stops itself when the program inside is stopped; a soft
+// reboot stops all programs for a moment, and nobody else would continue nsenter.
 func runAwake(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -88,14 +89,14 @@ func runAwake(cmd *exec.Cmd) error {
 			case <-over:
 				return
 			case <-tick.C:
-				_ = cmd.Process.Signal(syscall.SIGCONT) // one that runs takes no notice
+				_ = cmd.Process.Signal(syscall.SIGCONT) // a running process ignores it
 			}
 		}
 	}()
 	return cmd.Wait()
 }
 
-// exitCode is the code as a shell would give it.
+// exitCode returns the exit code as a shell reports it.
 func exitCode(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -103,34 +104,36 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// Sh runs a script by bash in the machine; otherwise as Run.
+// Sh runs a bash script in the machine; otherwise it is like Run.
 func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 	return m.Run(ctx, user, nil, "bash", "-c", script)
 }
 
-// Command is the command that Run would run, not started: for programs that are talked to while they run. Its Wait
-// gives an *exec.ExitError as usual; on an emulated machine it waits for background processes with the output too.
+// Command returns the command of Run without starting it, for programs that a test talks to while
+// they run. Its Wait returns an *exec.ExitError as usual; on an emulated machine Wait also waits
+// for background processes that hold the output open.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), false)
 }
 
-// Terminal is Command on a terminal of the machine's own, for a program that talks to a person through our terminal.
+// Terminal is like Command, on a terminal of the machine, for a program that talks to a person
+// through our terminal.
 func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), true)
 }
 
-// asUser is the command that runs argv as user; image/customise.sh has the program.
+// asUser returns the command that runs argv as user with a program of image/customise.sh.
 func asUser(user string, argv []string) []string {
 	return append([]string{"/usr/local/libexec/vm-as", cmp.Or(user, "root")}, argv...)
 }
 
-// output is what a command of root's prints, which must succeed.
+// output returns what a command prints as root; it must succeed.
 func (m *Machine) output(ctx context.Context, argv ...string) (string, error) {
 	r, err := m.Run(ctx, "", nil, argv...)
 	return r.Stdout, cmp.Or(err, r.Err())
 }
 
-// quote makes one line for a shell out of a command.
+// quote joins a command into one line for a shell.
 func quote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

@@ -26,7 +26,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// Only the word itself ends the wait, wherever it stands in a message.
+// Only a line READY=1 ends the wait, wherever it is in a message.
 func TestReadReady(t *testing.T) {
 	for _, ready := range []string{"READY=1", "STATUS=x\nREADY=1\n"} {
 		path := filepath.Join(t.TempDir(), "notify")

@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// RunRoot is where machines that run keep their disks and sockets: on disk, and short enough for socket names.
+// RunRoot is the directory of running machines' disks and sockets. It is on disk, and short enough
+// for socket names.
 const RunRoot = "/var/tmp/gpusched-vm"
 
-// A runDir is the directory of one machine. Its owner holds a lock on the file "lock" in it while it lives.
+// A runDir is the directory of one machine. A living owner holds a lock on the file "lock" in it.
 type runDir struct {
 	id   string
 	path string
 	lock *os.File
 }
 
-// unborn begins the name of a run directory that is being made.
+// unborn is the prefix of a run directory that is not complete yet.
 const unborn = ".new-"
 
-// newRunDir makes a run directory and takes its lock before anybody can see it.
+// newRunDir creates a run directory and takes its lock before anybody else can see it.
 func newRunDir() (*runDir, error) {
 	err := os.MkdirAll(RunRoot, 0o700)
 	var hidden string
@@ -47,7 +48,7 @@ func newRunDir() (*runDir, error) {
 
 func (d *runDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// text is what a file says, or why it can't be read; one that is not there says nothing.
+// text returns a file's contents, or the error of reading it; "" if the file does not exist.
 func (d *runDir) text(name string) string {
 	text, err := os.ReadFile(d.file(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -56,7 +57,7 @@ func (d *runDir) text(name string) string {
 	return string(text)
 }
 
-// remove ends the machine's processes and takes its control group and directory away, in that order.
+// remove ends the machine's processes, then removes its control group, then its directory.
 func (d *runDir) remove() error {
 	group, err := scopeNamed(d.id)
 	if err == nil {
@@ -72,7 +73,8 @@ func (d *runDir) remove() error {
 	return nil
 }
 
-// removeFiles removes the lock last, so that a removal cut short is still recognised and finished later.
+// removeFiles removes the lock last, so that an interrupted removal is recognised and finished
+// later.
 func (d *runDir) removeFiles() error {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -90,7 +92,8 @@ func (d *runDir) removeFiles() error {
 	return os.RemoveAll(d.path)
 }
 
-// removeStale cleans up after machines whose owner is gone. One that is still owned is left alone.
+// removeStale cleans up after machines whose owner is gone. It leaves machines with a living owner
+// alone.
 func removeStale() error {
 	entries, err := os.ReadDir(RunRoot)
 	if errors.Is(err, os.ErrNotExist) {
@@ -103,7 +106,7 @@ func removeStale() error {
 	for _, e := range entries {
 		info, err := e.Info()
 		switch {
-		case err != nil: // gone meanwhile
+		case err != nil: // it was removed meanwhile
 		case !strings.HasPrefix(e.Name(), unborn):
 			errs = append(errs, removeIfStale(e.Name()))
 		case time.Since(info.ModTime()) > time.Minute:
@@ -117,7 +120,7 @@ func removeIfStale(id string) error {
 	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
 	lock, err := os.OpenFile(d.file("lock"), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		os.Remove(d.path) // an empty rest of a removal; anything else stays and is reported by its owner
+		os.Remove(d.path) // succeeds on the empty rest of a removal; the owner reports anything else
 		return nil
 	}
 	if err != nil {

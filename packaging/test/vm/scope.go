@@ -19,7 +19,7 @@ import (
 // A scope is the control group (v2) that holds a machine's processes: one write ends them all.
 type scope struct{ path string }
 
-// scopeNamed is the scope of the machine of that id; it need not exist.
+// scopeNamed returns the scope of the machine with that id; the group need not exist.
 func scopeNamed(id string) (scope, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -32,7 +32,7 @@ func scopeNamed(id string) (scope, error) {
 	return scope{filepath.Join(root, "gpusched-vm-"+id)}, nil
 }
 
-// cgroup2Mount finds where /proc/self/mountinfo says that cgroup v2 is mounted.
+// cgroup2Mount returns the mount point of cgroup v2 from /proc/self/mountinfo.
 func cgroup2Mount(mountinfo string) (string, bool) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -44,7 +44,7 @@ func cgroup2Mount(mountinfo string) (string, bool) {
 	return "", false
 }
 
-// open creates the group if it is missing and opens it, to start processes in it.
+// open creates the group if it is missing and opens it, so that processes can be started in it.
 func (s scope) open(sub string) (*os.File, error) {
 	dir := filepath.Join(s.path, sub)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -57,7 +57,7 @@ func (s scope) open(sub string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts cmd, which has a SysProcAttr, in the group, as a child.
+// start starts cmd, which must have a SysProcAttr, in the group, as a child.
 func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	group, err := s.open("")
 	if err != nil {
@@ -69,10 +69,11 @@ func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	return startChild(cmd)
 }
 
-// killLimit is how long killed processes may take to go; longer than this only one that hangs in the kernel takes.
+// killLimit is the time that killed processes may take to end; only a process that hangs in the
+// kernel takes longer.
 const killLimit = 20 * time.Second
 
-// remove kills what is in the group and takes the group away. A group that is not there is fine.
+// remove kills the group's processes and removes the group. A missing group is not an error.
 func (s scope) remove() error {
 	err := os.WriteFile(filepath.Join(s.path, "cgroup.kill"), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,7 @@ func (s scope) remove() error {
 	return s.removeTree()
 }
 
-// awaitEmpty returns when no process is left in the group or below.
+// awaitEmpty waits until no process is left in the group or below it.
 func (s scope) awaitEmpty(limit time.Duration) error {
 	return await.Until(context.Background(), "the end of the processes of "+s.path, limit, 10*time.Millisecond,
 		func(context.Context) (string, bool, error) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// sshArgs are the switches that every ssh command of the machine has; nothing of the caller's own ssh set-up is read.
+// sshArgs returns the options of every ssh command of the machine; they ignore the caller's own ssh
+// configuration.
 func (e *emulated) sshArgs(more ...string) []string {
 	args := []string{
 		"-F", "none", "-i", e.image.file("id"), "-p", strconv.Itoa(e.port), "-l", "root", "-S", e.dir.file("ssh"),
@@ -24,11 +25,11 @@ func (e *emulated) sshArgs(more ...string) []string {
 	return append(append(args, more...), "127.0.0.1")
 }
 
-// sshHostName is what the image's host key is known by: ports change.
+// sshHostName is the name under which the image's host key is known, because ports change.
 const sshHostName = "gpusched-vm"
 
-// connect opens the connection that all commands share; it is up when the local command, run after the log-in, has
-// spoken.
+// connect opens the connection that all commands share; it is up once the local command that ssh
+// runs after the login has printed its line.
 func (e *emulated) connect(ctx context.Context) error {
 	log, err := os.Create(e.dir.file("ssh.log"))
 	if err != nil {
@@ -58,14 +59,14 @@ func (e *emulated) connect(ctx context.Context) error {
 	return nil
 }
 
-// command is one more session on the shared connection, which turns a death by signal into the code that shells give
-// it. Its ssh ends only when nothing in the machine holds its output open any more.
+// command returns a command in a new session of the shared connection; a death by signal becomes a
+// shell's exit code. Its ssh ends only when nothing in the machine holds its output open.
 func (e *emulated) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return e.session(ctx, quote(argv)+"; exit $?", tty)
 }
 
-// session runs a line of root's shell, which leaves its process group's number behind for a cancelled session to be
-// killed by.
+// session returns a command that runs a line in root's shell. The shell leaves its process group id
+// in a file, so that a cancelled session can be killed.
 func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd {
 	pidFile := fmt.Sprintf("/run/vm-run-%d", e.runs.Add(1))
 	switches := []string{"-o", "ControlMaster=no"}
@@ -80,14 +81,14 @@ func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd
 	return cmd
 }
 
-// kill ends the process group of a command that was given up. A guest that does not answer is no concern of the caller.
+// kill ends the process group of a cancelled command. It ignores a guest that does not answer.
 func (e *emulated) kill(pidFile string) {
 	line := fmt.Sprintf("kill -KILL -- -$(cat %s)", pidFile)
 	await.Output(context.Background(), 10*time.Second,
 		append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
 }
 
-// makeKeys makes the key of root for the machine, and what the machine's own key is known by.
+// makeKeys creates root's key for the machine and the known_hosts line of the machine's own key.
 func (i image) makeKeys(ctx context.Context) error {
 	_, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
 		"-f", i.file("id")})
@@ -113,7 +114,8 @@ func (i image) makeKeys(ctx context.Context) error {
 	return nil
 }
 
-// SSHCommand is what to type on the host for a root shell in an emulated machine while it runs; "" for a box.
+// SSHCommand returns the command to type on the host for a root shell in a running emulated
+// machine; "" for a box.
 func (m *Machine) SSHCommand() string {
 	if e := m.emulated(); e != nil {
 		return "ssh " + quote(e.sshArgs())

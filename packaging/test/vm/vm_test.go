@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// ownerVariable makes this test program one that starts a machine of that kind and waits to be killed (TestKilledOwner).
+// ownerVariable makes this test program start a machine of that kind and wait to be killed
+// (TestKilledOwner).
 const ownerVariable = "GPUSCHED_VM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -26,7 +27,7 @@ func options(t testing.TB, kind Kind) Options {
 	return Options{Log: t.Output(), Packages: packages(kind)}
 }
 
-// packages make the image of a kind the one that the suite has of it: one less to build.
+// packages returns the suite's packages for a kind, so that both share one image.
 func packages(kind Kind) []string {
 	if kind == Emulated {
 		return SlurmPackages()
@@ -34,7 +35,7 @@ func packages(kind Kind) []string {
 	return nil
 }
 
-// start boots a machine that ends with the test.
+// start boots a machine that is closed when the test ends.
 func start(t testing.TB, kind Kind) *Machine {
 	t.Helper()
 	if err := EnsureHostPackages(t.Context(), kind, t.Output()); err != nil {
@@ -52,7 +53,7 @@ func start(t testing.TB, kind Kind) *Machine {
 	return m
 }
 
-// sh runs a script that must exit with 0, and returns its output without white space around it.
+// sh runs a script that must exit with 0, and returns its trimmed output.
 func sh(t testing.TB, m *Machine, user, script string) string {
 	t.Helper()
 	r, err := m.Sh(t.Context(), user, script)
@@ -113,7 +114,7 @@ func TestEmulated(t *testing.T) {
 	})
 }
 
-// A copy of the disk as after a power cut has what was flushed, and the machine goes on.
+// A copy of the disk as after a power cut has everything that was flushed, and the machine goes on.
 func testCutCopy(t *testing.T, m *Machine) {
 	t.Helper()
 	dir := t.TempDir()
@@ -140,7 +141,7 @@ func testCutCopy(t *testing.T, m *Machine) {
 	}
 }
 
-// testCommon is what both kinds promise.
+// testCommon tests what both kinds promise.
 func testCommon(t *testing.T, m *Machine) {
 	t.Run("booted", func(t *testing.T) {
 		want(t, "state", sh(t, m, "", "systemctl is-system-running --wait || systemctl --failed"), "running")
@@ -221,7 +222,7 @@ func testBackground(t *testing.T, m *Machine) {
 	want(t, "left running", sh(t, m, "", "pgrep -u alice -cf 'sleep [5]432'; pkill -f 'sleep [5]432'"), "1")
 }
 
-// Invariant 7, and the device filter is real.
+// Invariant 7; the device filter works.
 func testDeviceFilter(t *testing.T, m *Machine) {
 	want(t, "nodes", sh(t, m, "", "cd /dev; stat -c '%n %a %Hr:%Lr %F' nvidia*"), `nvidia0 666 195:0 character special file
 nvidia1 666 195:1 character special file
@@ -260,7 +261,8 @@ func testCopy(t *testing.T, m *Machine) {
 	}
 }
 
-// A package's service starts at installation, and comes back after a reboot; so does the fake library's directory.
+// A package's service starts at installation and again after a reboot; so does the fake library's
+// directory.
 func testInstall(t *testing.T, m *Machine) {
 	dir := t.TempDir()
 	lib, program := filepath.Join(dir, "lib"), filepath.Join(dir, "program")
@@ -292,7 +294,7 @@ func testInstalled(t *testing.T, m *Machine) {
 	want(t, "the simulated program", sh(t, m, "bob", "simcuda"), "simulated")
 }
 
-// buildDeb makes a package with one service, with the machine's own dpkg-deb.
+// buildDeb builds a package with one service, using the machine's own dpkg-deb.
 func buildDeb(t *testing.T, m *Machine, dir string) string {
 	sh(t, m, "", `mkdir -p p/DEBIAN p/lib/systemd/system
 		printf 'Package: hello\nVersion: 1\nArchitecture: all\nMaintainer: T <t@example.com>\nDescription: x\n' >p/DEBIAN/control

@@ -10,20 +10,21 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A Wire is a network between two boxes, in which there is nobody else. The host is not on it.
+// A Wire is a network that connects two boxes and nothing else, not even the host.
 type Wire struct{ ends [2]*box }
 
-// WireAddresses are those of the first and the second box on a Wire, in a block for documentation.
+// WireAddresses are the addresses of the first and the second box on a Wire, from a block reserved
+// for documentation.
 var WireAddresses = [2]string{"198.51.100.1", "198.51.100.2"}
 
-// The name of its card in both boxes, and how long a change of it may take.
+// The network card's name in both boxes, and the time limit of a change.
 const (
 	wireCard  = "wire0"
 	wireLimit = 30 * time.Second
 )
 
-// Connect puts a wire between two boxes; it is gone with either of them, and with a reboot. An emulated machine
-// has no card for it.
+// Connect connects two boxes by a wire, which is gone when either box ends or reboots. It does not
+// support emulated machines.
 func Connect(ctx context.Context, one, other *Machine) (*Wire, error) {
 	w := &Wire{}
 	for i, m := range []*Machine{one, other} {
@@ -49,15 +50,15 @@ func Connect(ctx context.Context, one, other *Machine) (*Wire, error) {
 	return w, nil
 }
 
-// Pull takes the wire out of the second box: what is sent is lost, and nobody is told.
+// Pull unplugs the second box: packets are lost without an error.
 func (w *Wire) Pull(ctx context.Context) error { return w.ip(ctx, 1, "link", "set", wireCard, "down") }
 
-// Plug puts the wire in.
+// Plug plugs the second box in again.
 func (w *Wire) Plug(ctx context.Context) error {
 	return errors.Join(w.ip(ctx, 0, "link", "set", wireCard, "up"), w.ip(ctx, 1, "link", "set", wireCard, "up"))
 }
 
-// ip runs the host's ip in the network of a box.
+// ip runs the host's ip program in the network namespace of a box.
 func (w *Wire) ip(ctx context.Context, end int, words ...string) error {
 	argv := append([]string{"nsenter", "-t", strconv.Itoa(w.ends[end].leader), "-n", "--", "ip"}, words...)
 	_, err := await.Output(ctx, wireLimit, argv)
