@@ -140,6 +140,9 @@ func startFailure(s Status) contract.Exit {
 		return e
 	}
 	code, status := s.MainCode, s.MainStatus
+	if code == 0 && s.Result == ResultExitCode { // neither the launcher nor a step of systemd's
+		e.Detail = "a program that the site set to run before jobs in gpujob-.service.d failed"
+	}
 	if s.CheckCode != 0 {
 		code, status = s.CheckCode, s.CheckStatus
 		how := "exit status"

@@ -7,6 +7,7 @@
 //  1. A job has one unit name, "gpujob-<id>.service". The invocation id distinguishes its attempts.
 //  2. No property is private. Everybody can read the properties of every unit, so none contains the command,
 //     environment or directory of a job. The launcher reads those from the spec file.
+//     The unit's own environment has the job's id and its GPUs, as the description does.
 //  3. The unit keeps its result until it is stopped (RemainAfterExit). So the result outlives the daemon, and systemd
 //     refuses a second start under the same name.
 //  4. Device entries are numeric. They contain the GPUs of the attempt and no others, and never the probe node.

@@ -19,6 +19,7 @@ func Properties(s Spec) []Property {
 	p = append(p, check(s)...)
 	p = append(p, screen(s)...)
 	p = append(p, identity(s)...)
+	p = append(p, hooks(s))
 	p = append(p, devices(s)...)
 	p = append(p, limits(s)...)
 	p = append(p, rlimits(s)...)
@@ -123,6 +124,21 @@ func identity(s Spec) []Property {
 		p = append(p, Property{"Group", strconv.Itoa(s.GID)})
 	}
 	return p
+}
+
+// hooks returns the variables for a site's own commands in drop-ins, such as ExecStartPre. The
+// description and the fields of the journal have the same; the launcher sets the job's own variables.
+func hooks(s Spec) Property {
+	var indexes, uuids []string
+	for _, g := range s.GPUs {
+		indexes, uuids = append(indexes, strconv.Itoa(g.Index)), append(uuids, g.UUID)
+	}
+	return Property{"Environment", []string{
+		fmt.Sprintf("GPUSCHED_JOB_ID=%d", s.ID),
+		fmt.Sprintf("GPUSCHED_ATTEMPT=%d", s.Attempt),
+		"GPUSCHED_GPU_IDS=" + strings.Join(indexes, ","),
+		"GPUSCHED_GPU_UUIDS=" + strings.Join(uuids, ","),
+	}}
 }
 
 func devices(s Spec) []Property {

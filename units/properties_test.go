@@ -63,7 +63,7 @@ func TestPropertyTypes(t *testing.T) {
 		"TasksMax": "uint64", "CPUQuotaPerSecUSec": "uint64", "LimitNOFILE": "uint64", "LimitNOFILESoft": "uint64",
 		"LimitMEMLOCK": "uint64", "LimitMEMLOCKSoft": "uint64", "StandardInput": "string", "StandardOutput": "string",
 		"StandardError": "string", "SyslogIdentifier": "string", "SyslogLevelPrefix": "bool", "LogRateLimitIntervalUSec": "uint64", "LogRateLimitBurst": "uint32",
-		"LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8", "CPUWeight": "uint64",
+		"LogExtraFields": "[][]uint8", "CPUAffinity": "[]uint8", "CPUWeight": "uint64", "Environment": "[]string",
 	}
 	props := Properties(fullSpec())
 	for _, p := range props {
@@ -102,13 +102,13 @@ func TestLimitsForTheLauncher(t *testing.T) {
 	}
 }
 
-// public reports whether a unit may have this property. Any other, such as Environment,
+// public reports whether a unit may have this property. Any other, such as
 // WorkingDirectory or RootDirectory, may carry what nobody else should read (invariant 2).
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
 		CPUAccounting TasksAccounting CPUWeight MemoryMax MemorySwapMax TasksMax CPUQuotaPerSecUSec CPUAffinity StandardInput StandardOutput
-		StandardError SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
+		StandardError Environment SyslogIdentifier SyslogLevelPrefix LogRateLimitIntervalUSec LogRateLimitBurst LogExtraFields`), name) || strings.HasPrefix(name, "Limit")
 }
 
 // For any spec, no property is private, only the job's own GPUs are open, and text for people is
@@ -131,6 +131,12 @@ func TestPropertiesOfAnySpec(t *testing.T) {
 					"ExecStopPost": {s.Launcher, contract.ScreenEndFlag, s.SpecPath}}[p.Name]
 				if len(v) != 1 || !slices.Equal(v[0].Args, args) || v[0].Path != s.Launcher || v[0].IgnoreFailure != (p.Name != "ExecStart") {
 					t.Fatalf("commands %+v", v)
+				}
+			case []string:
+				for i, name := range []string{"GPUSCHED_JOB_ID", "GPUSCHED_ATTEMPT", "GPUSCHED_GPU_IDS", "GPUSCHED_GPU_UUIDS"} {
+					if p.Name != "Environment" || len(v) != 4 || !strings.HasPrefix(v[i], name+"=") {
+						t.Fatalf("%s is %q", p.Name, v)
+					}
 				}
 			case []DeviceAllow:
 				checkDevices(t, v, own)

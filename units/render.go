@@ -35,6 +35,8 @@ func texts(p Property) []string {
 		return []string{"no"}
 	case uint64:
 		return []string{amount(p.Name, v)}
+	case []string:
+		return v
 	case []byte:
 		return []string{cpuset.Set(v).String()}
 	case []ExecCommand:
