@@ -28,6 +28,9 @@ var weeded = []struct {
 	{regexp.MustCompile(`(?i)\b(is|was|being) (not )?given on\b`), "reassigned"},
 	{regexp.MustCompile(`(?i)\btakes in that\b`), "notes that"},
 	{regexp.MustCompile(`(?i)\b(came|comes|come) upon\b`), "finds"},
+	{regexp.MustCompile(`\b(is|are|was|were) (for|by|of|from|at|until|as|in|on|with) (how|what|when|which|whom|whose)\b`), "the duration, the factor, the time"},
+	{regexp.MustCompile(`\b(has|have|having) (it|them|systemd|(a|the|each|every) (job|unit|daemon|shell|process|kernel)) (be|ask|wait|come|begin|keep|print|read|run|start)\b`), "makes or lets, or the plain verb"},
+	{regexp.MustCompile(`(^|[.!] )(Who|What) (is|are|was|were|has|have|had|can|may|does|do|did)\b[^?.:;]*[.:;]`), "the noun: users who, files that"},
 }
 
 // TestWeededPhrases reads the comments of all Go files, and whole documents.
@@ -50,6 +53,18 @@ func TestWeededPhrases(t *testing.T) {
 	})
 	if err != nil || read < 1000 {
 		t.Errorf("%d texts were read, %v", read, err)
+	}
+}
+
+// TestSubjectsOfCommits reads the subjects of the commits since this rule exists. A tree without its history
+// has none.
+func TestSubjectsOfCommits(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "log", "--since=2026-11-29T18:00:00Z", "--format=%s").Output()
+	if err != nil {
+		t.Log("no history is here: ", err)
+	}
+	for subject := range strings.Lines(string(out)) {
+		checkPhrases(t, "commit", strings.TrimSpace(subject))
 	}
 }
 
