@@ -12,6 +12,7 @@ import (
 
 const (
 	inhibitTime  = 10 * time.Second // for one call of logind's
+	inhibitDelay = 2 * time.Second  // after the first job starts or the last one ends
 	inhibitAgain = 10 * time.Second // until the next look at the lock, or the next try
 )
 
@@ -47,11 +48,13 @@ func (i *inhibitor) running(jobs bool) {
 	}
 }
 
-// run takes and releases the lock until ctx is done.
+// run takes and releases the lock until ctx is done. It waits for inhibitDelay after each change, so
+// that a stream of short jobs asks logind for nothing.
 func (i *inhibitor) run(ctx context.Context) {
 	if i.take == nil {
 		return
 	}
+	pause := i.host.Wakeup()
 	for ctx.Err() == nil {
 		i.look(ctx)
 		var again time.Time
@@ -59,6 +62,7 @@ func (i *inhibitor) run(ctx context.Context) {
 			again = i.host.Now().Add(inhibitAgain)
 		}
 		i.bell.Wait(again, ctx.Done())
+		pause.Wait(i.host.Now().Add(inhibitDelay), ctx.Done())
 	}
 	i.release()
 }
