@@ -104,10 +104,7 @@ func rebootWithJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the daemon answers", func() bool { return try(t, "", "gpusched version").Code == 0 })
-	running(t, again)
-	if j := show(t, "", again); j.Attempt != 2 {
-		t.Errorf("job %d is in attempt %d", again, j.Attempt)
-	}
+	until(t, "the job runs again", func() bool { j := show(t, "", again); return j.Attempt == 2 && j.State == "running" })
 	ended(t, wait(t, lost), "lost", "restarted while the job ran")
 	if j := wait(t, retried); j.Attempt != 1 {
 		t.Errorf("job %d, which must not be retried after a reboot, is in attempt %d", retried, j.Attempt)

@@ -154,6 +154,8 @@ func TestMaskedSlice(t *testing.T) {
 // gpus and why say so, and an administrator puts it back.
 func TestFailingGPU(t *testing.T) {
 	begin(t)
+	sh(t, "", "systemctl restart gpusched") // alice's failures of another test must not count
+	gpusSeen(t)
 	const command = `-g 1 -m 16M --array 0-29 --hold -- sh -c '[ "$GPUSCHED_GPU_IDS" = 2 ] && exit 1; exec sleep 1000'`
 	var ids []any
 	for _, user := range []string{"alice", "bob", "alice", "bob"} {

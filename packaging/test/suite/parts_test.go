@@ -129,7 +129,7 @@ func TestHealthOfTheDriver(t *testing.T) {
 	const stop = "systemctl stop freeze; "
 	t.Cleanup(func() { try(t, "", stop+"rm -f /run/freeze.sh") })
 	sh(t, "", "echo FROZEN > "+driver+`/freezer.state; cat > /run/freeze.sh <<'END'
-while :; do for p in $(pgrep -P $(systemctl show -P MainPID gpusched)); do echo $p > `+driver+`/cgroup.procs; done; sleep 0.01; done 2>/dev/null
+while :; do for p in $(pgrep -f -P $(systemctl show -P MainPID gpusched) gpusched-nvml); do echo $p > `+driver+`/cgroup.procs; done; sleep 0.01; done 2>/dev/null
 END
 systemd-run -q --unit freeze bash /run/freeze.sh`)
 	healthSays(t, "too many killed children still hang in the driver")
