@@ -23,7 +23,8 @@ func (w *World) act(e *Entry) {
 	}
 }
 
-// request does what clients do; false if the entry is a fault.
+// request makes the client's request that an entry describes. It returns false if the entry is a
+// fault.
 func (w *World) request(e *Entry) bool {
 	switch e.Kind {
 	case submit:
@@ -93,8 +94,8 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// later draws new dependencies: on any job there is, be it the job itself, one of its tasks, or a
-// job that fails.
+// later draws new dependencies. They may be on any job, even on the job itself, one of its tasks,
+// or a job that fails.
 func (w *World) later(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
@@ -227,7 +228,7 @@ func (w *World) fault(e *Entry) {
 	}
 }
 
-// onUnit lets a fault strike a random unit.
+// onUnit applies a fault to a random unit.
 func (w *World) onUnit(e *Entry, d *dice) {
 	names := slices.Sorted(maps.Keys(w.runs))
 	if len(names) == 0 {
@@ -263,7 +264,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			again := w.newRun(name, props)
 			again.touched, again.behaviour.NotStart = "restart", 0
 			again.first = cmp.Or(r.first, r.began)
-			again.trespassed = r.trespassed // the attempt did
+			again.trespassed = r.trespassed // what the attempt did
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)
@@ -323,9 +324,9 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState removes the state file, as the daemon sets a damaged one aside, or replaces it by an
-// older copy. Jobs that were queued or have ended since are forgotten. Jobs with a unit must be
-// found by it. The bounds of ids are in a file of their own.
+// loseState removes the state file, as the daemon does with a damaged file, or replaces it by an
+// older copy. The daemon then forgets jobs that were queued or have ended since the copy. Jobs that
+// have a unit must be recovered from that unit. The bounds of ids are in a file of their own.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left
@@ -336,12 +337,12 @@ func (w *World) loseState(left *disk) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
 		r := w.runs[name]
-		if r.began == 0 || r.stopping || r.by == "stop" { // about to begin or to end, or stopped
+		if r.began == 0 || r.stopping || r.by == "stop" { // about to begin, about to end, or stopped
 			r.touched = "state lost"
 		}
 	}
 	for _, r := range w.tracked.truth {
-		if r.gone { // according to an older copy it may still be to begin
+		if r.gone { // according to an older copy it may still have to begin
 			r.touched = "state lost"
 		}
 	}
@@ -366,7 +367,7 @@ func (w *World) reboot(d *dice) {
 	w.userspace()
 }
 
-// userspace is what all kinds of reboots have in common.
+// userspace does what all kinds of reboots have in common.
 func (w *World) userspace() {
 	w.tracked.books.goOff(w.Elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
@@ -418,7 +419,7 @@ func (w *World) heal() {
 	w.after(10*time.Second, w.tidy)
 }
 
-// tidy is an administrator who resumes GPUs and releases jobs, again and again.
+// tidy acts as an administrator who resumes GPUs and releases jobs, again and again.
 func (w *World) tidy() {
 	if w.daemon != nil && !w.life.over {
 		d, l := w.daemon, w.life
@@ -440,7 +441,7 @@ func (w *World) tidy() {
 		case j.IsSuspended():
 			w.order(e, root, job.Command{Kind: job.CommandResume, Job: id})
 		case j.State != job.Queued:
-		// it was submitted when the GPUs were unknown
+		// it was submitted while the GPUs were unknown
 		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
 		case j.Held != "", j.TooManyFailed():

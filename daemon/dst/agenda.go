@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// agenda is what is to happen, the last event first. Events at the same time happen in the order in
-// which they were added.
+// agenda lists the events to come, the last event first. Events at the same time happen in the
+// order in which they were added.
 type agenda []event
 
 type event struct {
@@ -20,7 +20,7 @@ func (a *agenda) add(at time.Duration, do func()) {
 	*a = slices.Insert(*a, before, event{at, do})
 }
 
-// pop removes the next event.
+// pop removes and returns the next event.
 func (a *agenda) pop() event {
 	last := len(*a) - 1
 	next := (*a)[last]

@@ -13,12 +13,12 @@ import (
 )
 
 // bus is systemd behind a bus that fails. The calls of one process reach systemd in order, as on
-// one connection, and systemd carries them out whether or not the caller still waits. Calls of a
-// process that has died may arrive after calls of the next one.
+// one connection. systemd carries them out even if the caller no longer waits. Calls of a process
+// that has died may arrive after calls of the next process.
 type bus struct {
 	w      *World
 	sys    *unittest.Systemd
-	busy   time.Duration // systemd does nothing until then
+	busy   time.Duration // until then systemd does nothing
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
@@ -33,7 +33,7 @@ func newBus(w *World) *bus {
 	return b
 }
 
-// await waits for a held start or stop of systemd.
+// await waits until a start or stop that systemd delays is over.
 func (w *World) await(ended, gone <-chan struct{}) {
 	b := w.bell(w.current.life)
 	for !stopped([]<-chan struct{}{ended, gone}) {
@@ -41,7 +41,8 @@ func (w *World) await(ended, gone <-chan struct{}) {
 	}
 }
 
-// call makes systemd do something and returns the answer, unless it is lost.
+// call makes systemd do something and returns the answer. If the call or its answer is lost, it
+// returns an error.
 func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do func() (T, error)) (T, error) {
 	w, l := b.w, b.w.current.life
 	w.boundary(l)
@@ -80,14 +81,14 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 			w.boundary(l)
 			return none, lost
 		}
-		until := w.now(l).Add(time.Second) // a break of the bus is noticed by then
+		until := w.now(l).Add(time.Second) // by then a break of the bus is noticed
 		bell.Wait(until, ctx.Done())
 	}
 	w.boundary(l)
 	return got, err
 }
 
-// arrive makes systemd do something in its turn.
+// arrive makes systemd carry out a call when its turn comes.
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
 	at := max(w.Elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
@@ -124,7 +125,7 @@ type overdue struct {
 	reach func()
 }
 
-// overtake makes an overdue call arrive just before the same call of the living process, where it
+// overtake makes an overdue call arrive just before the same call of the living process. There it
 // does most harm.
 func (b *bus) overtake(what string) {
 	for i, o := range b.overdue {
@@ -157,7 +158,7 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 	l, epoch := b.w.current.life, b.broken
 	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
 	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) {
-		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // asked for according to a state file that is lost
+		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // a process decided this by a lost state file
 			r.touched = "state lost"
 		} else {
 			b.w.judgeStop(name)
@@ -205,7 +206,7 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 	})
 }
 
-// told adds what only the world knows: how long a command has run.
+// told adds to a status what only the world knows: how long a command has run.
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
 		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.Elapsed).UnixMicro()), b.w.Elapsed-r.began
@@ -230,7 +231,7 @@ func (b *bus) System(ctx context.Context) (units.System, error) {
 	})
 }
 
-// startUnit is systemd's part of a start. The launcher is executed at once or after a while.
+// startUnit does systemd's part of a start. The launcher is executed at once or after a while.
 func (w *World) startUnit(name string, props []units.Property) (units.Status, error) {
 	w.judgeStart(name, props)
 	if w.leaving {
@@ -242,7 +243,7 @@ func (w *World) startUnit(name string, props []units.Property) (units.Status, er
 			Message: "no"}
 	}
 	slow := time.Duration(0)
-	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // else every start would be slow
+	if r != nil && !r.behaviour.Stopping && w.bus.sys.Properties(name) == nil { // otherwise every start would be slow
 		d := w.roll("exec", uint64(r.job), uint64(r.attempt))
 		if w.planted.neverBegins != 0 {
 			if r.uid == w.planted.neverBegins {
@@ -274,8 +275,8 @@ func (w *World) finishStart(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// stopUnit is systemd's part of a stop: TERM, the grace, KILL. A caller who still waits then makes
-// systemd forget the unit.
+// stopUnit does systemd's part of a stop: it sends TERM, waits for the grace, and sends KILL. If a
+// caller still waits then, systemd forgets the unit.
 func (w *World) stopUnit(name string, waits func() bool) error {
 	if w.planted.idleStop {
 		return nil
@@ -314,7 +315,7 @@ func (w *World) finishStop(name string, r *run) {
 	if r.gone || !r.stopping {
 		return
 	}
-	if r.stuck { // in the meantime
+	if r.stuck { // it became stuck in the meantime
 		r.stuck = false
 		w.bus.sys.KeepProcesses(name, false)
 	}
@@ -332,8 +333,8 @@ func (w *World) finishStop(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// signalUnit sends a signal to a unit's processes. A command that saves on its warning exits after
-// a while.
+// signalUnit sends a signal to a unit's processes. A command that saves its work when it is warned
+// exits after a while.
 func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	r := w.runs[name]
 	if r != nil {
@@ -354,7 +355,7 @@ func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	return nil
 }
 
-// forwardHints forwards systemd's hints, of which some get lost, delayed, reordered or doubled.
+// forwardHints forwards systemd's hints. Some of them get lost, delayed, reordered or doubled.
 func (b *bus) forwardHints() {
 	for {
 		select {
@@ -400,7 +401,7 @@ func (b *bus) cut() {
 	b.w.after(0, b.w.look)
 }
 
-// resync is the hint that the bus is back or systemd was reloaded.
+// resync sends the hint that the bus is back or that systemd was reloaded.
 func (b *bus) resync() {
 	b.send(units.Change{Resync: true}, b.w.roll("resync", b.w.Steps))
 }

@@ -19,8 +19,8 @@ type request struct {
 	lost func() // called when the daemon dies first
 }
 
-// ask calls the daemon for a client, who gives up after a while. Then, or when the daemon is down
-// or dies, it calls lost.
+// ask calls the daemon for a client that gives up after a while. If the client gives up, or if the
+// daemon is down or dies, ask calls lost.
 func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), lost func()) {
 	if w.daemon == nil || w.life.over {
 		w.after(time.Millisecond, lost)
@@ -91,14 +91,14 @@ func (w *World) newSubmission(e *Entry) *submission {
 	s.Request.Requeue = new(d.percent(50))
 	w.drawOptions(r, d, e)
 	w.drawNotify(r, e)
-	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // at this moment
+	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // the groups at this moment
 	return &submission{num: e.Num, s: s}
 }
 
-// warning is the warning signal that jobs ask for.
+// warning is the number of the warning signal that jobs ask for.
 const warning = 10
 
-// drawOptions draws options that concern a job's life.
+// drawOptions draws options that concern the course of a job.
 func (w *World) drawOptions(r *job.Request, d *dice, e *Entry) {
 	switch d.n(12) {
 	case 0:
@@ -156,7 +156,8 @@ func (w *World) try(c *submission) {
 	}, again)
 }
 
-// command sends the entry's command about a job, once details has drawn the rest.
+// command sends the entry's command about a job. The function details draws the rest of the
+// command.
 func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	c := w.subs[e.Job]
 	if c == nil || c.id == 0 {
@@ -179,8 +180,8 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	w.order(e, who, what)
 }
 
-// changeInLine updates a job without a unit for its owner while it waits in line to be started
-// again.
+// changeInLine updates a job without a unit for its owner, while the job waits in line for another
+// start.
 func (w *World) changeInLine(id job.ID) {
 	j := w.tracked.mirror.jobs[id]
 	if !w.crowded() || j.State != job.Starting {

@@ -4,10 +4,10 @@ import (
 	"time"
 )
 
-// demand is what a command does with its GPUs. It may use more memory than it was promised, and
-// pause computing.
+// demand is what a command does with its GPUs. It may use more memory than its job was promised,
+// and it may pause its computing.
 type demand struct {
-	grows time.Duration // time from its beginning until its memory grows; negative: never
+	grows time.Duration // time from its beginning until its memory grows; negative: it does not grow
 	to    int64         // size to which it grows
 	rests time.Duration // time until it first stops computing
 	pause time.Duration // length of each pause
@@ -32,7 +32,7 @@ func (w *World) computes(r *run) bool {
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 
-// grow makes a run take more memory on each of its GPUs, as far as there is some.
+// grow makes a run take more memory on each of its GPUs, as far as some is free.
 func (w *World) grow(name string, r *run) {
 	if w.runs[name] != r || !r.alive {
 		return
@@ -47,7 +47,8 @@ func (w *World) grow(name string, r *run) {
 	}
 }
 
-// utilization returns the load of a GPU; -1 if this world's driver does not report it.
+// utilization returns the load of a GPU. It returns -1 if this world's driver does not report
+// loads.
 func (w *World) utilization(g *card) int {
 	if !w.tellsUse {
 		return -1

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// dice is a source of chance for one thing.
+// dice is a source of random numbers for one thing.
 type dice struct{ pcg rand.PCG }
 
-// roll returns the dice for one thing, named by words and numbers. The same thing has the same
-// chance in every run of a seed, whatever else happens.
+// roll returns the dice for one thing, which words and numbers identify. The same thing gets the
+// same random numbers in every run of a seed, whatever else happens.
 func (w *World) roll(what string, keys ...uint64) *dice {
 	h := uint64(14695981039346656037)
 	for i := range len(what) {
@@ -41,7 +41,7 @@ func (d *dice) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(d.pcg.Uint64()%uint64(hi-lo+1))
 }
 
-// soon returns a short time, seldom a hundred times longer.
+// soon returns a time that is usually short, and seldom a hundred times longer.
 func (d *dice) soon(typical time.Duration) time.Duration {
 	t := d.between(typical/10, 2*typical)
 	if d.n(50) == 0 {

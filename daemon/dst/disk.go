@@ -15,15 +15,15 @@ import (
 )
 
 // disk is a store with the contract of package store: a Commit is on disk whole or not at all, and
-// after an error nobody knows which.
+// after an error nobody knows which of the two.
 type disk struct {
-	daemon.Store // methods that no client of this world calls: nil
+	daemon.Store // nil: no client of this world calls its other methods
 
 	w     *World
-	file  *file        // a real state file beside it; nil: none
+	file  *file        // a real state file that is written as well; nil: none
 	under []job.Record // the commit under way
-	doubt []job.Record // the last commit, if nobody knows whether it is on disk
-	there bool         // it is on disk
+	doubt []job.Record // last commit, if nobody knows whether it is on disk
+	there bool         // doubt is on disk
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -117,7 +117,7 @@ func (s *disk) write(records []job.Record) {
 func (s *disk) note(records []job.Record) {
 	again := s.there && len(records) > 0 && len(s.doubt) > 0 && &records[0] == &s.doubt[0]
 	for _, r := range records {
-		if !again { // otherwise they are on disk already, and nobody reads between two of them
+		if !again { // otherwise the records are on disk already, and nobody reads between two of them
 			s.w.judgeRecord(&r)
 		}
 		s.put(&r)
@@ -185,7 +185,7 @@ func (s *disk) putJob(r *job.Record) {
 	}
 }
 
-// written returns a value as it is read back: its times have no monotonic clock.
+// written returns a value as it is read back from disk: its times have no monotonic clock.
 func written[T any](v T) T {
 	dropMonotonic(reflect.ValueOf(&v).Elem())
 	return v
@@ -201,7 +201,7 @@ func dropMonotonic(v reflect.Value) {
 	}
 }
 
-// restored returns what a core starts from.
+// restored returns the state that a core starts from.
 func (s *disk) restored() job.Restored {
 	r := job.Restored{NextID: s.nextJob, NextReservation: s.nextRes, Events: s.events, Alive: s.alive}
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -237,7 +237,7 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 
 // open opens the state file for a starting daemon.
 func (s *disk) open() (job.Restored, error) {
-	s.doubt, s.there = nil, false // the process that would try again has died
+	s.doubt, s.there = nil, false // the process that would have tried again is dead
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}

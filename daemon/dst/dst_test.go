@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// By default the seeds are always the same; a long run takes others.
+// By default the seeds are always the same. A long run uses others.
 var (
 	seeds = flag.Int("seeds", 1000, "how many seeds to run")
 	first = flag.Uint64("first", 1, "the first of them")
@@ -68,7 +68,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// explain shrinks a plan that fails, and logs the end of the story.
+// explain shrinks a plan that fails, and logs the end of its story.
 func explain(t *testing.T, p Plan) {
 	p = Shrink(p, func(p Plan) Result { return Run(p, false) })
 	r := Run(p, true)
@@ -85,7 +85,7 @@ func script(p Plan) string {
 	return strings.Join(lines, "\n")
 }
 
-// replay prints the story of one seed, with some entries of its plan or with "all".
+// replay prints the story of one seed, with some entries of its plan or with all.
 func replay(t *testing.T) {
 	p := NewPlan(*first)
 	if *keep != "all" {
@@ -106,8 +106,8 @@ func replay(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameSteps checks invariant 11 on one processor, on several, and beside other runs.
-// Writing the story must change nothing.
+// TestSameSeedSameSteps checks invariant 11 on one processor, on several processors, and next to
+// other runs. Whether a story is written must change nothing.
 func TestSameSeedSameSteps(t *testing.T) {
 	const n = 20
 	var want [n]Result
@@ -132,7 +132,7 @@ func TestSameSeedSameSteps(t *testing.T) {
 	beside.Wait()
 }
 
-// The judge once misjudged these seeds.
+// The judge once reported false breaches for these seeds.
 func TestMisjudged(t *testing.T) {
 	for seed, why := range map[uint64]string{
 		7038:  "a client has its job acknowledged while the last question is on its way: the answer, taken before, need not show it",
@@ -144,9 +144,9 @@ func TestMisjudged(t *testing.T) {
 	}
 }
 
-// TestStateFile also runs seeds on a real state file, with torn writes whenever a process dies in
-// the middle of a commit. The file reads back as it was written. If nothing was torn, everything
-// happens as on the model.
+// TestStateFile runs seeds on a real state file as well. If a process dies in the middle of a
+// commit, some of the commit's writes are torn. The file must read back as it was written. If no
+// write was torn, everything happens as on the model.
 func TestStateFile(t *testing.T) {
 	same, tornWrites := 0, 0
 	for seed := *first; seed < *first+uint64(*files); seed++ {
@@ -159,7 +159,7 @@ func TestStateFile(t *testing.T) {
 		}
 		tornWrites += r.Counts["torn write"]
 		if r.Counts["torn write"] > 0 {
-			continue // the commit may be on disk, and its ids are not given out again
+			continue // the commit may be on disk, and its ids are not given again
 		}
 		same++
 		if m := Run(p, false); m.Hash != r.Hash || m.Steps != r.Steps {
@@ -172,12 +172,12 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// Planted bugs are found. The plan that is left is short; it fails again, and does not fail without
-// the bug.
+// Planted bugs are found. The shrunk plan is short. It fails again, and does not fail without the
+// bug.
 func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 	for name, c := range map[string]struct {
 		bug   bug
-		needs Kind // the fault without which the bug does not show
+		needs Kind // fault without which the bug does not show
 		most  int
 	}{
 		"a disk that lies":         {bug{lyingDisk: true}, diskUnsure, 8},
@@ -208,7 +208,7 @@ func TestPlantedBugsAreFoundAndShrunk(t *testing.T) {
 	}
 }
 
-// If starts of one user's jobs never complete, other users' jobs still start within 2.5 s.
+// If the starts of one user's jobs never complete, other users' jobs still start within 2.5 s.
 func TestStartsThatAreNeverOver(t *testing.T) {
 	beside := 0
 	for seed := range uint64(40) {

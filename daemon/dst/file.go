@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// file is a real state file of package store beside the model, which defines what must be in it.
-// When the daemon dies or power fails in the middle of a commit, only parts of what SQLite wrote
-// since its last fsync are there: any sectors are new, the others old, and one may be cut.
+// file is a real state file of package store. A model defines what the file must contain. If the
+// daemon dies or power fails in the middle of a commit, only parts of what SQLite wrote since its
+// last fsync are there: any sectors are new, the others old, and one may be cut.
 type file struct {
 	w     *World
 	path  string
 	store *store.Store
 }
 
-// parts returns the files that survive a power cut. SQLite rebuilds its index.
+// parts returns the names of the files that survive a power cut. SQLite rebuilds its index file.
 func (f *file) parts() []string { return []string{f.path, f.path + "-wal"} }
 
 // image returns the contents of the files.
@@ -45,7 +45,7 @@ func (f *file) commit(records []job.Record) {
 	}
 }
 
-// die leaves the files as they are when the process ends.
+// die leaves the files in the state in which a dying process leaves them.
 func (f *file) die() {
 	if f.store == nil {
 		return
@@ -75,7 +75,7 @@ func (f *file) die() {
 // sector is the unit that a disk usually writes as a whole.
 const sector = 512
 
-// torn returns a file of which only some of the changes have reached the disk.
+// torn returns a file that only some of the changes have reached.
 func torn(before, after []byte, d *dice) []byte {
 	size := len(before)
 	if len(after) > size && d.percent(80) {
@@ -96,7 +96,7 @@ func torn(before, after []byte, d *dice) []byte {
 	return out
 }
 
-// open reads the file for a starting daemon and checks invariant 1. A commit that was under way
+// open reads the file for a starting daemon and checks invariant 1. A commit that was in progress
 // must be there whole or not at all.
 func (f *file) open(want *disk) (job.Restored, error) {
 	s, err := store.Open(context.Background(), f.path, store.Options{})

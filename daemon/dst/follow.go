@@ -8,9 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// follower is a client that follows the events. It lists the jobs at the beginning and after a gap.
+// follower is a client that follows the events. It lists the jobs at the beginning and after each
+// gap in the events.
 type follower struct {
-	last   int64 // last event that it has, or from which it follows; 0: it has not begun
+	last   int64 // last event that it has, or after which it follows; 0: it has not begun
 	given  int64 // last event that it was given
 	states map[job.ID]job.State
 }
@@ -45,7 +46,7 @@ func (w *World) follow() {
 	}
 }
 
-// relist starts again from what is on record.
+// relist starts again from the jobs on record.
 func (w *World) relist(number int64) {
 	w.follower = follower{last: number, given: w.follower.given, states: map[job.ID]job.State{}}
 	for id, j := range w.disk.jobs {

@@ -14,7 +14,7 @@ import (
 type life struct {
 	w    *World
 	born time.Duration
-	last time.Duration // when its last call reaches systemd
+	last time.Duration // when its last call will reach systemd
 	over bool
 	all  []*activity
 }
@@ -22,22 +22,23 @@ type life struct {
 // activity is a coroutine that runs until it waits. Only one runs at a time.
 type activity struct {
 	w     *World
-	life  *life // nil: the world's
+	life  *life // process that it belongs to; nil: the world's own
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 	bell  *bell
 	stops []<-chan struct{}
-	woken uint64 // changes with each wake, so that a timer knows that it is late
+	woken uint64 // changes with each wake, so that a late timer notices that it is late
 	ready bool   // its turn is on the agenda
 	id    uint64
 	turns uint64
 }
 
-// killed unwinds an activity of a process that died. Nothing that it still does has an effect.
+// killed unwinds an activity of a process that died. Whatever the activity still does has no
+// effect.
 type killed struct{}
 
-// spawn starts an activity soon.
+// spawn creates an activity that soon runs f.
 func (w *World) spawn(l *life, f func()) { w.wake(w.activity(l, f)) }
 
 // activity creates an activity that waits for its first turn.
@@ -66,7 +67,7 @@ func (w *World) activity(l *life, f func()) *activity {
 	return a
 }
 
-// wake gives the activity its turn soon.
+// wake schedules the activity's turn for soon.
 func (w *World) wake(a *activity) {
 	if a.ready {
 		return
@@ -88,7 +89,7 @@ func (w *World) turn(a *activity) {
 	_, more := a.next()
 	w.current = nil
 	if w.stopping {
-		w.look() // the end of the loop is told by a channel
+		w.look() // a closed channel tells others that the loop has ended
 	}
 	switch {
 	case a.life != nil && a.life.over:
@@ -120,7 +121,7 @@ func (a *activity) park() {
 	}
 }
 
-// boundary is a moment at which the process may die.
+// boundary marks a moment at which the process may die.
 func (w *World) boundary(l *life) {
 	switch {
 	case l == nil:
@@ -145,7 +146,7 @@ func (l *life) Go(f func()) {
 	l.w.spawn(l, f)
 }
 
-// Timeout is context.WithTimeout by the virtual clock.
+// Timeout is context.WithTimeout on the virtual clock.
 func (l *life) Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.w.after(d, func() {
@@ -167,7 +168,7 @@ type bell struct {
 	w     *World
 	life  *life
 	rang  bool
-	queue []*activity // waiting activities, the longest first
+	queue []*activity // waiting activities, in the order in which they began to wait
 }
 
 func (b *bell) Ring() {
@@ -207,10 +208,10 @@ func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
 	b.w.waiting = slices.DeleteFunc(b.w.waiting, func(o *activity) bool { return o == a })
 }
 
-// feed tells the daemon one item after the other, as they come.
+// feed passes items to the daemon one after the other.
 type feed[T any] struct {
 	list []T
-	bell *bell // of the process that follows; nil: none
+	bell *bell // bell of the process that follows; nil: none follows
 }
 
 func (f *feed[T]) add(news T) {
@@ -267,7 +268,7 @@ func (w *World) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// now is time.Now in a process.
+// now returns what time.Now would return in a process.
 func (w *World) now(l *life) time.Time {
 	born := time.Duration(0)
 	if l != nil {
@@ -279,7 +280,7 @@ func (w *World) now(l *life) time.Time {
 // wall returns the time of the wall clock.
 func (w *World) wall() time.Time { return genesis.Add(w.Elapsed + w.skew) }
 
-// genesis is far in the future, so that nothing in a real store is old.
+// genesis is far in the future, so that nothing in a real store is too old.
 var genesis = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (w *World) after(d time.Duration, do func()) { w.agenda.add(w.Elapsed+max(d, 0), do) }

@@ -13,30 +13,30 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// judge is what the world knows of what was said and done.
+// judge records what the world knows of what was said and done.
 type judge struct {
 	acked     map[job.ID]*submission
-	truth     map[string]*run          // by attempt
-	cancelled map[job.ID]int           // last attempt before a confirmed cancel
+	truth     map[string]*run          // runs by attempt
+	cancelled map[job.ID]int           // last attempt at the time of a confirmed cancel
 	cancels   map[job.ID]bool          // somebody asked for a cancel
-	held      map[job.ID]bool          // by a confirmed hold, not asked to be released since; true: by an administrator
-	failed    map[job.ID]int           // failed tasks of an array since its release was last asked
-	acted     map[job.ID]bool          // somebody asked for something that may end it
+	held      map[job.ID]bool          // confirmed hold, no release asked for since; true: by an administrator
+	failed    map[job.ID]int           // failed tasks of an array since its release was last asked for
+	acted     map[job.ID]bool          // somebody asked for something that may end the job
 	swept     map[string]bool          // attempts whose units a shutdown stopped
 	stops     map[string]time.Duration // when the stop of an attempt was first decided
-	lost      bool                     // the state file was lost at some time
-	signals   map[job.ID]int           // signals that have reached its units
-	excused   map[string]time.Duration // when an administrator last declared a GPU well
+	lost      bool                     // the state file was lost at some point
+	signals   map[job.ID]int           // number of signals that have reached its units
+	excused   map[string]time.Duration // when an administrator last declared the GPU well
 
-	told     *gpu.Snapshot // the last sample that the core got
+	told     *gpu.Snapshot // last sample that the core got
 	toldAt   time.Duration
-	states   map[job.ID]job.State // in the core; the disk follows
+	states   map[job.ID]job.State // states in the core; the disk follows later
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
 	policy   site.Policy
 	uses     uses
 	books    books
-	mirror   *disk // the disk once all decisions of the core are on it
+	mirror   *disk // the disk as it will be once all decisions of the core are on it
 	steps    int
 }
 
@@ -59,14 +59,14 @@ func (j *judge) forget() {
 	j.lost = true
 }
 
-// restart begins a new process of the daemon, which has heard nothing yet.
+// restart begins a new process of the daemon. The new process has been told nothing yet.
 func (j *judge) restart() {
 	j.told, j.controls = nil, map[string]job.GPUControl{}
 	j.failed = map[job.ID]int{}
 	j.states, j.attempts = map[job.ID]job.State{}, map[job.ID]int{}
 }
 
-// judgeRestored checks invariant 1 for what a process starts from.
+// judgeRestored checks invariant 1 for the state that a process starts from.
 func (w *World) judgeRestored(r *job.Restored) {
 	j := w.tracked
 	w.forgetStrays(j.mirror)
@@ -93,7 +93,8 @@ func (w *World) judgeRestored(r *job.Restored) {
 	}
 }
 
-// judgeAsked notes a request, confirmed or not. A request about an array reaches its tasks.
+// judgeAsked notes a request, whether or not it was confirmed. A request about an array also
+// concerns its tasks.
 func (w *World) judgeAsked(who job.Actor, c job.Command) {
 	w.tracked.asked(who, c)
 	if c.Kind == job.CommandCancel {
@@ -123,7 +124,7 @@ func (j *judge) asked(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeAck checks invariants 1, 6, 7 and 8 for a job of which a client was told.
+// judgeAck checks invariants 1, 6, 7 and 8 for a job that was acknowledged to a client.
 func (w *World) judgeAck(c *submission, out *job.Submitted) {
 	j, id := w.tracked, out.ID
 	if _, ok := w.disk.jobs[id]; !ok {
@@ -177,7 +178,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeTold checks that the ends that clients are told about are on record.
+// judgeTold checks that each end that a client is told about is on record.
 func (w *World) judgeTold(shown ...job.JobView) {
 	for i := range shown {
 		v := &shown[i]
@@ -217,8 +218,8 @@ func (w *World) judgePlacement(placed *job.Job) {
 	}
 }
 
-// unusable returns the reason why nothing may be placed on a GPU, by what the daemon was told and what
-// is on it; "" if something may.
+// unusable returns the reason why nothing may be placed on a GPU. It considers what the daemon was
+// told and what is on the GPU. It returns "" if something may be placed.
 func (w *World) unusable(ref job.Allocation) string {
 	j := w.tracked
 	switch {
@@ -253,13 +254,13 @@ func (w *World) unusable(ref job.Allocation) string {
 	return w.leftOn(g)
 }
 
-// ownerUnknown reports whether the owner of a process cannot be known: it is dead, its job did not have
-// the GPU, and no sample showed it there alive.
+// ownerUnknown reports whether nobody can know the owner of a process: the process is dead, its job
+// did not have the GPU, and no sample showed the process there alive.
 func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
-// toldOf returns a GPU from the last sample that the daemon got, or nil.
+// toldOf returns a GPU as the last sample showed it to the daemon, or nil.
 func (w *World) toldOf(uuid string) *gpu.Device {
 	if j := w.tracked; j.told != nil {
 		if at := slices.IndexFunc(j.told.Devices, func(d gpu.Device) bool { return d.UUID == uuid }); at >= 0 {
@@ -269,7 +270,7 @@ func (w *World) toldOf(uuid string) *gpu.Device {
 	return nil
 }
 
-// runOf returns the run that a process on a GPU belongs or belonged to, or nil.
+// runOf returns the run that a process on a GPU belongs to or belonged to, or nil.
 func (w *World) runOf(p gpu.Process) *run {
 	for _, r := range w.tracked.truth {
 		if r.number == p.PID {
@@ -279,7 +280,7 @@ func (w *World) runOf(p gpu.Process) *run {
 	return nil
 }
 
-// judgeStart checks invariants 2 and 8 for a unit that is about to be made.
+// judgeStart checks invariants 2 and 8 for a unit that is about to be created.
 func (w *World) judgeStart(name string, props []units.Property) {
 	s, err := units.OriginOf(props).Spec(name)
 	if err != nil || w.bus.sys.Properties(name) != nil {
@@ -288,7 +289,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	id := job.ID(s.ID)
 	at := slices.IndexFunc(w.disk.attempts[id], func(a job.Attempt) bool { return a.Number == s.Attempt })
 	switch {
-	case at < 0 && w.tracked.lost: // asked for before the loss, so that it will be recovered
+	case at < 0 && w.tracked.lost: // asked for before the loss of the file, so it will be recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
 	case w.planted.neverBegins != 0 && s.UID != w.planted.neverBegins:
@@ -335,28 +336,29 @@ func (w *World) judgeBegin(r *run) {
 		if milli[g.UUID] > job.WholeGPU {
 			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
 		}
-		// which a share may lack
+		// a share may lack this much
 		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
 	}
 }
 
-// unknown reports whether nobody could know that an attempt had begun before. Its unit was taken
-// away, or had said that it stops, so that no trace of it was left. Also, its begin is not on
-// record (an invocation there can be that of the unit that begins now), or the process that asks
-// for it again died before it began. An administrator may also restart a unit.
+// unknown reports whether nobody could know that an attempt had begun before. There are two cases.
+// An administrator restarted its unit; or the unit was taken away, or announced that it stops, and
+// left no trace. In the second case the begin is also not on record, or the process that asks for
+// the unit again died before the unit began. (An invocation on record can be the invocation of the
+// unit that begins now.)
 func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
-	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // with an older file, before it was listed
+	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // an older file does not list it
 	taken := rebooted || before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
 	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
-// spent reports whether only the unit of a run is left.
+// spent reports whether nothing is left of a run but its unit.
 func (w *World) spent(r *run) bool {
 	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
 }
@@ -369,10 +371,10 @@ func (w *World) judgeStop(name string) {
 	}
 	stored, known := w.disk.jobs[r.job]
 	if !known && w.tracked.lost {
-		return // asked for before the loss
+		return // asked for before the loss of the file
 	}
 	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
-		return // it came late, and is in the way of the next attempt
+		return // the unit came late, and is in the way of the next attempt
 	}
 	if stored.State.Terminal() && w.spent(r) {
 		return // the end of the job is on record

@@ -9,22 +9,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tenure is the time for which an attempt had GPUs, by a clock that is never set.
+// tenure is the time during which an attempt had GPUs, measured by a clock that is never set.
 type tenure struct {
 	uid      int
 	refs     []job.Allocation
 	rates    []rateSince
-	decided  map[*job.Job]int // number of rates that each record of this process has
+	decided  map[*job.Job]int // number of rates at each record of this process
 	written  int              // number of rates on record
-	from, to time.Duration    // to is negative until its end is decided
-	ended    time.Duration    // its end by its record, which may be earlier
+	from, to time.Duration    // to is negative until the end is decided
+	ended    time.Duration    // the end by the job's record, which may be earlier
 
-	// If the machine went off under it: when that was, until when the job surely ran, and when a
-	// process heard of it; otherwise 0. It has its GPUs again until its end is on record.
+	// cut, sure and back are set if the machine went off during the tenure: when it went off, until
+	// when the job surely ran, and when a process heard about that. Otherwise they are 0. The
+	// tenure has its GPUs again until its end is on record.
 	cut, sure, back time.Duration
 }
 
-// rateSince is what fair share counts, at least, from a moment on.
+// rateSince is the lowest rate that fair share may count from a moment on.
 type rateSince struct {
 	at    time.Duration
 	milli int
@@ -39,7 +40,7 @@ func (h *tenure) count(n *job.Job, at time.Duration) {
 	h.decided[n] = len(h.rates)
 }
 
-// undo takes back rates that were decided and not written.
+// undo removes rates that were decided but not written.
 func (h *tenure) undo() {
 	clear(h.decided)
 	h.rates = h.rates[:h.written]
@@ -55,7 +56,7 @@ func (b *books) keep(n *job.Job) {
 	}
 }
 
-// most returns its highest rate, in GPUs.
+// most returns the highest rate of the tenure, in GPUs.
 func (h *tenure) most() int {
 	most := len(h.refs)
 	for _, r := range h.rates {
@@ -70,19 +71,19 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// of reports whether it is the tenure of this job: an attempt keeps its user and its GPUs.
+// of reports whether the tenure belongs to this job: an attempt keeps its user and its GPUs.
 func (h *tenure) of(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
 }
 
-// books is what the world knows of users' GPUs and groups over time.
+// books records the GPUs and groups of users over time.
 type books struct {
-	holds   map[string]*tenure // by attempt
+	holds   map[string]*tenure // tenures by attempt
 	members map[string]map[int]bool
 	lives   int
-	alive   time.Duration // when the last record said that the machine is on
-	off     time.Duration // when it first went off since the last process began; 0: it did not
+	alive   time.Duration // when a record last said that the machine is on
+	off     time.Duration // when it first went off since the last process began; 0: it has not
 }
 
 func newBooks() books {
@@ -99,7 +100,7 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
-	if h == nil || !h.of(n) || again { // after the loss of the state file a number may be given again
+	if h == nil || !h.of(n) || again { // after the loss of the state file a job number may be used again
 		h = &tenure{
 			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
@@ -123,7 +124,7 @@ func (b *books) join(n *job.Job) {
 	}
 }
 
-// reopen corrects the books by what a process starts from: decisions that were not written have not
+// reopen corrects the books when a process starts: decisions that were not written have not
 // happened.
 func (w *World) reopen(r *job.Restored) {
 	b := &w.tracked.books
@@ -159,8 +160,8 @@ func (b *books) goOff(now time.Duration) {
 	}
 }
 
-// cutShort notes the attempts that ended when the machine went off. The daemon knows that they ran
-// until the last record that said that the machine is on.
+// cutShort notes the attempts that ended when the machine went off. The daemon knows only that they
+// ran until the last record that said that the machine is on.
 func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
 		if b.off > 0 && open[key] && h.cut == 0 {
@@ -170,7 +171,8 @@ func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	b.off = 0
 }
 
-// ranFor returns until when an attempt surely had its GPUs; it may have ended unseen.
+// ranFor returns the time until which an attempt surely had its GPUs. The attempt may have ended
+// unseen.
 func (w *World) ranFor(key string, h *tenure) time.Duration {
 	until := h.ended
 	if h.open() {
@@ -189,7 +191,8 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	return until
 }
 
-// used returns the upper or lower bound of a user's decayed GPU time, or of what fair share counts.
+// used returns the upper or lower bound of a user's decayed GPU time, or of the use that fair share
+// counts.
 func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
 	now := w.Elapsed
 	sum := 0.0
@@ -233,13 +236,13 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 }
 
 // exact reports whether the daemon can know how long jobs have had their GPUs. If a clock jumps and
-// a process ends, some of that is lost.
+// a process ends, part of that time is lost.
 func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// inexact is the possible error of what is charged for each GPU of a job: two steps of the clock of
-// under a second are not recognized as steps.
+// inexact is the possible error of the charge for each GPU of a job. Two steps of the clock, each
+// of less than a second, are not recognized as steps.
 const inexact = 2 * time.Second
 
 // judgeUsage checks invariant 15 for a record of a user's use.

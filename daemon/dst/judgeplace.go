@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// judgeMemory checks invariant 3 for GPU memory when a job is placed: the memory that was seen free
-// is enough for everything that jobs were promised and do not use yet. The mirror is as it is after
-// the step.
+// judgeMemory checks invariant 3 for GPU memory when a job is placed. The memory that was seen free
+// must be enough for everything that jobs were promised and do not use yet. The mirror already
+// includes the step.
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		d := w.toldOf(ref.UUID)
@@ -38,7 +38,7 @@ func (w *World) unsure(d *gpu.Device) bool {
 	return false
 }
 
-// unusedPromise returns how much of a job's promise on a GPU it was not seen to use.
+// unusedPromise returns the part of a job's promise on a GPU that no sample showed in use.
 func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	promise, uses := int64(0), int64(0)
 	for _, ref := range o.Attempt.GPUs {
@@ -54,7 +54,7 @@ func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	return max(0, promise-uses)
 }
 
-// judgeDependencies checks invariant 16 for a placed job. The mirror is as it is after the step.
+// judgeDependencies checks invariant 16 for a placed job. The mirror already includes the step.
 func (w *World) judgeDependencies(placed *job.Job) {
 	for _, d := range placed.Request.After {
 		on, known := w.tracked.mirror.jobs[d.Job]
@@ -67,9 +67,9 @@ func (w *World) judgeDependencies(placed *job.Job) {
 	}
 }
 
-// judgeUpdate checks invariant 17 for an update by an owner who is no administrator. It raises no
-// priority, and asks for no more if an administrator has raised the priority. The mirror is as it
-// was before.
+// judgeUpdate checks invariant 17 for an update by an owner who is not an administrator. Such an
+// update raises no priority. If an administrator has raised the priority, it also asks for no more
+// resources. The mirror does not include the step yet.
 func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
 	if e.What.Kind != job.CommandUpdate || e.Who.Admin ||
 		e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {

@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// useKey is an attempt's use of one GPU.
+// useKey identifies an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// uses is what the daemon was told about the use of GPUs, and what it said about it.
+// uses records what the daemon was told about the use of GPUs, and what it told owners about it.
 type uses struct {
-	bytes  map[useKey]int64         // at the last sample
-	alive  map[useKey]bool          // a sample showed its process there alive
+	bytes  map[useKey]int64         // GPU memory in the last sample
+	alive  map[useKey]bool          // a sample showed a process of the attempt alive on the GPU
 	busy   map[string]time.Duration // when a sample last showed that an attempt computes
 	warned map[string]time.Duration // when an attempt was last told that it is over budget
 	prompt map[string]time.Duration // when an attempt was last told that it is idle
@@ -50,8 +50,8 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 	}
 }
 
-// forgetBusy notes what a new process of the daemon cannot know: that a job has computed since it
-// was told that it is idle, and how much memory earlier samples showed.
+// forgetBusy notes what a new process of the daemon cannot know. It does not know that a job has
+// computed since it was told that it is idle, nor how much memory earlier samples showed.
 func (w *World) forgetBusy() {
 	clear(w.tracked.uses.bytes)
 	told := func(a job.Allocation) bool { return a.Use.IdleWarned > 0 }
@@ -81,8 +81,8 @@ func (u *uses) say(w *World, t core.NotifyOwner) {
 	}
 }
 
-// judgeStopFor checks invariant 12 for a job that is to be stopped for what it does with its GPUs.
-// The mirror is as it was before.
+// judgeStopFor checks invariant 12 for a job that is to be stopped because of its use of GPUs. The
+// mirror does not include the step yet.
 func (w *World) judgeStopFor(n *job.Job) {
 	if n.Stop == w.tracked.mirror.jobs[n.ID].Stop || n.Attempt == nil {
 		return
@@ -106,10 +106,11 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady reports whether no clock jumped. A short jump passes for time that went by.
+// steady reports whether no clock jumped. A short jump looks like time that passed.
 func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
-// unwarned returns the reason why an attempt may not be stopped, at least not yet; "" if it may.
+// unwarned returns the reason why an attempt may not be stopped, at least not yet. It returns "" if
+// the attempt may be stopped.
 func (w *World) unwarned(key string, does site.Response, warned map[string]time.Duration, grace time.Duration) string {
 	told, yes := warned[key]
 	switch {
@@ -123,7 +124,7 @@ func (w *World) unwarned(key string, does site.Response, warned map[string]time.
 	return ""
 }
 
-// nobodyShort returns a reason if a job takes nothing from the job for which it is stopped.
+// nobodyShort returns a reason if a job takes no memory from the other job for which it is stopped.
 func (w *World) nobodyShort(n *job.Job) string {
 	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
 	if n.StopFor == n.ID || n.StopFor == 0 {
@@ -138,8 +139,8 @@ func (w *World) nobodyShort(n *job.Job) string {
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
 }
 
-// strayBytes returns the GPU memory of a user's processes outside units. They may count for a job
-// of that user, as processes that left its unit would.
+// strayBytes returns the GPU memory of a user's processes outside units. It may count for any job
+// of that user, as if the processes had left the job's unit.
 func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	if d := w.toldOf(uuid); d != nil {
 		for _, p := range d.Processes {
@@ -174,8 +175,8 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 }
 
 // judgeQuota checks invariant 13 for the owner of a placed job and the owner's groups, as far as
-// jobs on record or of this process report them. The mirror is as it is after the step, so ended
-// jobs have made room.
+// jobs on record or of this process tell who is in them. The mirror already includes the step, so
+// ended jobs have made room.
 func (w *World) judgeQuota(placed *job.Job) {
 	j, uid := w.tracked, placed.Owner.UID
 	w.judgeShare(placed, j.quota(placed), placed.Owner.User, map[int]bool{uid: true})
@@ -201,7 +202,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 	}
 }
 
-// judgeAdmitted checks invariant 13 for a new job, before the mirror has the job.
+// judgeAdmitted checks invariant 13 for a new job, before the mirror includes the job.
 func (w *World) judgeAdmitted(n *job.Job) {
 	p, q := &w.tracked.policy, w.tracked.quota(n)
 	waiting, bytes := 1, n.Weight()

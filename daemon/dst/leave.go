@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// shutdown makes systemd start nothing any more and stop the units of jobs, and some seconds later
-// the daemon. Then the machine restarts, or everything but the kernel. Sometimes the shutdown is
-// called off.
+// shutdown makes systemd start nothing more and stop the units of jobs, and some seconds later the
+// daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes the
+// shutdown is called off.
 func (w *World) shutdown(d *dice) {
 	if w.leaving {
 		return
@@ -37,7 +37,7 @@ func (w *World) shutdown(d *dice) {
 			w.tell("systemd goes on after all")
 			w.leaving = false
 			for _, r := range w.tracked.truth {
-				if r.by == "the shutdown" { // a daemon that is started now hears nothing of it
+				if r.by == "the shutdown" { // a daemon that is started now does not learn about that end
 					r.by = givenUp
 				}
 			}
@@ -53,7 +53,8 @@ func (w *World) shutdown(d *dice) {
 	})
 }
 
-// givenUp is the cause of ends of which a daemon started later hears nothing.
+// givenUp becomes the cause of an end if the shutdown that caused it is called off. A daemon that
+// is started later does not learn about such an end.
 const givenUp = "a shutdown that was given up"
 
 // sweep stops one unit in a shutdown.

@@ -29,7 +29,7 @@ func (g *card) leave(pid int) {
 	g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
-// onProcess changes what the GPUs show of a process.
+// onProcess changes what the GPUs show about a process.
 func (w *World) onProcess(pid int, change func(*gpu.Process)) {
 	for _, g := range w.gpus {
 		for i := range g.processes {
@@ -76,7 +76,7 @@ func (w *World) renumber(d *dice) {
 	}
 }
 
-// source is the child that reads the GPUs, and its driver.
+// source is the child process that reads the GPUs, together with the driver.
 type source struct{ w *World }
 
 var errChild = errors.New("the child has ended")
@@ -110,10 +110,10 @@ func (s source) Sample(ctx context.Context) (gpu.Snapshot, error) {
 	return snap, nil
 }
 
-// Look implements daemon.Source. The driver of this world counts no energy.
+// Look implements daemon.Source. The driver of this world does not measure energy.
 func (s source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.Sample(ctx) }
 
-// snapshot returns what the driver says now.
+// snapshot returns what the driver reports now.
 func (w *World) snapshot() gpu.Snapshot {
 	if w.on(sourceProblem) {
 		return gpu.Snapshot{Problem: w.problem, Detail: "as the plan has it", Devices: []gpu.Device{}}
@@ -127,14 +127,14 @@ func (w *World) snapshot() gpu.Snapshot {
 		}
 	}
 	for i := range s.Devices {
-		if w.counted { // the driver numbers the GPUs that are there
+		if w.counted { // this driver numbers only the GPUs that are there
 			s.Devices[i].Index = i
 		}
 	}
 	return s
 }
 
-// told returns what the driver says of a GPU.
+// told returns what the driver reports about a GPU.
 func (w *World) told(g *card) gpu.Device {
 	d := g.Device
 	if g.lost {
@@ -162,7 +162,7 @@ func (w *World) told(g *card) gpu.Device {
 	return d
 }
 
-// kernel is the kernel log of this boot, which every process reads from its beginning.
+// kernel is the kernel log of this boot. Every process of the daemon reads it from its beginning.
 type kernel struct {
 	w   *World
 	log feed[gpu.XidReport]
@@ -171,7 +171,7 @@ type kernel struct {
 // Run implements daemon.Kernel.
 func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) { k.log.follow(ctx, k.w, tell) }
 
-// write adds a line about a GPU.
+// write adds a line about a GPU to the log.
 func (k *kernel) write(g *card, code, pid int) {
 	var bus int
 	fmt.Sscanf(g.PCI, "00000000:%X", &bus)

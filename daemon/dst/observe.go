@@ -67,7 +67,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 		}
 	}
 	for _, r := range eff.Records {
-		if r.Usage != nil { // the end that it counts may come after it
+		if r.Usage != nil { // the record of the end that it counts may come after it
 			w.judgeUsage(r.Usage)
 		}
 	}
@@ -84,7 +84,7 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	}
 	if a := n.Attempt; a != nil && a.Number > j.attempts[n.ID] {
 		j.attempts[n.ID] = a.Number
-		r := w.runs[units.Name(int64(n.ID))] // with an older state file the daemon finds its unit
+		r := w.runs[units.Name(int64(n.ID))] // with an older state file the daemon finds the job's unit
 		found := w.tracked.lost && r != nil && r.attempt == a.Number
 		if placed = !n.Recovered && !found; placed {
 			w.judgePlacement(n)
@@ -98,7 +98,8 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	return placed
 }
 
-// noteActions notes who is warned, and when the stop of an attempt is first decided.
+// noteActions notes the warnings of a step, and the times at which stops of attempts are first
+// decided.
 func (w *World) noteActions(eff *core.Effects) {
 	j := w.tracked
 	for _, a := range eff.Actions {

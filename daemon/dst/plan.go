@@ -12,7 +12,7 @@ import (
 // Kind is the kind of an entry.
 type Kind string
 
-// Requests of clients. Commands have the names that they have in the daemon.
+// Requests of clients. Commands have the same names as in the daemon.
 const (
 	submit     Kind = "submit"
 	cancel          = Kind(job.CommandCancel)
@@ -83,12 +83,12 @@ const (
 
 // Entry is one thing that happens to the daemon.
 type Entry struct {
-	At   time.Duration // since the beginning
+	At   time.Duration // time since the beginning
 	Kind Kind
-	For  time.Duration // how long it lasts; 0: a moment
-	Pick uint64        // decides its details
-	Num  int           // its place in the whole plan, which identifies it
-	Job  int           // number of the submission that it refers to; -1: none
+	For  time.Duration // duration; 0: it happens at one moment
+	Pick uint64        // random number that decides the details
+	Num  int           // position in the whole plan, which identifies the entry
+	Job  int           // number of the submission that the entry refers to; -1: none
 }
 
 func (e Entry) String() string {
@@ -102,7 +102,7 @@ func (e Entry) String() string {
 	return s
 }
 
-// commands are the weights of clients' requests other than submissions, in thousandths.
+// commands lists the clients' requests other than submissions, with their weights in thousandths.
 var commands = []struct {
 	kind   Kind
 	weight int
@@ -111,7 +111,7 @@ var commands = []struct {
 	{pause, 20}, {drain, 30}, {drainAll, 10}, {undrainAll, 10}, {resume, 50}, {reserve, 30}, {unreserve, 30}, {reload, 40},
 }
 
-// faults are the kinds of faults, with the maximum number and duration in one plan.
+// faults lists the kinds of faults, with the maximum number and duration of each in one plan.
 var faults = []struct {
 	kind    Kind
 	often   int
@@ -156,7 +156,7 @@ var faults = []struct {
 	{restarted, 3, 0},
 }
 
-// Plan is everything that happens in the run of one seed, by time.
+// Plan is everything that happens in the run of one seed, in order of time.
 type Plan struct {
 	Seed    uint64
 	GPUs    int
@@ -164,8 +164,8 @@ type Plan struct {
 	Entries []Entry
 }
 
-// NewPlan draws the plan of a seed. It leaves out about half of the kinds of faults, each time
-// others, so that rare ones meet.
+// NewPlan draws the plan of a seed. Each plan leaves out about half of the kinds of faults, so that
+// rare kinds meet.
 func NewPlan(seed uint64) Plan {
 	r := rand.New(rand.NewPCG(seed, 0x6770757363686564))
 	p := Plan{Seed: seed, GPUs: r.IntN(5), Chaos: time.Duration(1+r.IntN(20)) * time.Minute}
@@ -199,7 +199,7 @@ func NewPlan(seed uint64) Plan {
 			add(f.kind, f.longest)
 		}
 	}
-	// These have their own dice, so that the rest of a plan stays the same.
+	// These entries have dice of their own, so that the rest of a plan stays the same.
 	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 {
 		at := time.Duration(old.Int64N(int64(p.Chaos)))
 		lasts := time.Duration(old.Int64N(int64(p.Chaos - at)))

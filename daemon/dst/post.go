@@ -10,24 +10,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// post is what really becomes of messages.
+// post records what really happens to messages.
 type post struct {
-	letters map[messageKey]*letter // the last try of each
-	reached map[messageKey]int     // how often each reached its recipient
-	told    map[messageKey]*life   // the process that was last told that it was sent
-	flying  map[int]int            // tries under way of the current process, by user
+	letters map[messageKey]*letter // the last try to send each message
+	reached map[messageKey]int     // how often each message reached its recipient
+	told    map[messageKey]*life   // process that was last told that the message was sent
+	flying  map[int]int            // number of current tries of this process, by user
 }
 
-// letter is one try to send a message. It has a unit of its own, which outlives the daemon.
+// letter is one try to send a message. The try has a unit of its own, which outlives the daemon.
 type letter struct {
-	until   time.Duration // when it ends
+	until   time.Duration // when the try ends
 	over    bool
-	reaches bool        // it reaches its recipient, whatever is reported
-	why     job.Message // what is reported; empty: it was sent
+	reaches bool        // the message reaches its recipient, whatever is reported
+	why     job.Message // the reported failure; empty: it is reported as sent
 	again   bool
 }
 
-// The maximum number of tries under way, for a user and in all.
+// The maximum number of tries at the same time, for a user and in all.
 const (
 	tryingOfUser = 1
 	tryingOfAll  = 8
@@ -60,7 +60,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	w.judgeSend(&n, key, l)
 	p.flying[n.UID]++
 	x := p.letters[key]
-	if x == nil || x.over { // otherwise an earlier process's try is still under way
+	if x == nil || x.over { // otherwise a try of an earlier process still runs
 		x = w.write(key)
 	}
 	_ = w.sleep(ctx, max(0, x.until-w.Elapsed))
@@ -75,7 +75,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	return x.why, x.again
 }
 
-// write begins a try, which may fail in several ways until the faults end.
+// write begins a try to send a message. Until the faults end, a try may fail in several ways.
 func (w *World) write(key messageKey) *letter {
 	d := w.roll("message", uint64(key.job), uint64(key.which), uint64(len(key.event)), uint64(w.Elapsed))
 	x, took := &letter{reaches: true}, d.soon(20*time.Millisecond)
@@ -87,10 +87,10 @@ func (w *World) write(key messageKey) *letter {
 		case 2:
 			w.count("message that nobody takes")
 			x.reaches, x.why = false, job.Text("no such user")
-		case 3: // its unit is ended at its limit, and nobody knows what it did until then
+		case 3: // the unit is ended at its limit, and nobody knows what it had done by then
 			w.count("message that hangs")
 			x.reaches, x.why, x.again, took = d.percent(50), job.Text("it took too long"), true, 2*time.Minute
-		case 4: // longer than the daemon waits
+		case 4: // for longer than the daemon waits
 			took = 10 * time.Minute
 		case 5:
 			took = d.between(0, time.Minute)
@@ -111,7 +111,7 @@ func (w *World) write(key messageKey) *letter {
 	return x
 }
 
-// loseTries ends the tries under way at a reboot.
+// loseTries ends the current tries at a reboot.
 func (p *post) loseTries() {
 	for _, x := range p.letters {
 		if !x.over {
@@ -125,7 +125,7 @@ func (k messageKey) String() string {
 	return fmt.Sprintf("message %d about the %s of job %d", k.which, k.event, k.job)
 }
 
-// judgeSend checks invariant 18 for a try that begins.
+// judgeSend checks invariant 18 when a try begins.
 func (w *World) judgeSend(n *job.Notification, key messageKey, l *life) {
 	p := &w.post
 	stored, ok := w.disk.messages[key]
@@ -167,7 +167,7 @@ func (w *World) judgeMessage(n *job.Notification) {
 	}
 }
 
-// owedStill names a message that is neither sent nor given up; "" if there is none.
+// owedStill names a message that is neither sent nor given up. It returns "" if there is none.
 func (w *World) owedStill() (text string) {
 	for key, n := range w.disk.messages {
 		if s := key.String(); n.Closed.IsZero() && (text == "" || s < text) {
@@ -181,7 +181,7 @@ func (w *World) owedStill() (text string) {
 func (w *World) judgeTellings() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		j := w.disk.jobs[id]
-		if !j.State.Terminal() { // submitted late
+		if !j.State.Terminal() { // the job was submitted late
 			continue
 		}
 		owed := j.Messages(job.NotifyEnd, time.Time{})

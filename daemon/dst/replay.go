@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// replayEvery is the number of steps between two checks of what a restart would make of the
-// records. A check costs as much as twenty steps.
+// replayEvery is the number of steps from one check of invariant 10 to the next. A check costs as
+// much as twenty steps.
 const replayEvery = 25
 
 // judgeReplay checks invariant 10: a core that starts from the records of all steps so far has the
@@ -36,7 +36,7 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 	for i := range live {
 		if r := &again[i]; r.State == job.Starting && live[i].State == job.Queued {
-			r.State = job.Queued // it waits in line to be started, of which a restart knows nothing
+			r.State = job.Queued // the job waits in line to be started, but a restart does not know that
 		}
 		if a, b := durable(&live[i].Job), durable(&again[i].Job); !reflect.DeepEqual(a, b) {
 			w.breach(10, "job %d is %+v, and after a restart %+v", live[i].ID, a, b)
@@ -44,7 +44,8 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 }
 
-// durable returns what a restart must not change in a job. Times are as the disk keeps them.
+// durable returns the parts of a job that a restart must not change. Times are reduced to what the
+// disk keeps.
 func durable(j *job.Job) []any {
 	d := []any{j.ID, j.Key, j.Owner.UID, j.Label.Name, j.State, j.Stop, j.StopBy, j.Held, j.Warned,
 		j.WarnsAt.IsZero(), j.Failures, j.Requeues, len(j.Pending),

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// run is what really happens to an attempt: its unit and its command.
+// run records what really happens to an attempt: its unit and its command.
 type run struct {
 	job     job.ID
 	attempt int
@@ -23,34 +23,34 @@ type run struct {
 	mem     int64
 	cpus    int
 	grace   time.Duration
-	task    job.Task // of an array
+	task    job.Task // for a task of an array
 
 	behaviour unittest.Behaviour
 	demand    demand
 	lasts     time.Duration
-	deaf      bool          // it takes its whole grace to end
-	answers   int           // exit status with which it answers a stop; 0: it dies of the stop or exits 0
-	waits     []func() bool // whether those who stopped it still wait
+	deaf      bool          // it ends only after its whole grace
+	answers   int           // exit status when it is stopped; 0: the stop kills it or it exits 0
+	waits     []func() bool // each reports whether a caller that stopped it still waits
 	refused   bool          // systemd refuses its unit
-	dead      bool          // the process that asked for its unit died before it came
+	dead      bool          // the process that asked for its unit died before the unit came
 	oom       bool
 
 	saves  bool // it exits some time after its warning
 	warned bool // it exited because of a warning, not of another signal
 
 	began, ended time.Duration // 0: not yet
-	over         time.Duration // when its last process ended; 0: not yet
-	first        time.Duration // when the attempt began, if its unit was restarted since; otherwise 0
+	over         time.Duration // when the last process ended; 0: not yet
+	first        time.Duration // when the attempt first began, if its unit was restarted since; otherwise 0
 	invocation   string
 	alive        bool
-	gone         bool // its unit has gone
+	gone         bool // the unit has gone
 	stopping     bool
-	by           string // who ended it; "": itself
+	by           string // who ended the command; "": it ended by itself
 	code, signal int
 	pid          int    // 0: its process has left the GPUs
-	number       int    // its pid, kept for ever
-	touched      string // what was done to it that may explain another end
-	stale        bool   // its spec was removed before it began, so nothing of it runs
+	number       int    // its pid, kept after it has left
+	touched      string // what was done to it that may explain a different end
+	stale        bool   // its spec was removed before it began, so none of it runs
 	kept         bool   // the machine could not start anything
 	stuck        bool   // its processes outlive SIGKILL
 	trespassed   bool   // it used a GPU that it does not have
@@ -63,7 +63,7 @@ func (r *run) has(uuid string) bool {
 	return slices.ContainsFunc(r.gpus, func(h contract.GPU) bool { return h.UUID == uuid })
 }
 
-// newRun returns the run of a unit with these properties; nil if the unit exists already.
+// newRun returns the run of a unit with these properties, or nil if the unit exists already.
 func (w *World) newRun(name string, props []units.Property) *run {
 	if w.bus.sys.Properties(name) != nil {
 		return nil
@@ -123,12 +123,12 @@ func (w *World) drawBehaviour(r *run, d *dice) {
 	case 7:
 		b.Orphan = true
 	case 8:
-		b.Stopping = d.percent(30) // once it is gone nobody knows how it ended
+		b.Stopping = d.percent(30) // once the unit is gone nobody knows how the command ended
 	}
 	b.Deaf = r.deaf
 }
 
-// behave tells systemd what a command does.
+// behave tells systemd what a unit's command will do.
 func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	if r := w.runs[name]; r != nil {
 		return r.behaviour
@@ -162,7 +162,7 @@ func (w *World) began(name string, r *run) {
 	w.after(r.lasts, func() { w.finish(name, r) })
 }
 
-// finish ends a command by itself.
+// finish lets a command end by itself.
 func (w *World) finish(name string, r *run) {
 	if !r.alive || r.stopping || w.runs[name] != r {
 		return
@@ -193,7 +193,7 @@ func (w *World) emptied(name string, r *run) {
 }
 
 // notice compares what is known of a unit's command with systemd's answer, after something was done
-// to it.
+// to the unit.
 func (w *World) notice(name, by string) {
 	r := w.runs[name]
 	if r == nil {
@@ -205,7 +205,7 @@ func (w *World) notice(name, by string) {
 	w.emptied(name, r)
 }
 
-// ended notes who ended a command that was alive.
+// ended notes the cause of the end of a command that was alive.
 func (w *World) ended(r *run, by string) {
 	if r.alive {
 		r.alive, r.ended, r.by = false, w.Elapsed, by
@@ -219,7 +219,7 @@ func (w *World) vanish(name, by string) {
 	w.vanished(name, by)
 }
 
-// vanished notes that a unit has gone.
+// vanished notes that a unit is gone.
 func (w *World) vanished(name, by string) {
 	r := w.runs[name]
 	if r == nil || r.gone {
@@ -247,7 +247,7 @@ func (w *World) occupy(name string, r *run) {
 	}
 }
 
-// clear takes a run's process off its GPUs, now or, with a slow driver, later.
+// clear takes a run's process off its GPUs: now, or later if the driver is slow.
 func (w *World) clear(name string, r *run) {
 	if r.pid == 0 || r.began == 0 {
 		return

@@ -8,9 +8,9 @@ import (
 // shrinkRuns is the maximum number of plans that Shrink tries.
 const shrinkRuns = 3000
 
-// Shrink leaves out entries of a plan that fails as long as it fails in the same way: first
-// everything after the failure, then whole kinds, then parts, down to single entries. run carries
-// out a plan.
+// Shrink leaves out entries of a plan that fails, as long as the plan still fails in the same way.
+// It first leaves out everything after the failure, then whole kinds, then parts, down to single
+// entries. run carries out a plan.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)
@@ -38,7 +38,7 @@ type shrinker struct {
 	left int
 }
 
-// invariantOf returns what two failures of the same kind have in common.
+// invariantOf returns the part of a breach that failures of the same kind share.
 func invariantOf(breach string) string {
 	name, _, _ := strings.Cut(breach, ":")
 	return name
@@ -53,7 +53,8 @@ func (s *shrinker) fails(p Plan) bool {
 	return r.Failed() && invariantOf(r.Breaches[0]) == s.want
 }
 
-// without returns p without the entries that leave selects if that still fails, and otherwise p.
+// without returns p without the entries that leave selects, if that plan still fails. Otherwise it
+// returns p.
 func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
 	less := p
 	less.Entries = nil

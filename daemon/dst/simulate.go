@@ -14,9 +14,9 @@ import (
 
 // Result is the outcome of a run.
 type Result struct {
-	Breaches []string // violations, in order
+	Breaches []string // violations, in the order in which they happened
 	Steps    uint64
-	Hash     uint64 // of everything that happened
+	Hash     uint64 // hash of everything that happened
 	Elapsed  time.Duration
 	Counts   map[string]int // how often each thing happened
 	Trail    []string       // the story, if asked for
@@ -25,23 +25,23 @@ type Result struct {
 // Failed reports whether an invariant was violated.
 func (r Result) Failed() bool { return len(r.Breaches) > 0 }
 
-// drainTime is the time that the queue may take to drain after the faults.
+// drainTime is how long the queue may take to drain after the faults stop.
 const drainTime = 24 * time.Hour
 
-// maxSteps ends a run that would not end.
+// maxSteps stops a run that would otherwise never end.
 const maxSteps = 3_000_000
 
-// Run carries out a plan. With story it also writes down what happens.
+// Run carries out a plan. If story is true, it also writes down what happens.
 func Run(p Plan, story bool) Result { return simulate(p, story, bug{}, "") }
 
 // RunOn carries out a plan on a real state file in an empty directory.
 func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bug{}, dir) }
 
-// bug is what a test plants to see it found.
+// bug has the bugs that a test can plant, to check that they are found.
 type bug struct {
 	lyingDisk   bool // a failed fsync is reported as success
 	idleStop    bool // a stop does nothing and reports success
-	lyingPost   bool // a message is reported as sent that was not
+	lyingPost   bool // a message that was not sent is reported as sent
 	neverBegins int  // uid of a user whose starts never complete
 }
 
@@ -69,14 +69,14 @@ func simulate(p Plan, story bool, planted bug, dir string) Result {
 	return w.Result
 }
 
-// end leaves no coroutine behind.
+// end makes sure that no coroutine is left behind.
 func (w *World) end() {
 	if l := w.life; l != nil {
 		l.over = true
 		w.calls = nil
 		w.bury(l)
 	}
-	w.bus.sys.Reboot() // releases what waits in it
+	w.bus.sys.Reboot() // releases the calls that wait in it
 	for _, a := range slices.Clone(w.own) {
 		w.current = a
 		for more := true; more; {
@@ -85,10 +85,10 @@ func (w *World) end() {
 	}
 }
 
-// watch checks now and then whether everything has come to its end.
+// watch checks from time to time whether everything has come to its end.
 func (w *World) watch() {
 	if w.remains() == "" && w.daemon != nil && !w.life.over {
-		acked := maps.Clone(w.tracked.acked) // the answer need not show later jobs
+		acked := maps.Clone(w.tracked.acked) // later jobs need not be in the answer
 		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, err := d.Query(ctx, job.Query{Ended: 1000})
 			return func() {
@@ -101,7 +101,7 @@ func (w *World) watch() {
 	w.after(20*time.Second, w.watch)
 }
 
-// remains describes what has not come to its end; "" if everything has.
+// remains describes what has not come to its end. It returns "" if everything has.
 func (w *World) remains() string {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if j := w.disk.jobs[id]; !j.State.Terminal() {
@@ -109,7 +109,7 @@ func (w *World) remains() string {
 		}
 	}
 	for _, name := range w.bus.sys.Names() {
-		if r := w.runs[name]; r == nil || !r.stale { // such a unit is reported and left to people
+		if r := w.runs[name]; r == nil || !r.stale { // a stale unit is reported and left to people
 			return "there is still " + name
 		}
 	}
@@ -122,7 +122,7 @@ func (w *World) remains() string {
 	return ""
 }
 
-// why asks the daemon why jobs still wait.
+// why asks the daemon for the reasons why jobs still wait.
 func (w *World) why() string {
 	text := "; the daemon does not answer"
 	w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
@@ -143,10 +143,10 @@ func (w *World) why() string {
 	return text
 }
 
-// judgeFinal checks invariants 1 and 9 at the end, by what the daemon reports, and that the GPUs
-// are free.
+// judgeFinal checks invariants 1 and 9 at the end, using what the daemon reports. It also checks
+// that the GPUs are free.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
-	if w.disk.doubt != nil { // the daemon is about to repeat that commit, and announces nothing before
+	if w.disk.doubt != nil { // the daemon is about to repeat that commit, and announces nothing before that
 		return // watch tries again
 	}
 	w.judgeTold(v.Jobs...)

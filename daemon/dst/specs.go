@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// specs is the directory of the launchers' specs.
+// specs is the directory of the specs that launchers read.
 type specs struct {
 	w    *World
 	got  map[specKey]bool

@@ -12,14 +12,14 @@ import (
 type stray struct {
 	gpu.Process
 	began    time.Duration
-	run      *run // the run that started it; nil: it belongs to no job
+	run      *run // run that started it; nil: it belongs to no job
 	stubborn bool // SIGTERM does not end it
 	told     bool // the daemon was told about it while its job was known
-	noted    bool // and that it is outside its unit
+	noted    bool // the daemon was also told that it is outside its unit
 }
 
-// A process in a container of a user has the user's uid plus subordinates. strangers is added to
-// uids of separate accounts, which lie in the range of the user's containers as well.
+// The uid of a process in a user's container is the user's uid plus subordinates. strangers is
+// added to the uids of separate accounts, which lie in the range of the user's containers as well.
 const (
 	subordinates = 100_000
 	strangers    = 2 * subordinates
@@ -33,7 +33,7 @@ func person(uid int) int {
 	return uid % subordinates
 }
 
-// answersAfter is the time that the directory takes to answer about a uid.
+// answersAfter is how long the directory takes to answer about a uid.
 const answersAfter = 20 * time.Second
 
 // person is daemon.Options.Person.
@@ -59,7 +59,7 @@ const tick = 10 * time.Millisecond
 // ticked is the inverse of ticks.
 func ticked(start uint64) time.Duration { return time.Duration(start-1) * tick }
 
-// firstStray is below the pids of all strays.
+// firstStray is lower than the pids of all strays.
 const firstStray = 900_000
 
 // put starts a process outside all units.
@@ -92,7 +92,8 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// leaves moves a process of a job out of its unit, from its start or after it was seen there.
+// leaves moves a process of a job out of its unit, either from its start or after it was seen in
+// the unit.
 func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	if !r.alive || len(r.gpus) == 0 {
 		return
@@ -123,7 +124,7 @@ func (w *World) outside(pid int) {
 	w.onProcess(pid, func(p *gpu.Process) { p.Unit = "" })
 }
 
-// trespass makes a job's process use a GPU that the job does not have.
+// trespass makes a process of a job use a GPU that the job does not have.
 func (w *World) trespass(name string, r *run, lasts time.Duration, d *dice) {
 	if len(w.gpus) == 0 || !r.alive {
 		return

@@ -21,7 +21,7 @@ type World struct {
 	seed    uint64
 	plan    Plan
 	planted bug
-	Result                // so far
+	Result                // the result so far
 	skew    time.Duration // error of the wall clock
 	agenda  agenda
 
@@ -31,12 +31,12 @@ type World struct {
 	stopping   bool          // the daemon was told to stop
 	diedAt     time.Duration // when the last process ended; negative: none has
 	current    *activity
-	waiting    []*activity // those that wait for a bell
+	waiting    []*activity // activities that wait for a bell
 	activities uint64
-	doom       int // boundaries until the daemon dies; 0: it lives on
+	doom       int // number of boundaries until the daemon dies; 0: it lives on
 	calls      []*request
 
-	until    map[Kind]time.Duration // end of each lasting fault
+	until    map[Kind]time.Duration // when each lasting fault ends
 	bus      *bus
 	disk     *disk
 	specs    *specs
@@ -44,21 +44,21 @@ type World struct {
 	tellsUse bool // the driver reports load
 	kernel   *kernel
 	boot     int
-	reboots  int    // of any kind
+	reboots  int    // number of reboots of any kind
 	leaving  bool   // systemd stops everything
 	reserved uint64 // MiB that the driver keeps of each GPU
 	unified  bool   // the GPUs have no memory of their own
 	untold   bool   // the driver does not report each process's memory
-	counted  bool   // the numbers of the other GPUs change when one goes
+	counted  bool   // when a GPU goes, the numbers of the others change
 	strays   map[int]*stray
-	asked    map[int]time.Duration // when this process of the daemon first asked about a uid
+	asked    map[int]time.Duration // when this process of the daemon first asked about each uid
 	problem  gpu.Problem
 	pids     int
-	runs     map[string]*run // by unit, of existing units
+	runs     map[string]*run // runs of existing units, by unit
 	healed   bool
 	notFree  string      // a GPU that was not free at the last check
 	settled  bool        // everything has come to its end
-	own      []*activity // the world's
+	own      []*activity // the world's own activities
 	tracked  *judge
 	subs     map[int]*submission
 	post     post
@@ -120,7 +120,7 @@ func (w *World) start() {
 	w.spawn(l, func() { w.live(l) })
 }
 
-// live is a process of the daemon, from its first instruction to its last.
+// live runs a process of the daemon, from its first instruction to its last.
 func (w *World) live(l *life) {
 	defer func() { l.over = true }()
 	w.boundary(l)
@@ -150,7 +150,7 @@ func (w *World) live(l *life) {
 	_ = d.Run(ctx)
 }
 
-// died ends the daemon's process. systemd starts another.
+// died ends the daemon's process. systemd then starts another.
 func (w *World) died() {
 	if w.disk.file != nil {
 		w.disk.file.die()
@@ -170,7 +170,7 @@ func (w *World) died() {
 	w.after(w.roll("restart", uint64(w.Elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
 }
 
-// note is daemon.Options.Tell: a sentence for a job's journal.
+// note is daemon.Options.Tell. It gets a sentence for a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 	d := w.roll("note", uint64(w.Elapsed))
 	if w.on(lostCalls) && d.percent(50) {
@@ -189,7 +189,7 @@ func (silent) Stopping()     {}
 func (silent) Alive()        {}
 func (silent) Status(string) {}
 
-// step lets the next thing happen.
+// step runs the next event.
 func (w *World) step() {
 	e := w.agenda.pop()
 	w.Elapsed = e.at

@@ -5,29 +5,31 @@ import (
 	"time"
 )
 
-// Estimate is a distribution of run times: a lognormal one, and the shape that the last runs of the
-// kind had. The zero value is none.
+// Estimate is a distribution of run times. It consists of a lognormal distribution, and of the
+// shape that the last runs of the kind had. The zero value means that there is no estimate.
 type Estimate struct {
 	Median time.Duration
 	Spread float64 // standard deviation of the natural logarithm; 0: the run time is known
 	Ended  int     // number of jobs of the kind that have ended
-	Known  bool    // a job of the same program has run to its end, so an end can be predicted
+	Known  bool    // a job of the same program has run to its end, so ends can be predicted
 	forms  lengths
-	trials lengths // the shape for Effort, which begins as logUniform
+	trials lengths // the shape for Effort; it begins as logUniform
 }
 
-// minTail is the probability of still running below which an estimate was wrong and counts no more.
+// minTail is the lowest probability of still running at which an estimate counts. At a lower
+// probability the estimate was wrong.
 const minTail = 1e-6
 
-// longestRun keeps durations far from the end of their range. The spread of runs between a second
-// and longestRun is at most 9.8. maxSpread keeps what is computed from a spread in the range of
-// floating point.
+// longestRun keeps durations far from the end of their range. For runs between a second and
+// longestRun the spread is at most 9.8. maxSpread keeps results that are computed from a spread in
+// the range of floating point.
 const (
 	longestRun = 10 * 365 * 24 * time.Hour
 	maxSpread  = 10
 )
 
-// Total returns the median run time of a job that has already run for ran. It is longer than ran.
+// Total returns the median of the total run time of a job that has already run for ran. It is
+// longer than ran.
 func (e *Estimate) Total(ran time.Duration) time.Duration {
 	if ran <= 0 {
 		return e.Median
@@ -38,12 +40,14 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 // LateTail is the probability that a job runs longer than Late.
 const LateTail = 0.2
 
-// Late returns the run time that a job that has already run for ran exceeds in one case of five.
+// Late returns a total run time for a job that has already run for ran. The job exceeds it in one
+// case of five.
 func (e *Estimate) Late(ran time.Duration) time.Duration {
 	return max(e.total(ran, LateTail), e.Total(ran))
 }
 
-// total returns the run time that a job that has already run for ran exceeds with this probability.
+// total returns a total run time for a job that has already run for ran. The job exceeds it with
+// the probability chance.
 func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
 	ran = max(ran, 0)
 	switch {
@@ -60,7 +64,7 @@ func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
 	return max(time.Duration(min(total, float64(longestRun))), ran+time.Second)
 }
 
-// tail returns the probability that a run takes longer than so many nanoseconds.
+// tail returns the probability that a run takes longer than this number of nanoseconds.
 func (e *Estimate) tail(run float64) float64 {
 	if run <= 0 {
 		return 1
@@ -68,7 +72,7 @@ func (e *Estimate) tail(run float64) float64 {
 	return math.Erfc(math.Log(run/float64(e.Median))/e.Spread/math.Sqrt2) / 2
 }
 
-// overrun doubles an expected run time until it is longer than what the job ran.
+// overrun doubles an expected run time until it is longer than the time that the job has run.
 func overrun(expected, ran time.Duration) time.Duration {
 	expected = max(expected, time.Second)
 	for expected <= ran {
@@ -80,15 +84,16 @@ func overrun(expected, ran time.Duration) time.Duration {
 	return expected
 }
 
-// Remaining returns how much longer a job runs that was expected to run for one time and has
-// already run for another.
+// Remaining returns how much longer a job is expected to run. The job was expected to run for
+// expected, and has already run for ran.
 func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }
 
-// Effort returns the expected run time to spend on jobs of the kind for each one that ends. It is
-// the minimum over all plans to stop a job again after at least a slice, for jobs that already ran
-// for ran: the inverse of the Gittins index (J. Gittins, Bandit Processes and Dynamic Allocation
-// Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run times are alike, it is what is left of one.
-// If they differ by orders of magnitude, it grows with what the job has had.
+// Effort returns the run time to spend on jobs of the kind, per job that ends. Each of these jobs
+// has already run for ran, and may be stopped for good after at least a slice; Effort takes the
+// best plan for stopping. It is the inverse of the Gittins index (J. Gittins, Bandit Processes and
+// Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run times are alike, Effort
+// is what is left of the run time. If they differ by orders of magnitude, it grows with the time
+// that the job has run.
 func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return overrun(e.Median, ran) - ran
@@ -97,7 +102,8 @@ func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 	return time.Duration(min(max(effort, float64(time.Second)), float64(longestRun)))
 }
 
-// Draw returns a run time for a job that has already run for ran: the quantile u of the estimate.
+// Draw returns the total run time at quantile u of the estimate, for a job that has already run for
+// ran.
 func (e *Estimate) Draw(u float64, ran time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return e.Total(ran)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Extreme run times, from a second to a hundred years, and spreads from none to the whole range,
-// where nearly equal figures are subtracted.
+// Extreme run times, from a second to a hundred years, and spreads from none to the whole range.
+// With these, nearly equal numbers are subtracted.
 var (
 	extremeSpreads = []float64{1e-12, 1e-3, 0.1, 1, 3, 6.5, 8, maxSpread}
 	extremeRuns    = []time.Duration{
@@ -19,7 +19,8 @@ var (
 	}
 )
 
-// The expected run time is longer than what a job ran, and what is computed from it stays in range.
+// The expected run time is longer than what a job ran, and results that are computed from it stay
+// in range.
 func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
 		for _, median := range extremeRuns {
@@ -39,14 +40,14 @@ func TestEstimatesAtExtremes(t *testing.T) {
 	}
 }
 
-// Effort equals what adding up runs of every length gives: the time until they end or are given up,
-// divided by the number that end.
+// Effort equals the result of adding up runs of every length: the time until each run ends or is
+// given up, divided by the number of runs that end.
 func TestEffortBySteps(t *testing.T) {
 	const slice = 30 * time.Minute
 	for _, spread := range extremeSpreads[2:] {
 		for _, median := range []time.Duration{time.Minute, 5 * time.Hour} {
 			e := Lognormal(median, spread)
-			var lengths []time.Duration // as the distribution has them: evenly within each bin
+			var lengths []time.Duration // evenly within each bin, as in the distribution
 			for i, part := range e.trials {
 				for k := range int(part * stepRuns) {
 					at := edge(i) + (edge(i+1)-edge(i))*(float64(k)+0.5)/float64(int(part*stepRuns))
@@ -65,7 +66,8 @@ func TestEffortBySteps(t *testing.T) {
 
 const stepRuns = 20_000
 
-// effortBySteps tries all edges; false if too few runs are that long.
+// effortBySteps tries all bin edges as the moment to give up. It returns false if too few runs are
+// that long.
 func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time.Duration, ok bool) {
 	best = longestRun
 	for i := range len(Estimate{}.trials) {
@@ -93,7 +95,7 @@ func effortBySteps(lengths []time.Duration, ran, slice time.Duration) (best time
 	return best, ok
 }
 
-// Estimates stay in range whatever is learned or is wrongly on record.
+// Estimates stay in range whatever is learned, even from wrong records.
 func TestLearningAtExtremes(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	var known []job.Prediction

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxUserKeys is the maximum number of keys that are remembered of one user, and maxKeys that of
-// all users. A new key evicts the user's least recently used one.
+// maxUserKeys is the maximum number of keys that are remembered for one user, and maxKeys the
+// maximum for all users. A new key evicts the user's least recently used key.
 const (
 	maxUserKeys = 1000
 	maxKeys     = 100_000
@@ -20,7 +20,7 @@ const (
 // levels is the number of run-time keys of a kind, from the widest to the narrowest.
 const levels = 4
 
-// The levels of what is known of a command whatever its size: see Memory and Most.
+// Histories at these levels belong to a command, whatever its number of GPUs: see Memory and Most.
 const (
 	memoryLevel = levels + iota
 	mostLevel
@@ -36,7 +36,7 @@ type historyKey struct {
 	hash  string
 }
 
-// key returns the kind's key at a level; false if it has none.
+// key returns the kind's key at a level. It returns false if the kind has none.
 func (k Kind) key(level int) (historyKey, bool) {
 	switch level {
 	case 0:
@@ -49,7 +49,7 @@ func (k Kind) key(level int) (historyKey, bool) {
 	return historyKey{level, k.Milli, k.Shape}, k.Shape != ""
 }
 
-// record returns the text of a key on record.
+// record returns a key as text for the record.
 func (k historyKey) record(uid int) string {
 	text := strconv.Itoa(uid)
 	if k.level > 0 {
@@ -61,7 +61,7 @@ func (k historyKey) record(uid int) string {
 	return text
 }
 
-// parseKey is the inverse of record; false for any other text.
+// parseKey is the inverse of record. It returns false for any other text.
 func parseKey(text string) (uid int, k historyKey, ok bool) {
 	words := strings.Split(text, " ")
 	uid, err := strconv.Atoi(words[0])
@@ -88,21 +88,21 @@ func parseKey(text string) (uid int, k historyKey, ok bool) {
 // userHistory is what is known of one user's jobs, the most recently used key first.
 type userHistory struct {
 	seen  map[historyKey]*list.Element
-	order *list.List // of *history
+	order *list.List // its elements are *history
 }
 
 // history is what is known of the runs of one key.
 type history struct {
 	key     historyKey
-	typical time.Duration // geometric mean
-	spread  float64       // of the logarithms
-	weight  float64       // number of runs that they stand for
-	runs    int           // that have ended
+	typical time.Duration // geometric mean of the run times
+	spread  float64       // standard deviation of the logarithms
+	weight  float64       // number of runs that mean and spread represent
+	runs    int           // number of runs that have ended
 	forms   lengths
-	peak    int64 // bytes of memory, see Predictor.Memory
+	peak    int64 // GPU memory in bytes, see Predictor.Memory
 }
 
-// of returns a user's history, which it creates if needed.
+// of returns a user's history, and creates it if needed.
 func (p *Predictor) of(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
@@ -112,7 +112,8 @@ func (p *Predictor) of(uid int) *userHistory {
 	return u
 }
 
-// at returns the kind's history at a level, or nil; false if the kind has no such key.
+// at returns the kind's history at a level, or nil. It returns false if the kind has no key at that
+// level.
 func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {
@@ -129,7 +130,7 @@ func (u *userHistory) get(key historyKey) *history {
 	return u.seen[key].Value.(*history)
 }
 
-// touch returns the history of a key, which it creates if needed.
+// touch returns the history of a key, and creates it if needed.
 func (u *userHistory) touch(p *Predictor, key historyKey) *history {
 	if e := u.seen[key]; e != nil {
 		u.order.MoveToFront(e)
@@ -151,7 +152,7 @@ func (h *history) moments() moments {
 	return moments{math.Log(float64(h.typical)), h.spread, min(h.weight, 2*meanRuns-1)}
 }
 
-// maxRuns is the maximum of the count of runs: further runs would change nothing.
+// maxRuns limits the count of runs: further runs would change nothing.
 const maxRuns = 1000
 
 func (h *history) learn(run time.Duration, ended bool) {
@@ -181,8 +182,9 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 	return p
 }
 
-// restore sets what record returned. It corrects figures that record never writes, such as those of
-// a file that was tampered with, since they would make everything computed from them meaningless.
+// restore sets the values that record returned. It corrects values that record never writes, such
+// as those of a file that was tampered with, since they would make everything computed from them
+// meaningless.
 func (h *history) restore(p *job.Prediction) {
 	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
 	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}
@@ -194,7 +196,7 @@ func (h *history) restore(p *job.Prediction) {
 	}
 }
 
-// inRange limits x to 0 to most; NaN becomes 0.
+// inRange limits x to the range from 0 to most. NaN becomes 0.
 func inRange(x, most float64) float64 {
 	if math.IsNaN(x) {
 		return 0

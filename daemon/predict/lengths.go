@@ -9,20 +9,20 @@ import (
 // that take at least 2^(i/2) seconds and less than 2^((i+1)/2).
 type lengths [48]float64
 
-// edge returns where bin i begins, in seconds.
+// edge returns the lower end of bin i, in seconds.
 func edge(i int) float64 { return math.Exp2(float64(i) / 2) }
 
 func binOf(run time.Duration) int {
 	return min(int(2*math.Log2(max(run.Seconds(), 1))), len(lengths{})-1)
 }
 
-// learn adds a run with a weight of 1/weight.
+// learn adds a run whose weight in the distribution is 1/weight.
 func (l *lengths) learn(run time.Duration, weight float64) {
 	for i := range l {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
-	for i := range l { // records leave out negligible parts, so they must not be kept here either
+	for i := range l { // records leave out negligible parts, so drop them here too
 		if l[i] <= minTail {
 			l[i] = 0
 		}
@@ -43,11 +43,11 @@ func Lognormal(median time.Duration, spread float64) Estimate {
 	return e
 }
 
-// longestTrial is where logUniform ends.
+// longestTrial is the upper end of logUniform.
 const longestTrial = 72 * time.Hour
 
-// logUniform is the distribution for jobs of which nothing is known: from shortestRun to
-// longestTrial, each order of magnitude equally likely.
+// logUniform is the distribution for jobs about which nothing is known. It extends from shortestRun
+// to longestTrial, with each order of magnitude equally likely.
 var logUniform = func() (l lengths) {
 	first, last := binOf(shortestRun), binOf(longestTrial)
 	for i := first; i <= last; i++ {
@@ -56,7 +56,7 @@ var logUniform = func() (l lengths) {
 	return l
 }()
 
-// mix moves a distribution towards that of so many runs.
+// mix moves a distribution towards another one that comes from this number of runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {
 		l[i] = (runs*other[i] + priorRuns*l[i]) / (runs + priorRuns)
@@ -91,7 +91,7 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the quantile u of the run times longer than ran; false if there are none.
+// draw returns the quantile u of the run times longer than ran. It returns false if there are none.
 func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
 	a, left := ran.Seconds(), 0.0
 	first := binOf(ran)

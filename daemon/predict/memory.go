@@ -6,17 +6,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// peakDecay is the divisor by which a lower peak counts: a run that needed less lowers the command's
-// peak by this part of the difference.
+// peakDecay is a divisor: a run that needed less memory lowers the command's peak by the difference
+// divided by peakDecay.
 const peakDecay = 4
 
-// memoryKey returns the key for the GPU memory of a command; false if it has none.
+// memoryKey returns the key for the GPU memory of a command. It returns false if the kind has no
+// command.
 func (k Kind) memoryKey() (historyKey, bool) {
 	return historyKey{memoryLevel, 0, k.Shape}, k.Shape != ""
 }
 
-// Memory returns the most GPU memory that runs of the kind's command are known to take, in bytes of
-// one GPU; 0 if no run is known.
+// Memory returns the peak GPU memory of the runs of the kind's command, in bytes of one GPU. It
+// returns 0 if no run is known.
 func (p *Predictor) Memory(k Kind) int64 {
 	key, ok := k.memoryKey()
 	if h := p.users[k.UID].get(key); ok && h != nil {
@@ -25,8 +26,9 @@ func (p *Predictor) Memory(k Kind) int64 {
 	return 0
 }
 
-// ObserveMemory learns from an attempt's GPU memory. A higher peak counts at once; a lower one
-// counts in part, and only if the command came to its end. It returns the record to store, or nil.
+// ObserveMemory learns from an attempt's GPU memory. A higher peak counts at once. A lower peak
+// counts in part, and only if the command came to its end. ObserveMemory returns the record to
+// store, or nil.
 func (p *Predictor) ObserveMemory(k Kind, peak int64, ended bool, now time.Time) *job.Prediction {
 	key, ok := k.memoryKey()
 	known := p.Memory(k)

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestMemory checks what is known of a command's GPU memory after some attempts. It does not depend
-// on the number of GPUs, and is known for its user only.
+// TestMemory checks what is known of a command's GPU memory after some attempts. The memory does
+// not depend on the number of GPUs, and is known only for the user of the command.
 func TestMemory(t *testing.T) {
 	train := Kind{UID: 1, Milli: 1000, Shape: "train"}
 	ended, stopped := true, false
@@ -49,7 +49,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Memory says nothing about run times. Nothing is learned of a job without a known command.
+// Memory says nothing about run times. Nothing is learned from a job without a known command.
 func TestMemoryAlone(t *testing.T) {
 	p := NewPredictor(nil)
 	before := p.Estimate(Kind{UID: 1, Milli: 1000, Shape: "train"})

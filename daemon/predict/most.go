@@ -6,21 +6,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Most is the most that any run of a command took, whatever its number of GPUs and however it
+// Most is the most that any run of a command took, whatever its number of GPUs and however the run
 // ended. Unlike Memory and Estimate it never decreases: a lower limit has ended a run before, or
-// would have. Each part is 0 if unknown.
+// would have. Each field is 0 if unknown.
 type Most struct {
 	Run     time.Duration
 	GPUMem  int64 // bytes of one GPU
 	HostMem int64 // bytes
 }
 
-// Max returns the larger of each part.
+// Max returns the larger value of each field.
 func (m Most) Max(o Most) Most {
 	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
 }
 
-// mostKeys returns the keys for the most of a command; false if it has none.
+// mostKeys returns the keys of the histories that hold Most for a command. It returns false if the
+// kind has no command.
 func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
 }
@@ -46,7 +47,7 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
-	for _, key := range []historyKey{run, host} { // what is known of a running command must not be evicted
+	for _, key := range []historyKey{run, host} { // keep the history of a running command from being evicted
 		if u := p.users[k.UID]; u.get(key) != nil {
 			u.touch(p, key)
 		}

@@ -7,29 +7,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The bounds of a prediction, and the prediction if nothing is known: anything between minutes and
-// a day.
+// The bounds of a prediction. If nothing is known, the prediction is anything between minutes and a
+// day.
 const (
 	shortestRun   = 30 * time.Second
 	unknownRun    = time.Hour
 	unknownSpread = 2
 )
 
-// priorRuns is the number of runs that the wider keys count for in the spread and the shape.
+// priorRuns is the number of runs that the wider keys count for when the spread and the shape are
+// computed.
 const priorRuns = 2
 
-// The number of runs of one kind that count. In the mean a new run weighs at least one in meanRuns,
-// so that all count as 2·meanRuns - 1; in the shape it weighs at least one in formRuns.
+// These constants limit how many runs of one kind count. In the mean a new run weighs at least one
+// in meanRuns, so that all runs together count as at most 2·meanRuns - 1. In the shape a new run
+// weighs at least one in formRuns.
 const (
 	meanRuns = 10
 	formRuns = 30
 )
 
-// boundWeight is the weight, compared with a run that ended, of a job that was stopped. It counts
-// as a run of the length that was then to be expected.
+// boundWeight is the weight of a job that was stopped, compared with a run that ended. Such a job
+// counts as a run of the length that was expected when it was stopped.
 const boundWeight = 0.1
 
-// Kind identifies jobs that are expected to run alike. The zero value is none.
+// Kind identifies jobs that are expected to run alike. The zero value identifies no jobs.
 type Kind struct {
 	UID    int
 	Milli  int
@@ -46,26 +48,27 @@ func KindOf(uid int, r *job.Request) Kind {
 type Predictor struct {
 	generation uint64 // grows when something is learned
 	users      map[int]*userHistory
-	keys       int // of all users
+	keys       int // number of keys of all users
 
-	common   moments // of all users
+	common   moments // mean and spread of all users' jobs
 	commonOf uint64  // generation for which common was computed
 
 	lognormals map[medianSpread]lengths // cache
 }
 
-// medianSpread determines a lognormal distribution. Kinds that have not run share few of them.
+// medianSpread determines a lognormal distribution. Kinds without runs share a few of these
+// distributions.
 type medianSpread struct {
 	median time.Duration
 	spread float64
 }
 
-// maxLognormals is the size of the cache: more than the number of users, so that nothing is
+// maxLognormals is the size of the cache. It is larger than the number of users, so that nothing is
 // computed twice.
 const maxLognormals = 256
 
-// lognormal caches the shape of Lognormal, which is expensive: as the scheduler starts, each kind of
-// a long queue asks for one.
+// lognormal caches the shape that Lognormal computes. Computing it is expensive, and when the
+// scheduler starts, each kind in a long queue needs one.
 func (p *Predictor) lognormal(e *Estimate) lengths {
 	k := medianSpread{e.Median, e.Spread}
 	forms, known := p.lognormals[k]
@@ -82,7 +85,7 @@ func (p *Predictor) lognormal(e *Estimate) lengths {
 // moments is a mean and a spread of logarithms of nanoseconds, and the number of runs behind them.
 type moments struct{ mean, spread, weight float64 }
 
-// NewPredictor returns a Predictor with these records, the oldest first.
+// NewPredictor returns a Predictor that knows these records, given the oldest first.
 func NewPredictor(known []job.Prediction) *Predictor {
 	p := &Predictor{generation: 1, users: map[int]*userHistory{}}
 	for i := range known {
@@ -93,21 +96,24 @@ func NewPredictor(known []job.Prediction) *Predictor {
 	return p
 }
 
-// Generation changes whenever something was learned.
+// Generation returns a number that changes whenever something is learned.
 func (p *Predictor) Generation() uint64 { return p.generation }
 
-// levelVariances are the variances of the means of narrower keys around that of the wider key, as
-// logarithms: the same command takes about the same time again, a user's jobs do not.
+// levelVariances say how much the mean of a narrower key varies around the mean of the wider key,
+// as a variance of logarithms. The same command takes about the same time again; different jobs of
+// a user do not.
 var levelVariances = [levels]float64{1, 0.5, 1, 4}
 
-// commonVariance is the variance of all users' mean around the prediction if nothing is known.
+// commonVariance says how much the mean of all users' jobs varies around the prediction that is
+// made if nothing is known.
 const commonVariance = 100
 
-// programLevel is the first level at which jobs are alike, since their program is the same. What
-// other programs of the user take tells in which order to try jobs, but not when one ends.
+// programLevel is the first level at which jobs count as alike, since they have the same program.
+// The run times of a user's other programs help to decide which jobs to try first, but not to
+// predict when a job ends.
 const programLevel = 2
 
-// Estimate predicts the run time of jobs of a kind, without regard to limits.
+// Estimate predicts the run time of jobs of a kind, ignoring time limits.
 func (p *Predictor) Estimate(k Kind) Estimate {
 	p.updateCommon()
 	b := moments{math.Log(float64(unknownRun)), unknownSpread, 0}
@@ -136,7 +142,8 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	return e
 }
 
-// moveTowards moves b towards the moments of a narrower key, whose means vary by variance around b.
+// moveTowards moves b towards the moments of a narrower key. The mean of such a key varies around
+// the mean of b with this variance.
 func (b *moments) moveTowards(narrow moments, variance float64) {
 	if narrow.weight <= 0 {
 		return
@@ -146,11 +153,12 @@ func (b *moments) moveTowards(narrow moments, variance float64) {
 	b.spread = math.Sqrt(own)
 }
 
-// runsPerUser is the number of runs that each user counts for in what all users' jobs tell.
+// runsPerUser is the number of runs that each user counts for in the mean and spread of all users'
+// jobs.
 const runsPerUser = 5
 
-// updateCommon computes what all users' jobs tell, where all jobs of a user together count once. It
-// adds whole millionths, so that the result does not depend on the order.
+// updateCommon computes the mean and spread of all users' jobs. All jobs of a user together count
+// once. It adds whole millionths, so that the result does not depend on the order.
 func (p *Predictor) updateCommon() {
 	if p.commonOf == p.generation {
 		return
@@ -173,8 +181,8 @@ func (p *Predictor) updateCommon() {
 	p.common = moments{mean, spread, min(runsPerUser*float64(n), 2*meanRuns-1)}
 }
 
-// Observe learns from a job that ran for run, and returns the records to store. If it did not come
-// to its end, it would have run at least as long.
+// Observe learns from a job that ran for run, and returns the records to store. If the job did not
+// come to its end, it would have run for at least that time.
 func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = min(max(run, time.Second), longestRun)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestEstimate asks for the run time of a job of user 1 after some jobs have ended. A narrower key
-// counts more the more of its runs were seen.
+// TestEstimate asks for the run time of a job of user 1 after some jobs have ended. The more runs a
+// narrower key has seen, the more it counts.
 func TestEstimate(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	ended := func(uid, milli int, shape, script string, times int, minutes float64) func(*Predictor) {
@@ -49,7 +49,7 @@ func TestEstimate(t *testing.T) {
 }
 
 // An end cannot be predicted from other users' runs, from other programs of the same user, or from
-// runs that were stopped. If the program is unknown, jobs of the same size count.
+// runs that were stopped. If the program is unknown, jobs of the same size count as alike.
 func TestKnown(t *testing.T) {
 	ask := Kind{UID: 1, Milli: 1000, Script: "run.sh", Shape: "train"}
 	for name, c := range map[string]struct {
@@ -74,8 +74,8 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// The typical run time is the geometric mean: 10 minutes for runs of 1 and 100. Of many runs the
-// last weighs a tenth. The spread is that of the logarithms.
+// The typical run time is the geometric mean: 10 minutes for runs of 1 and 100 minutes. If there
+// are many runs, the last run weighs a tenth. The spread is the spread of the logarithms.
 func TestTypical(t *testing.T) {
 	p := NewPredictor(nil)
 	for i, want := range []time.Duration{time.Minute, 10 * time.Minute} {
@@ -94,8 +94,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// A job that was stopped raises the estimate, less so the more is known. It does not count as
-// ended.
+// A job that was stopped raises the estimate. It raises it less if more is known. It does not count
+// as ended.
 func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median
@@ -114,8 +114,8 @@ func TestBoundsTeach(t *testing.T) {
 	}
 }
 
-// A predictor that is made from the records of Observe knows the same, also if it has nearly
-// forgotten something. A job without a known command and program has two keys.
+// A predictor that is made from the records of Observe knows the same as the original, even if that
+// has nearly forgotten a run. A job without a known command and program has two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
@@ -154,8 +154,8 @@ func TestKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// A limited number of kinds is remembered of each user, the most recently used ones. Other users'
-// kinds stay.
+// A predictor remembers a limited number of kinds for each user: the most recently used ones. The
+// kinds of other users stay.
 func TestPredictionsAreBounded(t *testing.T) {
 	p := NewPredictor(nil)
 	p.Observe(Kind{UID: 2, Shape: "x"}, time.Minute, true, noon)
@@ -177,7 +177,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// On overrun the expected run time doubles until it is longer than what the job ran.
+// On overrun the expected run time doubles until it is longer than the time that the job ran.
 func TestOverrun(t *testing.T) {
 	for _, c := range [][3]time.Duration{
 		{10 * minute, 0, 10 * minute}, {10 * minute, 9 * minute, 10 * minute}, {10 * minute, 10 * minute, 20 * minute},

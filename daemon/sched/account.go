@@ -7,45 +7,45 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Account is a user or a group: what its jobs have, what they have used and what they may have. The
-// owner of an Account calls Start and Finish (usage.go) as jobs come and go.
+// Account is a user or a group. It records what its running jobs have, its past use and its quotas.
+// The caller must call Start and Finish (usage.go) as its jobs start and end.
 type Account struct {
 	UID    int    // -1 for a group
-	Name   string // for messages
+	Name   string // shown in messages
 	Groups []*Account
 
 	MaxMilli int           // GPUs of running jobs; 0: no limit
 	MaxJobs  int           // running jobs; 0: no limit
 	MaxMem   int64         // host memory of running jobs; 0: no limit
-	MaxCPUs  int           // of running jobs; 0: no limit
+	MaxCPUs  int           // CPUs of running jobs; 0: no limit
 	MaxUsage time.Duration // decayed GPU time; 0: no limit
-	Share    int           // weight in fair share; 0 means 1 for a user; a group with 0 takes no part
+	Share    int           // weight in fair share; 0: 1 for a user, none for a group
 	Barred   string        // why none of its jobs may start; "": they may
 
-	Jobs  int // running
-	Milli int // of running jobs
+	Jobs  int // number of running jobs
+	Milli int // GPUs of running jobs, in thousandths
 	host  hostShare
 
 	usage usage
 	clock cappedClock
 
-	entered bool    // into the current pass; the fields below hold for that pass
-	used    int64   // decayed, in milliseconds of a GPU
-	within  sums    // the sums over a group's active members
+	entered bool    // it is part of the current pass; the fields below are of that pass
+	used    int64   // decayed use, in milliseconds of a GPU
+	within  sums    // sums over a group's active members
 	factor  float64 // fair-share factor
 	newJobs,
-	newMilli int // given out by this pass
+	newMilli int // given to jobs that this pass starts
 	newHost      hostShare
 	over         bool // its GPU time is used up
-	unbounded    bool // no quota of its own or of its groups applies
-	failedShapes int  // number of its shapes for which no GPUs could be reserved
+	unbounded    bool // no quota of the account or of its groups applies
+	failedShapes int  // number of its shapes for which no reservation was possible
 	place        quotaPlace
 	gpuJobOpen   bool // a waiting GPU job of this account is within all quotas
-	cpuJobOpen   bool // the same for a job without GPUs
-	heldSizes    int  // number of sizes, from the largest down, that quotas hold back entirely
+	cpuJobOpen   bool // a waiting job without GPUs is within all quotas
+	heldSizes    int  // number of the largest sizes of which quotas hold back all jobs
 }
 
-// member reports whether the account is the group or belongs to it.
+// member reports whether the account belongs to the group of this name.
 func (a *Account) member(group string) bool {
 	return slices.ContainsFunc(a.Groups, func(g *Account) bool { return g.Name == group })
 }
@@ -77,16 +77,16 @@ func (a *Account) full(n *amount) bool {
 	return a.over && n.milli > 0 || !a.holds(a.inUse(), n)
 }
 
-// running returns what the account's running jobs count for in its quotas.
+// running returns what the account's running jobs use of its quotas.
 func (a *Account) running() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
 
-// inUse is running plus what the pass gave out.
+// inUse returns what running returns, plus what the pass gave out.
 func (a *Account) inUse() *quotaUse {
 	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}
 }
 
-// bounded reports whether the account has a quota on what runs at once.
+// bounded reports whether the account has a quota that limits what runs at once.
 func (a *Account) bounded() bool {
 	return a.MaxJobs > 0 || a.MaxMilli > 0 || a.MaxMem > 0 || a.MaxCPUs > 0
 }
@@ -101,7 +101,7 @@ func (a *Account) isUnbounded() bool {
 	return a.Barred == ""
 }
 
-// holds reports whether the quotas allow a job of this amount on top of the given use.
+// holds reports whether the quotas allow a job of this amount in addition to the given use.
 func (a *Account) holds(u *quotaUse, n *amount) bool {
 	switch {
 	case a.MaxJobs > 0 && u.jobs >= a.MaxJobs:

@@ -12,8 +12,8 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// factors returns the fair-share factors of waiting users on a machine of two GPUs, on which
-// evenPart amounts to two GPU-hours.
+// factors returns the fair-share factors of waiting users on a machine of two GPUs. If half is a
+// week, evenPart adds two GPU-hours of use in all.
 func factors(t *testing.T, half time.Duration, users ...*Account) (list []float64) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = half
@@ -27,8 +27,8 @@ func factors(t *testing.T, half time.Duration, users ...*Account) (list []float6
 	return list
 }
 
-// A user's use is compared with its part of what all active users have used. Each is taken to have
-// had its part of one more hour of the machine.
+// A user's use is compared with the user's fair part of the use of all active users. evenPart adds
+// one hour of the machine to this use: to each user its fair part.
 func TestFactor(t *testing.T) {
 	used := func(share int, hours float64, groups ...*Account) *Account {
 		a := &Account{UID: 1, Share: share, Groups: groups}
@@ -43,11 +43,11 @@ func TestFactor(t *testing.T) {
 	lab, class, plain := group(1, 8), group(1, 0), group(0, 100)
 	for name, c := range map[string]struct {
 		users []*Account
-		want  []float64 // exponents: how far each is above its part, in parts
+		want  []float64 // exponents: how far each user is above its part, relative to that part
 	}{
 		"nobody used anything":   {[]*Account{used(1, 0), used(1, 0)}, []float64{0, 0}},
 		"alone":                  {[]*Account{used(1, 100)}, []float64{0}},
-		"one had all":            {[]*Account{used(1, 6), used(1, 0)}, []float64{0.75, -0.75}}, // (6+1)/8 and 1/8 of a half
+		"one had all":            {[]*Account{used(1, 6), used(1, 0)}, []float64{0.75, -0.75}}, // 7/8 and 1/8, divided by 1/2
 		"little decides little":  {[]*Account{used(1, 0.02), used(1, 0)}, []float64{0.02 / 2.02, -0.02 / 2.02}},
 		"as they are entitled":   {[]*Account{used(3, 30), used(1, 10)}, []float64{0, 0}},
 		"less than its share":    {[]*Account{used(3, 3), used(1, 3)}, []float64{4.5/8/0.75 - 1, 3.5/8/0.25 - 1}},
@@ -70,7 +70,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// A quota of GPU time is exhausted when the last moment is used.
+// A quota of GPU time is used up as soon as the use reaches it.
 func TestUsedUp(t *testing.T) {
 	for _, c := range []struct {
 		half, used, most time.Duration
@@ -87,8 +87,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// Two groups whose members always want more get GPU time by their shares, 2 to 1. Within a group
-// all members get the same.
+// Two groups whose members always have jobs waiting get GPU time by their shares, 2 to 1. All
+// members of a group get the same.
 func TestGroupsSettleByTheirShares(t *testing.T) {
 	lab, class := &Account{UID: -1, Share: 2}, &Account{UID: -1, Share: 1}
 	var users []*Account

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// notice is the time before an advance reservation during which its GPUs take no more jobs without
-// a time limit.
+// notice is the time before an advance reservation begins. During this time its GPUs take no jobs
+// without a time limit.
 const notice = 24 * time.Hour
 
-// advanceReservationFor returns the advance reservation for other accounts that keeps the GPU from
-// the query's job: one that the job could run into by its time limit. It returns nil if there is
-// none.
+// advanceReservationFor returns an advance reservation that keeps the GPU from the query's job, or
+// nil. Such a reservation is for other accounts, and the job could run into it by its time limit.
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
@@ -22,8 +21,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// overlaps reports whether a job with this time limit that starts at the moment could run into the
-// reservation.
+// overlaps reports whether a job that starts at the given moment could run into the reservation by
+// its time limit.
 func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice

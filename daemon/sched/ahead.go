@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead is a waiting job that goes before another one, with the reason.
+// Ahead is a waiting job that goes before another waiting job, and why.
 type Ahead struct {
 	ID       job.ID
 	Cause    job.AheadCause
@@ -16,8 +16,8 @@ type Ahead struct {
 }
 
 // Ahead lists the first of the waiting jobs that go before a queued job, in order, and counts all
-// of them. It leaves out jobs that the given job may pass: jobs at a quota or throttle of their
-// own, and jobs that want none of the same GPUs.
+// of them. It leaves out jobs that the queued job may pass: jobs that a quota or throttle of their
+// own holds back, and jobs that can use none of the same GPUs.
 func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
 	e := q.entries[id]
 	if e == nil {
@@ -57,8 +57,9 @@ func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahea
 	return list, all
 }
 
-// countBefore returns the number of jobs of a bucket that go before a job. It searches from both
-// ends, since of a long bucket usually nearly all or nearly none do.
+// countBefore returns the number of jobs of a bucket that go before the job of rank own. It
+// searches from both ends: in a long bucket usually nearly all jobs go before that job, or nearly
+// none.
 func (p *pass) countBefore(b *bucket, own *rank) int {
 	head, tail := b.head, b.tail
 	for n := range b.len {
@@ -73,7 +74,7 @@ func (p *pass) countBefore(b *bucket, own *rank) int {
 	return b.len
 }
 
-// keepFirst inserts a cursor into a sorted list, and keeps the first most elements.
+// keepFirst inserts a cursor into a sorted list, and cuts the list to the length most.
 func keepFirst(list []cursor, c cursor, most int) []cursor {
 	at := len(list)
 	for at > 0 && c.rank.before(&list[at-1].rank) {
@@ -85,7 +86,7 @@ func keepFirst(list []cursor, c cursor, most int) []cursor {
 	return slices.Insert(list, at, c)[:min(len(list)+1, most)]
 }
 
-// rivals reports whether jobs of the two footprints could want the same GPU, or both want none.
+// rivals reports whether jobs of the two footprints could use the same GPU, or neither uses GPUs.
 func (f *footprint) rivals(o *footprint) bool {
 	if f.key.milli == 0 || o.key.milli == 0 {
 		return f.key.milli == o.key.milli
@@ -98,7 +99,7 @@ func (f *footprint) rivals(o *footprint) bool {
 	return false
 }
 
-// compare returns the reason a job goes before another.
+// compare returns the reason why the job at c goes before the job at own.
 func (p *pass) compare(c, own *cursor) Ahead {
 	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
 	x, o := &c.rank, &own.rank
@@ -121,7 +122,7 @@ func (p *pass) compare(c, own *cursor) Ahead {
 	return a
 }
 
-// weigh returns what a job is ranked by, rounded for people.
+// weigh returns the values by which a job is ranked, rounded for people.
 func (p *pass) weigh(c *cursor) job.Merits {
 	b := c.bucket
 	s := job.Merits{
@@ -135,9 +136,9 @@ func (p *pass) weigh(c *cursor) job.Merits {
 	return s
 }
 
-// With returns the forecast as it would be if one waiting job asked something else and were
-// expected to run for a different time. It ends at until: a caller who looks for an earlier start
-// needs no later moment. Both forecasts share what neither changes.
+// With returns the forecast for the case that one waiting job had another request and another
+// expected run time. It ends at until: a caller that looks for an earlier start needs no later
+// moment. The two forecasts share the data that neither changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {
@@ -149,8 +150,8 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until
 	return own
 }
 
-// StartsNow reports whether a job starts at once, which does not depend on how long others run. It
-// costs about as much as a pass.
+// StartsNow reports whether a job starts at once. The run times of other jobs do not matter for
+// that, so a call costs only about as much as a pass.
 func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)

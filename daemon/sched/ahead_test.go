@@ -9,9 +9,9 @@ import (
 
 const minute = time.Minute
 
-// TestBackfill is the classic example of EASY backfill with named GPUs. GPU 0 is free in 30 minutes
-// and 1 in 60; 2 and 3 are free. Job 1 asks for three, so it starts in 30 minutes, and 0, 2 and 3
-// are kept for it. Later jobs may use 2 and 3 until then.
+// TestBackfill is the classic example of EASY backfill with named GPUs. GPU 0 becomes free in 30
+// minutes and GPU 1 in 60; GPUs 2 and 3 are free. Job 1 asks for three GPUs, so it starts in 30
+// minutes, and GPUs 0, 2 and 3 are kept for it. Later jobs may use GPUs 2 and 3 until then.
 func TestBackfill(t *testing.T) {
 	two := asks(func(r *job.Request) { r.GPUMilli = 2000 })
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
@@ -37,7 +37,7 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// What a reservation leaves free at its start is for any job, however long it runs.
+// GPUs that a reservation leaves free at its start take any job, however long the job runs.
 func TestLeftOverBesideAReservation(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.runs(101, 30*minute, on(0, 1)...)
@@ -47,11 +47,11 @@ func TestLeftOverBesideAReservation(t *testing.T) {
 	sc.expect("start 2 on 3, keep 0+1+2 for 1 at +30m0s")
 }
 
-// The GPUs that become free last are kept, so that GPUs that are free earlier serve others until
-// then. Ties go to the lowest position.
+// GPUs that become free last are reserved. GPUs that become free earlier can then serve other jobs
+// until the reserved start. Ties go to the lowest position.
 func TestLatestAreKept(t *testing.T) {
 	for name, c := range map[string]struct {
-		ends  []time.Duration // of the jobs on GPU 0, 1 and so on; 0: free
+		ends  []time.Duration // ends of the jobs on GPU 0, 1 and so on; 0: free
 		milli int
 		want  string
 	}{
@@ -74,13 +74,13 @@ func TestLatestAreKept(t *testing.T) {
 	}
 }
 
-// With a depth of two the second job that does not fit gets a reservation as well, behind the first
-// one, as if that had started at its reserved start.
+// With a depth of two, the second job that does not fit also gets a reservation. It is planned as
+// if the first job started at its reserved start.
 func TestDepth(t *testing.T) {
 	for depth, want := range map[int]string{
 		0: "start 3 on 1",
 		1: "start 3 on 1, keep 0+1 for 1 at +30m0s",
-		2: "start 3 on 1, keep 0+1 for 1 at +30m0s, keep 0+1 for 2 at +1h38m16s", // 1 runs for 4096 s
+		2: "start 3 on 1, keep 0+1 for 1 at +30m0s, keep 0+1 for 2 at +1h38m16s", // job 1 runs for 4096 s
 	} {
 		sc := newScene(t, 2)
 		sc.s.Policy.ReservationDepth = depth
@@ -92,7 +92,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A job that only the load of a GPU keeps from starting gets no reservation: load may drop at any
+// A job gets no reservation if only the load of a GPU keeps it from starting: load may drop at any
 // moment.
 func TestLoadKeepsNothing(t *testing.T) {
 	sc := newScene(t, 1)
@@ -102,9 +102,9 @@ func TestLoadKeepsNothing(t *testing.T) {
 	sc.expect("start 2 on 0")
 }
 
-// A memory share that was not asked in bytes may lack the slack, but not at the cost of a job that
-// asked for bytes: job 1 needs exactly what 101 leaves and 102 returns, and job 2 would take more
-// than is left then.
+// A memory share that was not requested in bytes may be smaller by the slack, but must not delay a
+// job that requested bytes. Here job 1 needs exactly what job 101 leaves and job 102 returns, and
+// job 2 would take more than is left then.
 func TestSlackDelaysNobody(t *testing.T) {
 	for slack, want := range map[int64]string{
 		0:   "keep 250m of 0 for 1 at +30m0s",
@@ -121,9 +121,9 @@ func TestSlackDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestReservationOfAnAdministrator asks for one of two GPUs, the second of which is reserved for
-// bob from two hours on until five. Other users' jobs may use it if their time limit ends before
-// that. Jobs without a limit are taken to run for a day.
+// TestReservationOfAnAdministrator asks for one of two GPUs. From two until five hours from now,
+// the second GPU is reserved for bob. Other users' jobs may use it if their time limit ends before
+// that. Jobs without a limit are assumed to run for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}
@@ -152,8 +152,8 @@ func TestReservationOfAnAdministrator(t *testing.T) {
 	}
 }
 
-// TestForecast forecasts the starts of three jobs on two GPUs, one behind the other. A job that
-// never fits is left out.
+// TestForecast forecasts the starts of three jobs on two GPUs, one after the other. A job that
+// never fits has no forecast.
 func TestForecast(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.runs(101, 10*minute, on(0)...)

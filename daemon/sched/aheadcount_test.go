@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead counts buckets from both ends, with the same result as a look at each job.
+// Ahead searches each bucket from both ends. The result is the same as if it looked at each job.
 func TestAheadCountsAsOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 60 {
@@ -60,7 +60,7 @@ func TestAheadCountsAsOneByOne(t *testing.T) {
 	}
 }
 
-// aheadOneByOne returns the jobs that go before a job, in order.
+// aheadOneByOne looks at each job, and returns the jobs that go before a job, in order.
 func (p *Planner) aheadOneByOne(s *Snapshot, q *Queue, id job.ID) []job.ID {
 	p.begin(s, q)
 	e := q.entries[id]

@@ -8,30 +8,31 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// backfillReservation keeps GPUs for a job that does not fit now, from the moment at which it will.
+// backfillReservation keeps GPUs for a job that does not fit now, from the moment at which the job
+// will fit.
 type backfillReservation struct {
 	id           job.ID
 	at           Instant // when the job starts
-	late         Instant // when it starts if all running jobs end late
-	until        Instant // moment up to which ends count late for at
+	late         Instant // when the job starts if all running jobs end late
+	until        Instant // for at, late ends count up to this moment
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	spare        capacity // what the machine has left at that moment, beside the job
-	saved        capacity // spare before the pass looked for victims
-	then         rank     // of the job at that moment
+	spare        capacity // what the machine has left at that moment once the job starts
+	saved        capacity // spare, as it was before the pass looked for victims
+	then         rank     // the job's rank at that moment
 	account      *Account
 	preemptedFor bool // other jobs were told to stop for the job
 }
 
-// release is something that becomes free at a moment: what a job held, or a GPU.
+// release is something that becomes free at a moment: a job's resources, or a GPU.
 type release struct {
 	at     Instant
 	late   Instant
 	grants []Grant
 	host   hostShare
-	gpu    int // position of a GPU that becomes OK; noGPU: the grants are returned; nothing: an advance reservation ends
+	gpu    int // position of a GPU that becomes OK; noGPU: a job ends; nothing: an advance reservation ends
 }
 
 const (
@@ -43,13 +44,13 @@ const (
 type backfill struct {
 	pass    *pass
 	room    *room
-	list    []backfillReservation // capacity maxDepth; the memory of earlier passes is reused
+	list    []backfillReservation // capacity maxDepth; reuses the memory of earlier passes
 	ends    []release
-	counted []release // a copy with late ends, in their order
-	listed  bool      // ends has the running jobs, GPUs and advance reservations
+	counted []release // copy of ends with late ends, sorted by time
+	listed  bool      // ends includes the running jobs, GPUs and advance reservations
 	sorted  bool      // ends is sorted by time and ahead is up to date
 
-	ahead   capacity // what is left now minus what is reserved
+	ahead   capacity // what is free now minus what is reserved
 	behind  capacity // result of capacityBehind
 	besides hostCapacity
 }
@@ -63,8 +64,8 @@ func (b *backfill) begin() {
 // keepsMore reports whether the policy allows one more reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// delays reports whether the job at the cursor, if it starts now, may still run when the reserved
-// job is to start: it runs longer, and cannot be preempted by then.
+// delays reports whether the job at the cursor, if it starts now, may still run at the start of the
+// reserved job: it runs longer, and cannot be preempted by then.
 func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
@@ -79,14 +80,14 @@ func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	return r.delayedBy(b.pass.s.Now, run, late)
 }
 
-// delayedBy reports whether a job that starts now delays the reservation: it is expected to run
-// beyond the reserved start, and in the late case beyond the late start.
+// delayedBy reports whether a job that starts now delays the reservation. It does if its expected
+// end is after the reserved start and its late end after the late start.
 func (r *backfillReservation) delayedBy(now Instant, run, late time.Duration) bool {
 	return now.Add(run) > r.at && now.Add(late) > r.late
 }
 
-// delayed returns the reservations that the job at the cursor may delay, as bits. Its own does not
-// count.
+// delayed returns, as bits, the reservations that the job at the cursor may delay. It leaves out
+// the job's own reservation.
 func (b *backfill) delayed(c *cursor) (mask uint32) {
 	for i := range b.list {
 		if k := &b.list[i]; k.id != c.entry.ID && b.delays(c, k) {
@@ -96,7 +97,8 @@ func (b *backfill) delayed(c *cursor) (mask uint32) {
 	return mask
 }
 
-// delayedBy is delayed for all jobs of a bucket that is not preemptible and has no reservation.
+// delayedBy returns these reservations for every job of a bucket that is not preemptible and has no
+// reservation.
 func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	for i := range b.list {
 		if b.list[i].delayedBy(b.pass.s.Now, run, late) {
@@ -106,9 +108,9 @@ func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	return mask
 }
 
-// capacityBehind returns what a capacity leaves to a query behind the reservations in mask. A GPU
-// that an advance reservation gives to the query's account is not withheld for a reserved job that
-// may not use it now.
+// capacityBehind returns the part of a capacity that the reservations in mask leave to a query. An
+// advance reservation may give a GPU to the query's account now. Such a GPU is not withheld for a
+// reserved job that may not use it now.
 func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 	b.behind.copyFrom(l)
 	for i := range b.list {
@@ -126,7 +128,8 @@ func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity 
 	return &b.behind
 }
 
-// hostBehind returns the host resources left now behind the reservations in mask.
+// hostBehind returns the host resources that are free now, minus what the reservations in mask
+// keep.
 func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	if mask == 0 {
 		return &b.room.now.hostCapacity
@@ -141,7 +144,7 @@ func (b *backfill) hostBehind(mask uint32) *hostCapacity {
 	return h
 }
 
-// clampTo lowers h to the minimum of both.
+// clampTo lowers each value of h that exceeds the value of o.
 func (h *hostCapacity) clampTo(o *hostCapacity) {
 	h.hostRoom.clampTo(&o.hostRoom)
 	h.noGPU.clampTo(&o.noGPU)
@@ -193,8 +196,9 @@ func (b *backfill) lookAhead(l *capacity) {
 	}
 }
 
-// find returns a reservation for the job at the cursor at the first moment at which it fits if all
-// jobs end when expected, or nil if there is none. The reservation does not count until keep.
+// find returns a reservation for the job at the cursor, or nil if none is possible. The reservation
+// starts at the first moment at which the job fits if all jobs end when expected. It takes effect
+// only with keep.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -207,8 +211,8 @@ func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	return r
 }
 
-// newReservation returns the next element of the list, which is not part of it yet. Its capacities
-// have the memory of an earlier pass.
+// newReservation returns the element after the end of the list, which is not part of the list yet.
+// Its capacities reuse the memory of an earlier pass.
 func (b *backfill) newReservation() *backfillReservation {
 	return &b.list[:len(b.list)+1][len(b.list)]
 }
@@ -230,8 +234,9 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 	return false
 }
 
-// countLate sets the late start of a reservation whose start was found. Once other jobs have passed
-// the job for Policy.Patience times its run time, running jobs are no longer expected to end late.
+// countLate sets the late start of a reservation whose start is known. Running jobs are no longer
+// expected to end late once other jobs have passed the reserved job for Policy.Patience times its
+// run time.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience
@@ -245,8 +250,8 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late = max(r.late, r.at)
 }
 
-// countUntil fills b.counted with the releases, late ones until the given moment. It reports
-// whether any of them is later than expected.
+// countUntil fills b.counted with the releases. Late ends count up to the given moment. It reports
+// whether any release is then later than expected.
 func (b *backfill) countUntil(until Instant) (later bool) {
 	b.counted = append(b.counted[:0], b.ends...)
 	for i := range b.counted {
@@ -271,8 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// keep makes a reservation from find count, with these GPUs. If the job asked for exact memory, the
-// slack that memory shares may lack is subtracted, so that later shares leave the job enough.
+// keep puts a reservation from find into effect, with these GPUs. If the job asked for exact
+// memory, keep also subtracts the slack that memory shares may lack, so that later shares leave the
+// job enough.
 func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)
@@ -299,12 +305,13 @@ func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
 	b.comesBack(release{at: now.Add(c.bucket.run), late: now.Add(c.bucket.late), grants: grants, host: h, gpu: noGPU})
 }
 
-// comesBack adds a release.
+// comesBack adds a release to the list.
 func (b *backfill) comesBack(e release) {
 	b.ends, b.sorted = append(b.ends, e), false
 }
 
-// save and restore preserve the spare capacities while the pass looks for victims.
+// save keeps a copy of the spare capacities before the pass looks for victims. restore brings them
+// back.
 func (b *backfill) save() {
 	for i := range b.list {
 		b.list[i].saved.copyFrom(&b.list[i].spare)
@@ -338,7 +345,7 @@ func granted(list []Grant, gpu int) bool {
 	return false
 }
 
-// roomFor reports whether a job of the bucket fits now behind the reservations in mask.
+// roomFor reports whether a job of the bucket fits now, given the reservations in mask.
 func (b *backfill) roomFor(of *bucket, mask uint32) bool {
 	if !b.hostBehind(mask).suffices(&of.shape.amount) {
 		return false

@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// batchKey identifies a batch. A name is private to its account, and jobs of different priorities
-// are never in one batch.
+// batchKey identifies a batch: jobs of one account and one priority that name the same batch.
 type batchKey struct {
 	account  *Account
 	name     string
@@ -25,8 +24,9 @@ type batch struct {
 	at      int // position in Queue.batches
 }
 
-// extent is the size of a job in a batch: GPUs times run time, then run time. Run times are rounded
-// up to three binary digits, so that a batch of 100 000 different jobs has a few hundred buckets.
+// extent is the size by which the jobs of a batch are ordered: GPUs times run time, then run time.
+// Run times are rounded up to three binary digits, so that a batch of 100 000 different jobs has a
+// few hundred buckets.
 type extent struct {
 	area   int64
 	length time.Duration
@@ -61,7 +61,7 @@ func (q *Queue) joinBatch(b *bucket) {
 	b.of = g
 }
 
-// leaveBatch removes a bucket from its batch, and the batch with its last bucket.
+// leaveBatch removes a bucket from its batch. It drops the batch with its last bucket.
 func (q *Queue) leaveBatch(b *bucket) {
 	g := b.of
 	if g == nil {
@@ -78,8 +78,8 @@ func (q *Queue) leaveBatch(b *bucket) {
 	delete(q.byBatch, g.batchKey)
 }
 
-// beginBatches finds for each bucket of a batch the larger bucket whose last job ranks lowest.
-// Guarded jobs are left out, since they go first anyway.
+// beginBatches finds, for each bucket of a batch, the larger bucket whose last job ranks lowest. It
+// leaves out guarded jobs, since they go first anyway.
 func (p *pass) beginBatches() {
 	for _, g := range p.q.batches {
 		var last rank
@@ -100,7 +100,7 @@ func (p *pass) beginBatches() {
 	}
 }
 
-// fallBehind moves a job of a batch behind the larger jobs, unless it already ranks there.
+// fallBehind moves a job of a batch behind the batch's larger jobs, unless it already ranks there.
 func (p *pass) fallBehind(r *rank, b *bucket) {
 	r.sizeRank = b.sizeRank
 	if b.behind == nil || b.behind.tail == nil || r.guarded {
@@ -112,7 +112,8 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 	}
 }
 
-// scoreBehind returns the score that a job with this score has in its batch at a moment.
+// scoreBehind returns the score of a job in its batch at a moment. The given score is the job's
+// own.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

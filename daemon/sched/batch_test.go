@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestBatchOrder has jobs in batches. Their ids are in the order of submission unless a row says
-// otherwise.
+// TestBatchOrder orders jobs of several batches. Their ids follow the order of submission unless a
+// row says otherwise.
 func TestBatchOrder(t *testing.T) {
 	in := func(batch string, milli int, run time.Duration) func(*Waiting) {
 		return func(w *Waiting) { w.Batch, w.Request.GPUMilli, w.Expected = batch, milli, run }
@@ -27,7 +27,7 @@ func TestBatchOrder(t *testing.T) {
 	fair := Policy{HalfLife: week, GuardAfter: 10 * time.Hour, GuardPercent: 50}
 	for name, c := range map[string]struct {
 		policy Policy
-		jobs   []func(*Waiting) // with ids 1, 2 and so on
+		jobs   []func(*Waiting) // their ids are 1, 2 and so on
 		want   string
 	}{
 		"longest first":                     {fair, []func(*Waiting){in("b", 1000, minute), in("b", 1000, 8*minute), in("b", 1000, 4*minute)}, "[2 3 1]"},
@@ -59,7 +59,7 @@ func TestBatchOrder(t *testing.T) {
 	}
 }
 
-// Jobs overtake nobody by being in a batch: every job that went before one of them still does.
+// No job moves forward by being in a batch: every job that went before it still does.
 func TestBatchGainsNothing(t *testing.T) {
 	p, moved := NewPlanner(), 0
 	for seed := range drawing(5000) {
@@ -95,7 +95,8 @@ func TestBatchGainsNothing(t *testing.T) {
 	}
 }
 
-// A batch has few buckets whatever its run times, and leaves nothing behind.
+// A batch has few buckets, whatever the run times of its jobs. Nothing of the batch remains once
+// its jobs are gone.
 func TestManyRunTimesInABatch(t *testing.T) {
 	sc := newScene(t, 1)
 	for i := range 20_000 {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// crowded returns a machine of 64 GPUs that are all in use, and a queue of n jobs of 50 users in
-// five sizes, with expected run times from a minute to a day.
+// crowded returns a machine whose 64 GPUs are all in use, and a queue of n jobs. The jobs are of 50
+// users, in five sizes, with expected run times from a minute to a day.
 func crowded(n int) (*Snapshot, *Queue) {
 	s := &Snapshot{
 		Now: At(time.Unix(1_700_000_000, 0)), Machine: 1, GuardOpen: true,
@@ -40,8 +40,8 @@ func crowded(n int) (*Snapshot, *Queue) {
 	return s, q
 }
 
-// TestNoAllocation is invariant 8. Once the planner's memory has grown, it is enough for a pass
-// that places nothing, also one that makes several reservations and preempts.
+// TestNoAllocation checks invariant 8. Once the planner's memory has grown, a pass that places
+// nothing allocates nothing, even if it makes several reservations and preempts.
 func TestNoAllocation(t *testing.T) {
 	for _, depth := range []int{0, 1, 4} {
 		s, q := crowded(2000)
@@ -56,7 +56,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkPass is a pass over n jobs that can place none.
+// BenchmarkPass measures a pass that can place none of n jobs.
 func BenchmarkPass(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// BenchmarkPushRemove is the cost of the queue for one job that comes and goes.
+// BenchmarkPushRemove measures the cost of one job that enters and leaves the queue.
 func BenchmarkPushRemove(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestThresholds has one GPU with a load of 50 percent and half of its memory in use. The site and
-// the job can each limit both; the tighter limit counts.
+// the job can each limit both; the stricter limit applies.
 func TestThresholds(t *testing.T) {
 	const start, wait = "start 1 on 0", "wait"
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// An unknown load is within every limit.
+// A GPU of unknown load is within every limit of load.
 func TestUnknownLoad(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 1, -1
@@ -93,7 +93,7 @@ func TestQuotasWithoutGPU(t *testing.T) {
 	sc.expect("start 1 on none, start 2 on none")
 }
 
-// An array has one entry in the queue, of which as many tasks start as its throttle allows.
+// An array is one entry in the queue. As many of its tasks start as its throttle allows.
 func TestArray(t *testing.T) {
 	for left, want := range map[int]string{
 		0: "start 2 on 0", 2: "start 1 on 0, start 1 on 1, start 2 on 2", 9: "start 1 on 0, start 1 on 1, start 1 on 2, start 2 on 3",
@@ -107,7 +107,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// The site's limit of running jobs, and the host's memory.
+// The site's limit of running jobs and the host's memory bound what starts.
 func TestHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		host Host

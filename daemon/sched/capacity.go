@@ -8,7 +8,7 @@ type gpuCapacity struct {
 	milli int
 	jobs  int
 	mem   int64
-	since Instant // when it last increased, in a look ahead
+	since Instant // in a look ahead: when it last increased
 }
 
 // capacity is what the machine has left at one moment.
@@ -17,22 +17,22 @@ type capacity struct {
 	hostCapacity
 }
 
-// hostShare is what a job has of the host besides GPUs.
+// hostShare is a job's part of the host's memory and CPUs.
 type hostShare struct {
 	mem  int64
 	cpus int
 }
 
-// hostRoom is what is left of host memory, CPUs and job slots. A resource that is not counted is
-// unlimited.
+// hostRoom is what is left of the host's memory, CPUs and job slots. A resource that is not counted
+// is unlimited.
 type hostRoom struct {
 	hostShare
-	slots int // jobs that may start
+	slots int // number of further jobs that may start
 }
 
 const unlimited = math.MaxInt64 / 2
 
-// roomOf returns a hostRoom of these amounts, of which 0 means unlimited.
+// roomOf returns a hostRoom of these amounts. An amount of 0 means unlimited.
 func roomOf(mem int64, cpus, slots int) hostRoom {
 	return hostRoom{hostShare{orUnlimited(mem), orUnlimited(cpus)}, orUnlimited(slots)}
 }
@@ -44,20 +44,20 @@ func orUnlimited[T int | int64](n T) T {
 	return n
 }
 
-// move returns the resources of one job with sign 1, and takes them with sign -1.
+// move returns the resources of one job if sign is 1, and takes them if sign is -1.
 func (r *hostRoom) move(sign int, h hostShare) {
 	r.mem += int64(sign) * h.mem
 	r.cpus += sign * h.cpus
 	r.slots += sign
 }
 
-// clampTo lowers r to the minimum of both.
+// clampTo lowers each value of r that exceeds the value of o.
 func (r *hostRoom) clampTo(o *hostRoom) {
 	r.mem, r.cpus, r.slots = min(r.mem, o.mem), min(r.cpus, o.cpus), min(r.slots, o.slots)
 }
 
-// has reports whether there is enough for a job. A job that asks nothing of a resource fits even if
-// others have overdrawn it.
+// has reports whether enough is left for a job. A job that asks for nothing of a resource fits even
+// if other jobs have overdrawn that resource.
 func (r *hostRoom) has(h hostShare) bool {
 	return (h.mem == 0 || h.mem <= r.mem) && r.hasCPUs(h.cpus)
 }
@@ -67,8 +67,8 @@ func (r *hostRoom) hasCPUs(n int) bool { return n == 0 || n <= r.cpus }
 // hostCapacity is what the host has left.
 type hostCapacity struct {
 	hostRoom
-	noGPU     hostRoom // the part of it for jobs without GPUs
-	noGPUJobs int      // running jobs without GPUs
+	noGPU     hostRoom // what is left of the part for jobs without GPUs
+	noGPUJobs int      // number of running jobs without GPUs
 }
 
 // open sets l to what the snapshot has left.
@@ -96,13 +96,13 @@ func (l *capacity) copyFrom(o *capacity) {
 	l.hostCapacity = o.hostCapacity
 }
 
-// clampTo lowers r to the minimum of both.
+// clampTo lowers each value of r that exceeds the value of o.
 func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.ok = r.ok && o.ok
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
-// moveNoGPU is move for the part of jobs without GPUs; it ignores other jobs.
+// moveNoGPU does the same as move in the part for jobs without GPUs. It ignores jobs with GPUs.
 func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	if len(grants) == 0 {
 		l.noGPUJobs -= sign
@@ -110,8 +110,8 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	}
 }
 
-// noGPUHasMem reports whether the part of jobs without GPUs has this memory. While no such job
-// runs, one may have more, so that none waits for ever.
+// noGPUHasMem reports whether the part for jobs without GPUs has this much memory left. While no
+// such job runs, a single job may take more than the part, so that none waits for ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
 // take subtracts what a job gets.

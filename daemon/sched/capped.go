@@ -8,14 +8,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Time that a job waits because of its account's quotas does not count as waiting. It is measured
-// by account and size, so that all jobs of a bucket lose the same time and keep their order.
+// Time that a job waits because of its account's quotas does not count as waiting. This time is
+// measured per account and job size, so that all jobs of a bucket lose the same time and keep their
+// order.
 
-// cappedSizes is the number of sizes: no GPU, a part of one, 1 to 15 GPUs, 16 or more.
+// cappedSizes is the number of sizes: no GPU, a part of a GPU, 1 to 15 GPUs, and 16 or more GPUs.
 const cappedSizes = 18
 
-// sizeOf returns the size of jobs that ask this much of GPUs. It ignores a part beside whole GPUs:
-// an account that is capped for less is capped for more.
+// sizeOf returns the size of jobs that ask for this much of GPUs. Of one and a half GPUs it counts
+// only the whole GPU: an account that is capped for a smaller job is capped for a larger job.
 func sizeOf(milli int) int {
 	switch {
 	case milli <= 0:
@@ -26,7 +27,7 @@ func sizeOf(milli int) int {
 	return min(1+milli/job.WholeGPU, cappedSizes-1)
 }
 
-// smallest returns the least that a job of a size asks of GPUs.
+// smallest returns the least amount of GPUs that jobs of a size ask for.
 func smallest(size int) int {
 	switch size {
 	case 0:
@@ -37,9 +38,9 @@ func smallest(size int) int {
 	return (size - 1) * job.WholeGPU
 }
 
-// cappedClock measures, for each size, how long the account could start no job of it.
+// cappedClock measures, for each size, how long the account could not start any job of that size.
 type cappedClock struct {
-	at    Instant // total is complete up to this moment
+	at    Instant // the totals are complete up to this moment
 	sizes int     // number of sizes, from the largest down, that have been capped since
 	total [cappedSizes]time.Duration
 }
@@ -53,8 +54,8 @@ func (c *cappedClock) read(size int, now Instant) time.Duration {
 }
 
 // Capped returns how long, up to now, quotas have kept the account from starting a job of this
-// size. The difference between two moments is the time in between that did not count as waiting. It
-// never decreases.
+// size. This total never decreases. Between two moments it grows by the time that did not count as
+// waiting.
 func (a *Account) Capped(milli int, now Instant) time.Duration {
 	return a.clock.read(sizeOf(milli), now)
 }
@@ -67,8 +68,8 @@ func (c *cappedClock) advance(now Instant) {
 	c.at = max(c.at, now)
 }
 
-// CappedTimes returns the total of each size, and the number of sizes, from the largest down, that
-// are capped now.
+// CappedTimes returns the total of each size, and how many sizes, from the largest down, are capped
+// now.
 func (a *Account) CappedTimes(now Instant) ([]time.Duration, int) {
 	a.clock.advance(now)
 	if a.clock.total[cappedSizes-1] == 0 {
@@ -83,13 +84,13 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
-// findOpen marks the accounts for which the pass leaves a GPU job waiting that is within all
-// quotas. Larger jobs of such an account go on waiting with it: otherwise a stream of smaller jobs
-// would overtake them for ever and use up the quota.
+// findOpen marks the accounts that have a waiting GPU job within all quotas that the pass does not
+// start. While such a job waits, the wait of the account's larger jobs counts as well: otherwise a
+// stream of smaller jobs would overtake them for ever and use up the quota.
 //
-// For an account whose quotas hold back everything that waits, whatever they limit, it also notes
-// the smallest size that waits. All sizes from there up count as capped, since what jobs ask of
-// host memory and CPUs does not follow from their size.
+// If an account's quotas hold back everything that waits, whatever resource they limit, findOpen
+// also notes the smallest waiting size. That size and all larger sizes count as capped, since what
+// jobs ask of host memory and CPUs does not follow from their size.
 func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
@@ -108,8 +109,8 @@ func (p *pass) findOpen() {
 }
 
 // leaves reports whether the pass leaves a job of the bucket waiting that no array throttle holds
-// back. Jobs that the pass starts are still in the queue, and are subtracted; bucket.waits asks the
-// same after the plan was carried out.
+// back. Jobs that the pass starts are still in the queue, so leaves subtracts them. After the plan
+// was carried out, callers use bucket.waits instead.
 func (p *pass) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {
@@ -119,9 +120,9 @@ func (p *pass) leaves(b *bucket) bool {
 	return false
 }
 
-// CountCapped notes which sizes the account cannot start from now on, and reports whether that
-// changed. It is called after a plan was carried out. Under FIFO nothing is counted, since the
-// order of submission decides.
+// CountCapped notes which sizes the account cannot start from now on, and reports whether their
+// number changed. It must be called after a plan was carried out. Under FIFO it counts nothing,
+// since the order of submission decides.
 func (a *Account) CountCapped(now Instant, fifo bool) (news bool) {
 	c, was := &a.clock, a.clock.sizes
 	c.advance(now)

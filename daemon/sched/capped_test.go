@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Time in which a quota held a job back does not count as waiting, and all jobs of a bucket lose
-// the same time (invariant 9).
+// Time during which a quota held a job back does not count as waiting, and all jobs of a bucket
+// lose the same time (invariant 9).
 func TestQuotaIsNoWaiting(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy = Policy{GuardAfter: 10 * time.Hour, ReservationDepth: 1}
@@ -22,11 +22,11 @@ func TestQuotaIsNoWaiting(t *testing.T) {
 	sc.waits(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
 	sc.waits(3, 1000, since(2*time.Hour), of(bob))
 	ann.Milli = 1000
-	ann.CountCapped(ago(time.Hour), false) // for an hour one of them could have started
+	ann.CountCapped(ago(time.Hour), false) // since an hour ago, one of them could have started
 	sc.expectOrder("[3 1 2]")
 	sc.s.Policy.GuardAfter, sc.s.GuardOpen = 90*time.Minute, true
 	sc.expectOrder("[3 1 2]")
-	sc.s.Now = noon.Add(45 * time.Minute) // each has waited for longer than that
+	sc.s.Now = noon.Add(45 * time.Minute) // each has waited for longer than GuardAfter
 	sc.waits(4, 1000, func(w *Waiting) { w.Since, w.Expected = noon, time.Second })
 	sc.expectOrder("[3 1 2 4]")
 }
@@ -54,7 +54,7 @@ func TestClockOfCappedTime(t *testing.T) {
 			if r.IntN(10) == 0 {
 				a.Barred = "it has expired"
 			}
-			a.newJobs, group.newMilli = 1, 1000 // what the pass gave out runs by now
+			a.newJobs, group.newMilli = 1, 1000 // what the pass gave out now runs
 			a.CountCapped(now, false)
 			passed := time.Duration(r.IntN(100)) * time.Minute
 			for _, milli := range sizes {
@@ -73,7 +73,7 @@ func TestClockOfCappedTime(t *testing.T) {
 	}
 }
 
-// A clock that is set, or goes back a little, adds nothing.
+// If the clock is set, or goes back a little, the capped time does not grow.
 func TestClockOfCappedTimeIsSet(t *testing.T) {
 	a := &Account{Barred: "it has expired"}
 	a.CountCapped(noon, false)
@@ -92,7 +92,7 @@ func TestClockOfCappedTimeIsSet(t *testing.T) {
 	}
 }
 
-// A restored clock goes on from what is on record.
+// A restored clock continues from the recorded totals.
 func TestClockOfCappedTimeIsRestored(t *testing.T) {
 	a := &Account{MaxMilli: 1000, Milli: 1000}
 	a.CountCapped(noon, false)
@@ -112,12 +112,12 @@ func TestClockOfCappedTimeIsRestored(t *testing.T) {
 	}
 }
 
-// A quota of host memory or CPUs stops the clock as a quota of GPUs does, for sizes of which it
-// holds back every waiting job.
+// While a quota of host memory or CPUs holds back every waiting job of a size, the time does not
+// count as waiting for that size. The same is true of a quota of GPUs.
 func TestQuotaOfMemoryIsNoWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits func(sc *scene)
-		want  [3]bool // for a job without GPUs, of one GPU and of two
+		want  [3]bool // for a job without GPUs, with one GPU and with two
 	}{
 		"all":               {func(*scene) {}, [3]bool{false, true, true}},
 		"a smaller does":    {func(sc *scene) { sc.waits(2, 500, asks(func(r *job.Request) { r.MemBytes = gib })) }, [3]bool{}},

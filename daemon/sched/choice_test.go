@@ -10,11 +10,12 @@ import (
 // part returns a share of a GPU.
 func part(gpu, milli int) Grant { return Grant{GPU: gpu, Milli: milli} }
 
-// TestChoiceOfAPart places one job that asks for a part on four GPUs, of which the first is free.
+// TestChoiceOfAPart places one job that asks for a part of a GPU on four GPUs, the first of which
+// is free.
 func TestChoiceOfAPart(t *testing.T) {
 	spread := asks(func(r *job.Request) { r.Spread = true })
 	for name, c := range map[string]struct {
-		held   []Grant // each by a job of its own
+		held   []Grant // held by different jobs
 		milli  int
 		change func(*Waiting)
 		want   string
@@ -42,14 +43,14 @@ func TestChoiceOfAPart(t *testing.T) {
 	}
 }
 
-// A part goes to a GPU without a reservation even if a reserved one is fuller: a part that outlasts
-// its estimate would delay a job of whole GPUs. If only the reserved GPU has room, the part goes
-// there if it is expected to end in time.
+// A part goes to a GPU without a reservation even if a reserved GPU is fuller: if its job runs
+// longer than expected, it would delay a job of whole GPUs. If only the reserved GPU has room, the
+// part goes there if its job is expected to end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	readPolicy(t).says("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
 		"even if a fuller one has room too.")
 	for name, c := range map[string]struct {
-		wide int // milli that the job ahead asks
+		wide int // GPUs that the job ahead asks for, in thousandths
 		want string
 	}{
 		"one that is not kept":          {2000, "start 2 on 250m of 2, keep 0+1 for 1 at +1h0m0s"},
@@ -69,7 +70,7 @@ func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 }
 
 // A job of one and a half GPUs takes its half from a GPU in use if it can, so that whole GPUs stay
-// whole. It never takes it from the only whole one.
+// whole. It never takes the half from the only GPU that is still whole.
 func TestChoiceOfWholeAndPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		held  []Grant
@@ -95,7 +96,7 @@ func TestChoiceOfWholeAndPart(t *testing.T) {
 	}
 }
 
-// A GPU with a foreign process comes last, for parts and for whole GPUs.
+// A GPU with a foreign process is chosen last, for parts and for whole GPUs.
 func TestForeignComesLast(t *testing.T) {
 	for want, milli := range map[string]int{
 		"start 1 on 500m of 1": 500, "start 1 on 1": 1000, "start 1 on 1+2": 2000, "start 1 on 0+1+2": 3000, "start 1 on 500m of 1+2": 1500,
@@ -107,8 +108,8 @@ func TestForeignComesLast(t *testing.T) {
 	}
 }
 
-// The memory of a part is what was asked, or the same part of the usable memory. A share that was
-// not asked in bytes may lack the slack.
+// The memory of a part is the amount that was asked for, or else the same part of the usable
+// memory. A share that was not asked for in bytes may lack the slack.
 func TestMemoryOfAPart(t *testing.T) {
 	for name, c := range map[string]struct {
 		free, slack, asked int64
@@ -126,7 +127,7 @@ func TestMemoryOfAPart(t *testing.T) {
 			sc.s.Policy.ReservationDepth = 0
 			g := &sc.s.GPUs[0]
 			g.MemFreeBytes, g.SlackBytes = c.free*gib, c.slack*gib
-			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is 40 GiB, less what a thousandth rounds off
+			g.UsableBytes = 80 * 1000 * (gib / 1000) // a half is 40 GiB, minus the rounding to thousandths
 			sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = c.asked * gib }))
 			sc.expect(c.want)
 		})
@@ -140,14 +141,14 @@ func TestPromisesAreNotFree(t *testing.T) {
 		sc.s.Policy.ReservationDepth = 0
 		sc.runs(101, time.Hour, Grant{GPU: 0, Milli: 500, Bytes: 30 * gib})
 		sc.s.GPUs[0].Held[0].SeenBytes = seen * gib
-		sc.s.GPUs[0].MemFreeBytes = 40 * gib // 30 GiB are asked
+		sc.s.GPUs[0].MemFreeBytes = 40 * gib // the job asks for 30 GiB
 		sc.waits(1, 500, asks(func(r *job.Request) { r.GPUMemBytes = 30 * gib }))
 		sc.expect(want)
 	}
 }
 
-// Several GPUs are of one model if possible, and a GPU with little memory, such as one for a
-// display, comes last.
+// A job's GPUs are of one model if possible. A GPU with little memory, such as a GPU for a display,
+// is chosen last.
 func TestModelsAndSmallGPUs(t *testing.T) {
 	const big, other, tiny = "NVIDIA A100-SXM4-80GB", "NVIDIA GeForce RTX 3090", "NVIDIA T400 4GB"
 	size := map[string]int64{big: 80 * gib, other: 24 * gib, tiny: 4 * gib}

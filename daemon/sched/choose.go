@@ -43,7 +43,7 @@ func (c *chooser) choose(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// choosePart grants the part of a GPU, and removes that GPU from the candidates for whole ones.
+// choosePart grants a part of one GPU, and removes that GPU from the candidates for whole GPUs.
 func (c *chooser) choosePart(q *query, l *capacity) {
 	best := -1
 	for i := range l.gpus {
@@ -51,7 +51,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 			continue
 		}
 		if c.pass.s.wholeFits(q, l, i) && len(c.candidates) <= q.shape.whole {
-			continue // needed as a whole one
+			continue // needed as a whole GPU
 		}
 		if best < 0 || c.betterPart(q.shape, l, i, best) {
 			best = i
@@ -66,7 +66,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 	}
 }
 
-// betterPart reports whether GPU a is better for a part than b, which has a lower index.
+// betterPart reports whether GPU a suits a part better than GPU b, which has a lower index.
 func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {
@@ -82,8 +82,8 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	return x.jobs < y.jobs
 }
 
-// chooseLatest returns the GPUs that become free last, so that GPUs that are free earlier can serve
-// other jobs until then.
+// chooseLatest returns the GPUs that become free last. GPUs that become free earlier can then serve
+// other jobs until the start.
 func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
 	for range q.shape.whole {
@@ -103,8 +103,8 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// latestPart grants the part of one more GPU. If only GPUs that were chosen as whole ones fit, it
-// replaces one of them by another whole GPU.
+// latestPart grants the part of one more GPU. If the part fits only on GPUs that were already
+// chosen as whole GPUs, it takes one of these, and another GPU is chosen as a whole GPU instead.
 func (c *chooser) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
 	for i := range l.gpus {
@@ -134,7 +134,7 @@ func (c *chooser) anotherWhole(q *query, l *capacity) int {
 			return i
 		}
 	}
-	return -1 // unreachable: fits found one whole GPU more than the query asks
+	return -1 // unreachable: fits found one GPU more than the whole GPUs of the query
 }
 
 // sortGrants sorts a few grants by position without allocating.

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course records what a future does with the GPUs. It is recorded for a future in which every job
-// runs for as long as expected. A future with random run times would show one accident of many.
+// course records which jobs use which GPUs in a future. It records only the future in which every
+// job runs for as long as expected. A future with random run times would show one accident of many.
 type course struct {
 	far   Instant // where the record ends
 	stays []Stay
@@ -19,17 +19,17 @@ const maxStays = 4096
 
 // Stay is a job's time on its GPUs.
 type Stay struct {
-	Job    job.ID // the array, for a task that has not become a job
+	Job    job.ID // id of the array, for a task that has not become a job
 	Grants []Grant
-	From   Instant // of a job that already runs, the start of its attempt
+	From   Instant // if the job already runs, the start of its attempt
 	Until  Instant // Never: unknown
-	Late   Instant // in four cases of five it has ended by then; the time limit if nothing is known; Never: unknown
-	Known  bool    // Until comes from an estimate or a request to stop, and not from a limit alone
-	Runs   bool    // already
+	Late   Instant // ended by then in four of five cases; the time limit if nothing is known; Never: unknown
+	Known  bool    // Until comes from an estimate or a request to stop, not only from a limit
+	Runs   bool    // the job already runs
 }
 
 // Course predicts the use of the GPUs for the duration far, if no job is added and every job runs
-// for as long as expected. The prediction is valid up to the time until. Course gives up when asked
+// for as long as expected. The prediction is valid up to the time until. Course gives up once asked
 // returns false; done reports whether it finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
@@ -93,14 +93,14 @@ func (f *future) endStay(id job.ID) {
 	}
 	if at, ok := f.course.open[id]; ok {
 		s := &f.course.stays[at]
-		if s.Until != f.machine.Now { // it was preempted
+		if s.Until != f.machine.Now { // the job was preempted
 			s.Until, s.Late, s.Known = f.machine.Now, f.machine.Now, true
 		}
 		delete(f.course.open, id)
 	}
 }
 
-// finished returns the stays. Those that still go on have their expected ends.
+// finished returns the stays. A stay that still goes on gets its expected end.
 func (f *future) finished() []Stay {
 	for i := range f.machine.Running {
 		if at, ok := f.course.open[f.machine.Running[i].ID]; ok && f.running[i].requeues {
@@ -110,7 +110,7 @@ func (f *future) finished() []Stay {
 	return f.course.stays
 }
 
-// enough reports whether further passes would add nothing that was asked for.
+// enough reports whether further passes would add nothing to the answer.
 func (f *future) enough() bool {
 	if f.course == nil {
 		return len(f.wanted) == 0

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// course prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20" is job 9,
-// which has ended by 20 in four cases of five. "?" stands for what is unknown.
+// course prints the jobs with their GPUs and times, in minutes after noon. "9 on 0 -60..10/20" is
+// job 9 on GPU 0 from -60 to 10; in four cases of five it has ended by 20. "?" means unknown.
 func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Duration) string {
 	f := sc.p.Forecast(&sc.s, sc.q, estimated)
 	stays, until, done := f.Course(func() bool { return true }, far)
@@ -40,8 +40,8 @@ func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Durat
 	return strings.Join(list, ", ")
 }
 
-// TestCourse has running jobs and their successors, by the planner's own rules, in scenes that
-// disagree.
+// TestCourse predicts the stays of running jobs and of the jobs that follow them, by the planner's
+// own rules, in scenes of different kinds.
 func TestCourse(t *testing.T) {
 	for what, test := range map[string]struct {
 		gpus int
@@ -91,7 +91,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// A course does not invent what is unknown.
+// If an end or a start cannot be known, the course says so.
 func TestCourseOfTheUnknown(t *testing.T) {
 	sc := newScene(t, 2)
 	unknown, wide := &predict.Estimate{Median: time.Minute, Spread: 2}, known(2*time.Hour, 1)
@@ -111,7 +111,7 @@ func TestCourseOfTheUnknown(t *testing.T) {
 	}
 }
 
-// An array of very many tasks ends the course, as does a caller who stops asking.
+// A course ends at an array of very many tasks, and when its caller stops asking.
 func TestCourseIsBounded(t *testing.T) {
 	sc := newScene(t, 64)
 	sc.waits(1, 1000, expected(time.Minute), func(w *Waiting) { w.Count = 100_000 })

@@ -9,14 +9,14 @@ import (
 
 func askCPUs(n int) func(*Waiting) { return asks(func(r *job.Request) { r.CPUs = n }) }
 
-// A job that asks for CPUs keeps its place by a reservation: longer jobs leave it the CPUs that it
-// needs. A job that names no CPUs starts, and counts for what is left.
+// A job that waits for CPUs gets a reservation: longer jobs leave it the CPUs that it needs. A job
+// that names no number of CPUs starts, and takes at most the CPUs that are left.
 func TestCPUsAreKept(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Host = Host{CPUs: 16, PromisedCPUs: 10, GPUCPUs: 12}
 	sc.runs(101, time.Hour, on(0)...).CPUs = 10
 	sc.waits(1, 1000, askCPUs(12))
-	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 are left at the reserved start
+	sc.waits(2, 1000, askCPUs(5), expected(2*time.Hour)) // 4 CPUs are left at the reserved start
 	sc.waits(3, 1000, askCPUs(2), expected(30*time.Minute))
 	sc.waits(4, 1000, expected(2*time.Hour))
 	sc.expect("start 3 on 1, start 4 on 2, keep 0 for 1 at +1h0m0s")
@@ -44,13 +44,13 @@ func TestReasonOfLostCPUs(t *testing.T) {
 	}
 }
 
-// A job that names no CPUs never waits for them. If no user ever names any, all goes as if CPUs
-// were not counted.
+// A job that names no number of CPUs never waits for them. If no user ever names one, everything
+// goes as if CPUs were not counted.
 func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		host  Host
 		quota int
-		want  int // CPUs of a job with one GPU of four
+		want  int // CPUs counted for a job with one of four GPUs
 	}{
 		"its GPU's part":       {Host{CPUs: 16, GPUCPUs: 12}, 0, 3},
 		"what is left":         {Host{CPUs: 16, GPUCPUs: 12, PromisedCPUs: 14}, 0, 2},
@@ -73,8 +73,8 @@ func TestWaitsForNoCPUsIfItNamesNone(t *testing.T) {
 	}
 }
 
-// Quotas of memory and CPUs limit what a user, and a group's members together, have at once. They
-// count running jobs and what the pass gives out. The reasons name both.
+// Quotas of memory and CPUs limit what the jobs of a user, or of all members of a group, have at
+// once. They count running jobs and what the pass gives out. The reasons name both.
 func TestQuotasOfMemoryAndCPUs(t *testing.T) {
 	sc := newScene(t, 0)
 	lab := &Account{UID: -1, Name: "lab", MaxCPUs: 6, MaxMem: 12 * gib}

@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users, each of another
+// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users, each job of another
 // shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on the
-// others.
+// other GPUs.
 type awkward struct {
 	users     int
 	change    func(r *job.Request, i int)
-	paused    bool // all GPUs are
+	paused    bool // all GPUs are paused
 	stoppable bool // running jobs are preemptible and have had their slice
 	reserved  bool // there are advance reservations, one for later and one for now
 }
@@ -68,7 +68,7 @@ func (x *awkward) reserve(s *Snapshot) {
 
 func seconds(i int) job.Span { return job.Span(i+1) * job.Span(time.Second) }
 
-// shapes are the requests of awkward.
+// shapes change the i-th request of an awkward queue so that no two are alike.
 var shapes = map[string]func(*job.Request, int){
 	"all GPUs, a limit": func(r *job.Request, i int) { r.GPUMilli, r.TimeLimit = 8000, seconds(i) },
 	"all GPUs, memory":  func(r *job.Request, i int) { r.GPUMilli, r.MemBytes = 8000, int64(i) },
@@ -94,13 +94,13 @@ var shapes = map[string]func(*job.Request, int){
 	"preemptible": func(r *job.Request, i int) { r.GPUMilli, r.MemBytes, r.Preemptible = 7000, int64(i), true },
 }
 
-// awkwardStates are the machines on which shapes are tried.
+// awkwardStates are the machines on which the shapes are tried.
 var awkwardStates = map[string]awkward{
 	"": {}, "/paused": {paused: true}, "/stoppable": {stoppable: true}, "/reserved": {stoppable: true, reserved: true},
 }
 
-// The work of a pass grows linearly with the number of shapes. Time that grows with the square of
-// the queue would show in it.
+// The work of a pass grows linearly with the number of shapes. Work that grew with the square of
+// the queue would fail this test.
 func TestAPassIsLinear(t *testing.T) {
 	looks := func(x awkward, n int) int {
 		s, q := x.build(n)
@@ -122,12 +122,12 @@ func TestAPassIsLinear(t *testing.T) {
 	}
 }
 
-// mostLooks is the number of times that a pass looks at each shape. It looks a few more times at
-// the first shapes of an account for which it can make no reservation.
+// mostLooks is the maximum number of times that a pass looks at each shape. It looks a few more
+// times at the first shapes of an account for which it can make no reservation.
 const mostLooks = 9
 
-// used returns the processor time of this process, which other load on the machine disturbs less
-// than it disturbs elapsed time.
+// used returns the processor time of this process. Other load on the machine disturbs it less than
+// elapsed time.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -136,7 +136,7 @@ func used(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkAwkward is a pass over jobs of 20 000 shapes that do not fit and mostly get no
+// BenchmarkAwkward measures a pass over jobs of 20 000 shapes. They do not fit, and most get no
 // reservation.
 func BenchmarkAwkward(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {

@@ -1,12 +1,12 @@
 package sched
 
-// cursor points to the next job of a bucket that the pass has not looked at.
+// cursor points to the first job of a bucket that the pass has not looked at.
 type cursor struct {
 	rank
 	bucket *bucket
 	entry  *entry
-	used   int  // tasks of the entry that the pass has started
-	given  bool // no further reservation is tried for the bucket
+	used   int  // number of the entry's tasks that the pass has started
+	given  bool // the pass tries no further reservation for the bucket
 }
 
 // cursor returns a cursor at an entry.
@@ -16,8 +16,8 @@ func (p *pass) cursor(b *bucket, e *entry) cursor {
 	return c
 }
 
-// seek moves the cursor to the first entry from here on that may start, and ranks it. It returns
-// false if the bucket has none.
+// seek moves the cursor to the first entry from here on that may start, and ranks its job. It
+// returns false if the bucket has none.
 func (p *pass) seek(c *cursor) bool {
 	for c.entry != nil {
 		if c.open() {
@@ -48,7 +48,7 @@ func (p *pass) next(c *cursor) bool {
 	return p.seek(c)
 }
 
-// query returns what the job at the cursor asks.
+// query returns a query for the job at the cursor.
 func (c *cursor) query(at Instant, when horizon) query {
 	return query{shape: c.bucket.shape, account: c.bucket.account, at: at, when: when}
 }

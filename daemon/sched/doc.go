@@ -1,9 +1,10 @@
 // Package sched decides which waiting jobs start on which GPUs and which running jobs are
-// preempted. For every other job it says why it waits and until when. It is pure: the same Snapshot
-// and Queue always give the same Plan. contrib/SCHEDULING.md has the reasons for the rules, their
-// details and measurements.
+// preempted. For every job that keeps waiting it says why, and until when. The package is pure: the
+// same Snapshot and Queue always give the same Plan. contrib/SCHEDULING.md has the reasons for the
+// rules, their details and measurements.
 //
-// A Planner makes passes. plan.go has a pass from top to bottom; these parts own their state:
+// A Planner makes passes over the queue. plan.go has a pass from top to bottom. The parts of a
+// Planner own their state:
 //   - pass: what the pass reads, and the order of the jobs
 //   - walk: the buckets of jobs that the pass has not looked at
 //   - room: what the machine has left
@@ -12,37 +13,42 @@
 //   - chooser: which GPUs a job gets
 //   - victims: which jobs are preempted
 //
-// Order. Jobs are ordered by class, number, whether they are owed their start, whether they are
-// guarded, score (all higher first), the moment from which their wait counts, and id. The score is
+// A bucket is a list of jobs that differ only in id and waiting time. A shape is what a job asks
+// for, and a footprint the part of it that concerns GPUs. Amounts of GPUs are in milli: thousandths
+// of a GPU.
+//
+// Order. Jobs of a higher class come first, then jobs of a higher number. Next come jobs that are
+// owed their start, and then guarded jobs. Jobs that are not guarded are then ordered by score, the
+// highest first. Last come the moment from which a job's wait counts, and its id. The score is
 // 1 + F·w/E: w is the wait, E the expected run time, and F the account's fair-share factor, 2^-x,
 // where x is the account's use above its fair part, relative to that part. A job is owed its start
-// once other jobs were stopped for it, and guarded once it has waited longer than
+// once other jobs were stopped for it. It is guarded once it has waited longer than
 // Policy.GuardAfter. Under Policy.FIFO only class, number, Since and id count.
 //
 // Batches. Jobs of one account, class and number that name the same batch run in order of size,
 // largest first. A batch only moves jobs back.
 //
-// Placement. A pass looks at the jobs in order and places each one that fits. The first
-// Policy.ReservationDepth jobs that do not fit get a reservation: the GPUs that become free last,
-// from the moment at which enough running jobs will have ended. A later job starts only if it ends
-// before that moment, or fits into what is left beside the reservation.
+// Placement. A pass looks at the jobs in order and places each job that fits. The first
+// Policy.ReservationDepth jobs that do not fit get a reservation. It keeps the GPUs that become
+// free last, from the moment at which enough running jobs will have ended. A later job starts only
+// if it ends before that moment, or if it fits into what the reservation leaves free.
 //
 // Quotas. A job that exceeds a quota of its account is skipped. The first job of an account that
 // only a quota holds back keeps its place in that quota: later jobs of the account may not delay
 // it.
 //
-// Choice. A part of a GPU goes to the fullest GPU that has room, with Spread to the emptiest. Whole
-// GPUs are of one model and have the best links among themselves. Small GPUs and GPUs with foreign
-// processes come last.
+// Choice. A part of a GPU goes to the fullest GPU that has room, or with Spread to the emptiest.
+// Whole GPUs are chosen of one model and with the best links among themselves. Small GPUs and GPUs
+// with foreign processes come last.
 //
-// Preemption. The first 16 jobs that do not fit may preempt. A victim is preemptible, has run for
-// at least a slice, and is of a lower class or number, or has a score that is lower by a margin
-// that grows with its width. A preempted job that runs again keeps its GPUs for four slices against
-// jobs that are no wider.
+// Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
+// and has run for at least a slice. It is of a lower class or number, or its score is lower by a
+// margin that grows with its width (its number of GPUs). A preempted job that runs again keeps its
+// GPUs for four slices against jobs that are no wider.
 //
-// Forecast. The coming passes are simulated by these rules on copies, as if no jobs were added, in
-// 19 futures with run times drawn from the jobs' estimates. A job's start is given as the most
-// central moment and a range.
+// Forecast. A forecast simulates the coming passes by these rules on copies, as if no jobs were
+// added. It does so in 19 futures, with run times drawn from the jobs' estimates. It gives a job's
+// start as the most central moment and a range.
 //
 // # Invariants
 //
@@ -55,18 +61,18 @@
 //  4. Work conservation: a waiting job that no limit and no earlier job of its account holds back
 //     does not fit into what the reservations leave free.
 //  5. No delay: while jobs end no later than expected, the first reservation moves later only for
-//     jobs that go before it. Under FIFO with exact run times its job starts when it was first
-//     reserved to.
+//     jobs that go before it. Under FIFO with exact run times its job starts at the moment that was
+//     first reserved for it.
 //  6. After a plan all accounts are within their quotas. The first job that a quota holds back
-//     starts by the moment that was found for it.
-//  7. The optimised pass decides like the plain one of the tests, which sorts all jobs.
+//     starts no later than at the moment that was found for it.
+//  7. The optimised pass decides as the plain pass in the tests does, which sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
 //  9. A wait does not include time in which quotas allowed no job of that size to start, except
 //     under FIFO.
-//  10. Between two stops of a job, the job that caused the first stop has ended or has had its GPUs
-//     for a slice.
-//  11. A job that was stopped after at least a slice and runs again is not stopped for four slices
-//     by a job of its class and number that is no wider and not guarded.
+//  10. If a job is stopped twice, the job that caused the first stop has ended before the second
+//     stop, or has had its GPUs for a slice.
+//  11. A job that was stopped after at least a slice and runs again is safe for four slices from
+//     jobs of its class and number that are no wider and not guarded.
 //  12. A user who comes to a queue that another user has flooded gets 45 % of the GPU time of the
 //     next two days.
 //  13. On no workload of daemon/sim the mean completion time exceeds 1.02 times that of submission
@@ -74,5 +80,5 @@
 //  14. A preemptible job that ran before preempts no job that is at least as wide: no two jobs ever
 //     preempt each other in turn.
 //
-// TestGoals holds 12 and 13 on workloads that disagree, with fixed seeds.
+// TestGoals in daemon/sim checks invariants 12 and 13 on different workloads, with fixed seeds.
 package sched

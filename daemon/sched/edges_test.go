@@ -14,8 +14,8 @@ func (sc *scene) forBob(from, to time.Duration, gpus ...int) {
 	sc.reserve(from, to, "for bob", gpus...).UIDs = []int{sc.user("bob").UID}
 }
 
-// With advance reservations, what a pass found for one account is not taken to hold for another
-// account that asks the same.
+// With advance reservations, what a pass found for one account is not assumed for another account
+// with the same request.
 func TestReservationsConcernAccounts(t *testing.T) {
 	t.Run("at the start", func(t *testing.T) {
 		sc := newScene(t, 1)
@@ -35,7 +35,7 @@ func TestReservationsConcernAccounts(t *testing.T) {
 	})
 }
 
-// The planner wakes for moments to come only; otherwise it would never sleep.
+// The planner wakes only for moments in the future; otherwise it would never sleep.
 func TestWakesForWhatComes(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(sc *scene)
@@ -73,7 +73,7 @@ func TestMomentsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// After the machine has changed, a queue finds out anew which GPUs serve a request.
+// After the machine has changed, a queue determines anew which GPUs can serve a request.
 func TestChangedMachine(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.GPUs[0].Model = "Tesla T4"
@@ -98,7 +98,7 @@ func TestShapesAreForgotten(t *testing.T) {
 	}
 }
 
-// Jobs of one moment are ordered by their ids, in whichever order they were pushed.
+// Jobs that came at the same moment are ordered by id, in whichever order they were pushed.
 func TestIDsAmongEquals(t *testing.T) {
 	sc := newScene(t, 1)
 	for _, id := range []job.ID{2, 4, 1, 3} {
@@ -112,7 +112,7 @@ func TestIDsAmongEquals(t *testing.T) {
 	}
 }
 
-// An advance reservation gives a GPU to its users from its beginning until before its end.
+// An advance reservation gives a GPU to its users from its start until just before its end.
 func TestOwnsWhatIsReserved(t *testing.T) {
 	for _, c := range []struct {
 		from, to time.Duration
@@ -145,8 +145,8 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// Beside a reserved share, all memory is left that is not the share's. Beside memory that is
-// reserved in bytes, the slack is missing as well.
+// Memory that is reserved as a share of a GPU leaves the rest of the memory to other jobs. Memory
+// that is reserved in bytes leaves the rest minus the slack.
 func TestMemoryBesideWhatIsKept(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0:      "start 2 on 400m of 0, keep 600m of 0 for 1 at +1h0m0s",
@@ -162,8 +162,8 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 	}
 }
 
-// If a user with an advance reservation gets no backfill reservation, since only load keeps the job
-// waiting, that says nothing about another user's job of the same shape.
+// A user with an advance reservation may get no backfill reservation because only load keeps the
+// user's job waiting. Another user's job of the same shape may still get a reservation.
 func TestKeptAfterAnotherInVain(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60

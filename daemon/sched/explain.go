@@ -6,9 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Explain returns the reasons why a job does not start, nil if it fits. It refers to the last call
-// of Plan or Placements, which must have been for the same moment. Reasons about the owner and the
-// whole machine come first, then one reason per GPU in index order if the job asks for GPUs.
+// Explain returns the reasons why a job does not start, or nil if it fits. They refer to the last
+// call of Plan or Placements, which must have been for the same moment. Reasons about the owner and
+// the whole machine come first. If the job asks for GPUs, one reason per GPU follows, in index
+// order.
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
@@ -42,7 +43,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	return append(why, perGPU...)
 }
 
-// cursorOf returns a cursor at a job, which need not be in the queue.
+// cursorOf returns a cursor at a job that need not be in the queue.
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.pass.s)
@@ -51,7 +52,7 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	return p.pass.cursor(b, e)
 }
 
-// hostReasons compares what the job asks of the host with what the capacity has.
+// hostReasons returns the reasons why the capacity lacks host resources that the job asks for.
 func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, need, have int64, most job.Message) {
@@ -83,8 +84,8 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	return why
 }
 
-// countNoGPU, memNoGPU and cpusNoGPU return what a job without GPUs has of slots, memory and CPUs,
-// and 0 for other jobs.
+// countNoGPU, memNoGPU and cpusNoGPU return the job slots, memory and CPUs of a job without GPUs.
+// They return 0 for other jobs.
 func countNoGPU(r *Running) int64 {
 	if len(r.Grants) > 0 {
 		return 0
@@ -96,7 +97,7 @@ func memNoGPU(r *Running) int64  { return countNoGPU(r) * r.MemBytes }
 func cpusNoGPU(r *Running) int64 { return countNoGPU(r) * int64(r.CPUs) }
 func cpusOf(r *Running) int64    { return int64(r.CPUs) }
 
-// hasMost names the user whose running jobs have most of a resource, such as "bob has 22G".
+// hasMost names the user whose running jobs have the most of a resource, such as "bob has 22G".
 func (s *Snapshot) hasMost(of func(*Running) int64, spelled func(int64) any) job.Message {
 	sums, most, who := map[*Account]int64{}, int64(0), ""
 	for i := range s.Running {
@@ -116,12 +117,12 @@ func size(n int64) any  { return job.Size(n) }
 func cpus(n int64) any  { return job.CPUs(n) }
 func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 
-// quotaReasons returns the quotas that refuse the job. If none does, it returns the quota that is
-// kept for another job of the account or group.
+// quotaReasons returns the quotas that refuse the job. If none does, it returns the quota in which
+// a place is kept for another job of the account or group.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
-	if e := p.pass.q.entries[w.ID]; e != nil { // its entry may be part of a batch
+	if e := p.pass.q.entries[w.ID]; e != nil { // the entry of a queued job may be part of a batch
 		p.pass.rank(&c.rank, e.bucket, e)
 	}
 	if ahead := p.limits.behindOwn(&c); ahead.hold != nil && len(why) == 0 {
@@ -132,8 +133,8 @@ func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	return why
 }
 
-// quotaReasons returns the quotas of the account and its groups that refuse a job, and whether the
-// account is barred.
+// quotaReasons returns the quotas of the account and its groups that refuse a job, and a reason if
+// the account is barred.
 func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, q *Account, need, have int64) {
@@ -193,7 +194,7 @@ func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	return reason
 }
 
-// explainState returns a reason that lies in the GPU itself.
+// explainState returns a reason that lies in the GPU's own state.
 func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
@@ -222,7 +223,7 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	return job.Reason{}
 }
 
-// heldBy names the jobs on a GPU, or the first of many.
+// heldBy returns a reason that names the jobs on a GPU, or the first of many.
 func (g *GPU) heldBy() job.Reason {
 	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
 	if len(g.Held) > 1 {
@@ -234,7 +235,7 @@ func (g *GPU) heldBy() job.Reason {
 	return r
 }
 
-// explainCapacity returns a reason that lies in what the GPU has left.
+// explainCapacity returns the reason why too little of the GPU is left for the job.
 func (p *Planner) explainCapacity(q *query, l *capacity, i int) job.Reason {
 	sh, r, g := q.shape, &l.gpus[i], &p.pass.s.GPUs[i]
 	if sh.whole > 0 && p.pass.s.wholeFits(q, l, i) || sh.part > 0 && p.pass.s.partFits(q, l, i) {

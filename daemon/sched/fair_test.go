@@ -62,7 +62,8 @@ func newRivals(t *testing.T, seed uint64, shares, backlog []int) *rivals {
 	return r
 }
 
-// Two equal users who always have jobs waiting end within 5 percent of each other.
+// The GPU time of two equal users who always have jobs waiting differs by at most 5 percent in the
+// end.
 func TestFairShare(t *testing.T) {
 	for seed := range drawing(3) {
 		r := newRivals(t, seed, []int{1, 1}, []int{10, 10})
@@ -84,10 +85,10 @@ func TestLargerShare(t *testing.T) {
 }
 
 // Of two users with shares of 1 and 3, the second gets three times as much if all their jobs came
-// at once and are expected to run alike. If each always has ten waiting and a new job for each that
-// starts, it gets less: a user who gets less waits longer, and they settle where the waits match
-// the factors. The first then has 1.54 of its part and the second 0.82 of its own. 2^(1.54 - 0.82)
-// is 1.6, and so is the ratio of their waits.
+// at once and have the same expected run time. If each user always has ten jobs waiting, and gets a
+// new one for each that starts, the second gets less. A user who gets less waits longer, until the
+// ratio of the waits matches the ratio of the factors. The first user then has 1.54 of its fair
+// part and the second 0.82 of its own. 2^(1.54 - 0.82) is 1.6, and so is the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
 	readPolicy(t).says("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
 		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
@@ -107,7 +108,7 @@ func TestUnequalShares(t *testing.T) {
 	}
 }
 
-// usedOf returns the account of a user who had used so many GPU-hours by noon.
+// usedOf returns the account of a user who had used this number of GPU-hours by noon.
 func usedOf(uid int, hours int, groups ...*Account) *Account {
 	a := &Account{UID: uid, Groups: groups}
 	a.Restore(time.Duration(hours)*time.Hour, noon)
@@ -115,7 +116,7 @@ func usedOf(uid int, hours int, groups ...*Account) *Account {
 }
 
 // Accounts without waiting and running jobs do not count, whatever they used: the factors of the
-// others are as if they did not exist.
+// other accounts are as if these did not exist.
 func TestIdleAccounts(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.s.Policy.HalfLife = week
@@ -137,7 +138,8 @@ func TestIdleAccounts(t *testing.T) {
 	}
 }
 
-// factorsOn returns the factors of waiting users on a machine of so many GPUs at a moment.
+// factorsOn returns the factors of waiting users at a moment, on a machine with this number of
+// GPUs.
 func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []float64) {
 	sc := newScene(t, gpus)
 	sc.s.Policy.HalfLife, sc.s.Now = week, now
@@ -151,9 +153,9 @@ func factorsOn(t *testing.T, gpus int, now Instant, users ...*Account) (list []f
 	return list
 }
 
-// On a machine that is an hour old, little use decides little: a user who had all of it has half of
-// the factor of the next one, not a quarter. A new user beside users of weeks barely loses by an
-// hour.
+// On a machine that is an hour old, use makes little difference: a user who used the whole machine
+// has half of the other user's factor, not a quarter. On a machine that others have used for weeks,
+// a new user hardly loses by an hour of use.
 func TestAnHourOldAccount(t *testing.T) {
 	first := factorsOn(t, 8, noon, usedOf(1, 8), usedOf(2, 0))
 	if ratio := first[1] / first[0]; math.Abs(ratio-2) > 0.01 {
@@ -166,8 +168,8 @@ func TestAnHourOldAccount(t *testing.T) {
 	}
 }
 
-// Over a weekend without use all use decays alike: the order stays, and nobody has saved anything
-// up. A user who worked through it ranks lower on Monday.
+// A weekend without use decays all use alike: the order stays, and nobody gains an advantage. A
+// user who worked through the weekend ranks lower on Monday.
 func TestAWeekendWithoutUse(t *testing.T) {
 	monday := noon.Add(60 * time.Hour)
 	before := factorsOn(t, 8, noon, usedOf(1, 400), usedOf(2, 100), usedOf(3, 10))
@@ -185,8 +187,8 @@ func TestAWeekendWithoutUse(t *testing.T) {
 	}
 }
 
-// A group's part does not grow with its members: a user alone in a group goes before each of three
-// users who together used as much in theirs.
+// A group's fair part does not grow with its number of members. The only user of one group goes
+// before each of three users who together used as much in another group.
 func TestGroupsOfUnequalSize(t *testing.T) {
 	lab, class := usedOf(-1, 300), usedOf(-1, 300)
 	lab.Share, class.Share = 1, 1

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sums adds up accounts that share something. Use is in whole milliseconds, so that the sum does
-// not depend on the order.
+// sums adds up the shares and the use of accounts that compete with each other. Use is in whole
+// milliseconds, so that the sum does not depend on the order.
 type sums struct{ share, used int64 }
 
 func (s *sums) add(a *Account) {
@@ -15,11 +15,11 @@ func (s *sums) add(a *Account) {
 	s.used += a.used
 }
 
-// weight returns the account's weight among the accounts that it shares with.
+// weight returns the account's weight among the accounts that it competes with.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 
-// evenPart dampens small amounts of use. All accounts are taken to have used the whole machine for
-// this part of a half-life, each as much as it is entitled to: an hour of a week.
+// evenPart dampens small amounts of use. Each account is treated as if it had also used its fair
+// part of the whole machine for evenPart of a half-life: an hour of a week.
 const evenPart = 1.0 / (7 * 24)
 
 // excess returns how far the account's use is above its fair part of the sum, relative to that
@@ -32,7 +32,7 @@ func (s *sums) excess(a *Account, even float64) float64 {
 // maxExponent keeps the factor within the range of floating point.
 const maxExponent = 64
 
-// active yields the accounts of users with waiting or running jobs, some more than once.
+// active yields the users with waiting or running jobs, some more than once.
 func (p *pass) active() iter.Seq[*Account] {
 	return func(yield func(*Account) bool) {
 		for a := range p.q.accounts {
@@ -69,8 +69,8 @@ func (p *pass) beginAccounts() {
 	}
 }
 
-// enter adds an active user to the sums of its groups with a share, and each such group once to the
-// top sum. A user without such a group is added to the top sum.
+// enter adds an active user to the sums of those of its groups that have a share, and adds each
+// such group once to the top sum. A user without such a group is added to the top sum.
 func (p *pass) enter(a *Account, top *sums) {
 	if a.entered {
 		return
@@ -95,7 +95,8 @@ func (p *pass) enter(a *Account, top *sums) {
 	}
 }
 
-// beginPass resets what the account knows of an earlier pass and computes what it has used.
+// beginPass resets what an earlier pass noted about the account, and computes what the account has
+// used.
 func (a *Account) beginPass(now Instant, half time.Duration) {
 	a.beginCounts()
 	a.entered, a.over, a.failedShapes = true, false, 0
@@ -110,8 +111,8 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 
 func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
 
-// exponent returns the user's excess. For a user in groups with a share it is the mean over these
-// groups of the group's excess plus the user's excess within the group.
+// exponent returns the user's excess. For a user in groups with a share it is a mean over these
+// groups: of the group's excess plus the user's excess within the group.
 func (a *Account) exponent(top *sums, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {

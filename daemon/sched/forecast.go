@@ -8,26 +8,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// maxForecast is the number of waiting jobs, the first in order, whose starts are forecast.
+// maxForecast is the maximum number of waiting jobs whose starts are forecast: the first in order.
 const maxForecast = 200
 
-// manyFutures is the number of futures if run times are uncertain. It must be prime, see quantile.
+// manyFutures is the number of futures that are simulated if run times are uncertain. It must be
+// prime, see quantile.
 const manyFutures = 19
 
-// Forecast predicts when the first waiting jobs start by simulating a number of futures. In each
-// one every job has a run time drawn from its estimate. A Forecast works on copies, simulates only
-// as far as it is asked, and must be used by one goroutine at a time.
+// Forecast predicts when the first waiting jobs start, by simulating a number of futures. In each
+// future every job has a run time drawn from its estimate. A Forecast works on copies, and
+// simulates only as far as it is asked. It must be used by one goroutine at a time.
 type Forecast struct {
 	s         Snapshot
 	waiting   []waitingCopy
 	estimates map[job.ID]*predict.Estimate
 	futures   []*future
-	course    *future // for Course; nil: not asked for
-	until     Instant // where it ends; 0: at the farthest moment
-	width     int     // Planner.maxFailedShapes
+	course    *future // the future for Course; nil: not asked for
+	until     Instant // end of the forecast; 0: the farthest moment
+	width     int     // value of Planner.maxFailedShapes
 }
 
-// waitingCopy is a waiting job with what its bucket knows of it.
+// waitingCopy is a waiting job with what its bucket knows about it.
 type waitingCopy struct {
 	Waiting
 	shape    *resourceShape
@@ -35,8 +36,8 @@ type waitingCopy struct {
 }
 
 // Forecast returns a forecast of when the first waiting jobs start if no jobs are added. A job
-// without an estimate runs for as long as expected. Left out are jobs that never fit, and jobs that
-// only the load of a GPU keeps waiting. It costs about as much as a pass.
+// without an estimate runs for as long as expected. The forecast leaves out jobs that never fit,
+// and jobs that only the load of a GPU keeps waiting. A call costs about as much as a pass.
 func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
 	f := &Forecast{s: c.snapshot(s), estimates: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
@@ -61,16 +62,16 @@ func (f *Forecast) keepEstimate(id job.ID, estimateOf func(job.ID) *predict.Esti
 }
 
 // Range is the time range of a job's expected start. The job starts between Early and Late with a
-// probability of about four in five; Late is Never if unknown. All three are zero if Likely is
-// unknown. All three are equal if a person fixed the moment, such as the end of a reservation or a
-// drain.
+// probability of about four in five. Late is Never if unknown. If Likely is unknown, all three are
+// zero. If a person fixed the moment, such as the end of a reservation or a drain, all three are
+// equal.
 type Range struct {
 	Early, Likely, Late Instant
-	Latest              bool // only limits of other jobs are known: it starts at Late at the latest, possibly long before
+	Latest              bool // only limits of other jobs are known: it starts at Late or before, possibly long before
 	Unknown             bool // jobs that it waits for run for ever, as far as is known
 }
 
-// Simulate runs passes until it is known when a job starts. It stops early and returns false once asked
+// Simulate runs passes until the job's start is known. It stops early and returns false once asked
 // returns false.
 func (f *Forecast) Simulate(asked func() bool, id job.ID) bool {
 	f.begin()
@@ -82,7 +83,7 @@ func (f *Forecast) Simulate(asked func() bool, id job.ID) bool {
 	return asked()
 }
 
-// Start returns when a job starts, if it is among the first.
+// Start returns when a job starts, if it is among the first jobs.
 func (f *Forecast) Start(id job.ID) Range {
 	f.Simulate(func() bool { return true }, id)
 	at := make([]Instant, len(f.futures))
@@ -106,8 +107,8 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// fixed reports whether a person fixed the moment at, on which all futures agree, and no running
-// job of unknown length could end before it.
+// fixed reports whether a person fixed the moment at. That is so if all futures agree on it and no
+// running job of unknown length could end before it.
 func (f *Forecast) fixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
@@ -118,12 +119,12 @@ func (f *Forecast) fixed(at Instant) bool {
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
-// margin is the factor by which a wait may be shorter or longer than in all futures, which know
-// nothing of jobs to come.
+// margin is the factor by which a wait may be shorter or longer than in all futures, since these
+// know nothing of jobs to come.
 const margin = 1.25
 
-// likely returns the middle of the half of the sorted starts that lie closest together, relative to
-// the wait until then; Never if half of the starts are unknown.
+// likely returns the most central of the sorted starts: the middle of the half that lies closest
+// together, relative to the wait until then. It returns Never if half of the starts are unknown.
 func (f *Forecast) likely(at []Instant) Instant {
 	half, best, least := len(at)/2, Never, 2.0
 	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {

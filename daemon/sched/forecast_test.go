@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// A job that would delay the first job that does not fit is forecast behind it, as in the passes to
-// come.
+// A job that would delay the first job that does not fit is forecast to start after that job, as in
+// the passes to come.
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
@@ -34,7 +34,7 @@ func TestForecastKeepsForWideJobs(t *testing.T) {
 	}
 }
 
-// Jobs of a batch that have started are gone when the rest of it is ranked.
+// Jobs of a batch that have started no longer count when the rest of the batch is ranked.
 func TestForecastOfBatches(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy = Policy{HalfLife: week, ReservationDepth: 1}
@@ -50,7 +50,7 @@ func TestForecastOfBatches(t *testing.T) {
 	}
 }
 
-// foretold prints when jobs start, such as "1 at +10m0s, 3 at +0s".
+// foretold prints the forecast starts, such as "1 at +10m0s, 3 at +0s".
 func (sc *scene) foretold() string {
 	var list []string
 	starts := startsOf(sc.p.Forecast(&sc.s, sc.q, nil))
@@ -60,14 +60,14 @@ func (sc *scene) foretold() string {
 	return strings.Join(list, ", ")
 }
 
-// known returns an estimate of lognormal run times for a program that has run.
+// known returns an estimate of lognormal run times for a program that has run before.
 func known(median time.Duration, spread float64) predict.Estimate {
 	e := predict.Lognormal(median, spread)
 	e.Known = true
 	return e
 }
 
-// startsOf returns the likely starts, as far as they are known.
+// startsOf returns the likely starts that are known.
 func startsOf(f *Forecast) map[job.ID]Instant {
 	starts := map[job.ID]Instant{}
 	for i := range f.waiting {
@@ -79,8 +79,8 @@ func startsOf(f *Forecast) map[job.ID]Instant {
 }
 
 // A job at a quota of its user or group, or at the throttle of its array, starts once a job that
-// counts for the same ends. Jobs that only load keeps waiting have no forecast, since nobody knows
-// for how long.
+// counts in the same limit ends. Jobs that only load keeps waiting have no forecast, since nobody
+// knows how long they wait.
 func TestForecastOfBounds(t *testing.T) {
 	one := &Throttle{}
 	for name, c := range map[string]struct {
@@ -120,8 +120,8 @@ func TestForecastOfBounds(t *testing.T) {
 	}
 }
 
-// In a forecast, too, a part of a GPU that the job names counts in quotas as a whole GPU: as it
-// ends, starts and waits.
+// A part counts in quotas as a whole GPU if its job names the GPU. That also holds in a forecast,
+// when such a job ends, starts or waits.
 func TestForecastOfChosenParts(t *testing.T) {
 	sc := newScene(t, 4)
 	ann := sc.user("ann")
@@ -158,8 +158,8 @@ func TestForecastOfOrder(t *testing.T) {
 	}
 }
 
-// A job that preempts another starts once that one has had its slice. The preempted job goes on
-// afterwards, in its place in the order.
+// A job that preempts another job starts once that job has had its slice. The preempted job goes on
+// afterwards, at its place in the order.
 func TestForecastOfPreemption(t *testing.T) {
 	low := job.Priority{Class: job.Low}
 	for name, c := range map[string]struct {
@@ -187,9 +187,9 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
-// Two jobs that began at once run for an hour in the median, by a factor of e more or less. The
-// first to end lets a third one start. Once they have run for a day, they may end in minutes or in
-// hours. Limits hold, and a job that was told to stop ends.
+// Two jobs that began together have a median run time of an hour, give or take a factor of e. The
+// first of them to end lets a third job start. Once the two have run for a day, they may end in
+// minutes or in hours. Limits apply, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
 	hour := known(time.Hour, 1)
 	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
@@ -234,7 +234,7 @@ func TestForecastOfRanges(t *testing.T) {
 }
 
 // A moment that a person fixed has no margin, unless a job of unknown length may end before. A
-// moment that follows from other jobs' run times has one.
+// moment that follows from the run times of other jobs has a margin.
 func TestForecastOfFixedMoments(t *testing.T) {
 	long := known(100*time.Hour, 0.1)
 	none := predict.Estimate{Median: time.Hour, Spread: 1}
@@ -242,7 +242,7 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	drained := func(sc *scene) { sc.s.GPUs[0].State, sc.s.GPUs[0].ReadyAt = Drained, noon.Add(8*time.Hour) }
 	for name, c := range map[string]struct {
 		set    func(*scene)
-		second *predict.Estimate // of the job on the other GPU
+		second *predict.Estimate // estimate of the job on the other GPU
 		want   Range
 	}{
 		"a drain": {drained, &long, Range{noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), noon.Add(8 * time.Hour), false, false}},
@@ -271,8 +271,8 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	}
 }
 
-// A forecast goes on only while it is asked to, from where it was. It makes a limited number of
-// passes in all its futures together, after which it has no answer.
+// A forecast simulates only while it is asked to, and continues where it stopped. All its futures
+// together make a limited number of passes. If these do not suffice, it has no answer.
 func TestForecastStops(t *testing.T) {
 	sc, wide := newScene(t, 1), known(time.Minute, 1)
 	sc.runs(101, time.Hour, on(0)...)
@@ -294,8 +294,8 @@ func TestForecastStops(t *testing.T) {
 	}
 }
 
-// A start is reported as unknown if a job waits for jobs that run for ever as far as is known, and
-// not if it waits for anything else that never comes or if a future was cut short.
+// A start is reported as unknown if the job waits for jobs that run for ever as far as is known. It
+// is not if the job waits for anything else that never comes, or if a future was cut short.
 func TestUnknownStarts(t *testing.T) {
 	hour, none := &predict.Estimate{Median: time.Hour, Known: true}, &predict.Estimate{}
 	for name, c := range map[string]struct {
@@ -330,8 +330,8 @@ func TestUnknownStarts(t *testing.T) {
 	}
 }
 
-// That one user's job does not fit beside an advance reservation says nothing about the users for
-// whom it was made.
+// One user's job may not fit because of an advance reservation. The users for whom that reservation
+// was made may still start the same job.
 func TestForecastOfWhatIsReserved(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.ReservationDepth = 0
@@ -344,8 +344,8 @@ func TestForecastOfWhatIsReserved(t *testing.T) {
 	}
 }
 
-// If all jobs run as long as expected and no jobs are added, each one starts when forecast, also
-// when the order changes as scores drift apart, and at quotas.
+// If all jobs run as long as expected and no jobs are added, each job starts when forecast. That
+// includes cases where scores drift apart and change the order, and jobs at quotas.
 func TestForecastComesTrue(t *testing.T) {
 	for seed := range drawing(1000) {
 		l := newLoop(t, seed, 4, Policy{FIFO: seed%2 == 0, ReservationDepth: int(seed / 2 % 4), HalfLife: time.Hour})
@@ -383,8 +383,8 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 	return foretold
 }
 
-// The same holds for nearly all jobs if jobs are preempted after their slice, though the forecast
-// skips some moments.
+// Forecasts come true for nearly all jobs if jobs are preempted after their slice, although a
+// forecast skips some moments.
 func TestForecastWithPreemption(t *testing.T) {
 	all, late := 0, 0
 	for seed := range uint64(200) {
@@ -406,7 +406,7 @@ func TestForecastWithPreemption(t *testing.T) {
 	}
 }
 
-// BenchmarkForecast forecasts the first 200 starts on 64 GPUs that are all in use.
+// BenchmarkForecast measures a forecast of the first 200 starts on 64 GPUs that are all in use.
 func BenchmarkForecast(b *testing.B) {
 	s, q := crowded(100_000)
 	p := NewPlanner()

@@ -14,8 +14,8 @@ import (
 // deepest is the maximum of scheduling.reservation_depth.
 const deepest = 16
 
-// dear are machines on which a forecast is expensive: 64 GPUs that are all in use, with 10 000
-// waiting jobs that all ask something different.
+// dear are machines on which a forecast is expensive: 64 GPUs are all in use, and 10 000 waiting
+// jobs all have different requests.
 var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	"limits": func(_ *Snapshot, r *job.Request, i int) { r.TimeLimit = seconds(i) },
 	"memory": func(_ *Snapshot, r *job.Request, i int) { r.MemBytes = int64(i + 1) },
@@ -31,7 +31,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	},
 }
 
-// dearForecast returns one of them, with estimates of a wide spread.
+// dearForecast returns one of these machines, with estimates of a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
 	wide := known(time.Hour, 2)
@@ -52,7 +52,7 @@ func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predi
 }
 
 // BenchmarkForecastOfShapes forecasts the first 200 starts in 19 futures if all jobs differ in
-// shape. It measures processor time, and the memory of the forecast.
+// shape. It measures processor time and the memory of the forecast.
 func BenchmarkForecastOfShapes(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(dear)) {
 		b.Run(name, func(b *testing.B) {

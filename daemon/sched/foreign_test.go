@@ -15,8 +15,8 @@ func (sc *scene) takenBy(bytes int64, gpu int) {
 	g.MemFreeBytes -= bytes
 }
 
-// A job that asks for whole GPUs and says nothing of memory gets no GPU with a foreign process.
-// Other jobs do, as far as there is room.
+// A job that asks for whole GPUs and names no memory gets no GPU with a foreign process. Other jobs
+// do, as far as there is room.
 func TestTakenGPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -42,8 +42,8 @@ func TestTakenGPU(t *testing.T) {
 	}
 }
 
-// No GPU is reserved for a job that could not have it because of a foreign process, since nobody
-// knows when that process ends. Other jobs need not wait for it.
+// No GPU is reserved for a job if a foreign process keeps the GPU from it, since nobody knows when
+// that process ends. Other jobs need not wait for that GPU.
 func TestNothingKeptOnATakenGPU(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.takenBy(10*gib, 0)
@@ -63,11 +63,11 @@ func TestNothingKeptOnATakenGPU(t *testing.T) {
 	}
 }
 
-// No job is stopped for a job that could not have the GPU even then because of a foreign process:
-// because of its memory, because it occupies the GPU, or because of its load. Load counts as
-// foreign if no job is on the GPU, or if a foreign process computes there.
+// No job is stopped for a waiting job that a foreign process would still keep from the GPU: by its
+// memory, by occupying the GPU, or by its load. Load counts as foreign if no job is on the GPU, or
+// if a foreign process computes there.
 func TestPreemptionInVain(t *testing.T) {
-	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth
+	taken := func(sc *scene) { sc.takenBy(16*gib, 0) } // a fifth of the GPU's memory
 	idle := func(sc *scene) { taken(sc); sc.s.GPUs[0].ForeignComputes, sc.s.GPUs[0].Occupied = false, false }
 	for name, c := range map[string]struct {
 		set   func(*scene)
@@ -104,7 +104,8 @@ func TestPreemptionInVain(t *testing.T) {
 	}
 }
 
-// Load and memory in use of a GPU without jobs do not go away with a job on another GPU.
+// If a GPU has no jobs, stopping a job on another GPU does not change its load or its memory in
+// use.
 func TestPreemptionInVainElsewhere(t *testing.T) {
 	for name, set := range map[string]func(*GPU){
 		"load":   func(g *GPU) { g.LoadPercent = 60 },
@@ -121,7 +122,7 @@ func TestPreemptionInVainElsewhere(t *testing.T) {
 	}
 }
 
-// No limit on memory in use applies to a GPU that has only host memory.
+// Limits on memory in use do not apply to a GPU that has only host memory.
 func TestUnifiedMemory(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.Slice, sc.s.Policy.MinFreeBytes, sc.s.Policy.MaxUsedPercent = 30*time.Minute, gib, 10

@@ -8,40 +8,40 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// future simulates the passes to come in one of several futures, on copies of the machine, the
-// first waiting jobs, their accounts and throttles.
+// future simulates the passes to come in one of several futures. It works on copies of the machine,
+// the first waiting jobs, their accounts and throttles.
 type future struct {
 	planner   *Planner
 	copies    copies
 	sampling  sampling
 	begun     Instant
-	machine   Snapshot // at the simulated moment
+	machine   Snapshot // copy of the machine at the simulated moment
 	queue     *Queue
-	passes    int  // so far
+	passes    int  // number of passes so far
 	most      int  // maximum number of passes
-	over      bool // further passes would tell nothing
-	freed     bool // jobs that would run for ever were ended; starts from now on are unknown
+	over      bool // further passes would add nothing
+	freed     bool // jobs that would run for ever were ended; later starts are unknown
 	running   []fate
 	arrays    map[*Throttle]job.ID
 	wanted    map[job.ID]bool              // jobs that have not started yet
-	starts    map[job.ID]Instant           // Never: after jobs that would run for ever
-	estimates map[job.ID]*predict.Estimate // the forecast's
-	ofTasks   map[job.ID]*predict.Estimate // of array tasks that start here
+	starts    map[job.ID]Instant           // Never: only after jobs that would run for ever end
+	estimates map[job.ID]*predict.Estimate // the forecast's estimates
+	ofTasks   map[job.ID]*predict.Estimate // estimates of array tasks that start in this future
 	runTimes  map[job.ID]time.Duration
-	tasks     job.ID  // the last id given to a task, counting down from 0
+	tasks     job.ID  // last id given to a task, counting down from 0
 	course    *course // nil: only starts are asked for
-	until     Instant // the forecast's
+	until     Instant // the forecast's end
 }
 
-// fate extends the running job at the same index of the snapshot.
+// fate is what a future knows of a running job beyond the snapshot, at the same index.
 type fate struct {
-	ends     Instant // when it really ends; Running.End is what the planner expects
-	limit    Instant // when its time limit ends it
+	ends     Instant // when the job really ends; Running.End is what the planner expects
+	limit    Instant // when the time limit ends the job
 	estimate *predict.Estimate
-	shape    *resourceShape // nil: it does not return to the queue
+	shape    *resourceShape // nil: the job does not return to the queue
 	throttle *Throttle
 	batch    string
-	requeues bool // it was told to stop and returns to the queue
+	requeues bool // the job was told to stop and returns to the queue
 }
 
 // newFuture returns one future of a forecast.
@@ -90,7 +90,7 @@ func (f *future) enter(c *waitingCopy) {
 	}
 }
 
-// owe puts a job first because others stop for it, unless it is an array.
+// owe ranks a job first because other jobs stop for it. It does nothing for an array.
 func (f *future) owe(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
@@ -117,7 +117,7 @@ func (f *future) place(x *Placement) {
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
 		Account: b.account, Since: waits, Start: f.machine.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
-		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are neglected
+		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are ignored here
 	}
 	if e.Count > 1 {
 		f.tasks--
@@ -135,7 +135,7 @@ func (f *future) place(x *Placement) {
 	}
 }
 
-// run adds a job to the running ones, with its expected and its real end.
+// run adds a running job, with its expected and its real end.
 func (f *future) run(r *Running, x fate) {
 	x.limit = Never
 	if x.shape.limit > 0 {
@@ -151,7 +151,7 @@ func (f *future) run(r *Running, x fate) {
 	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
-// nextTask makes the next task of an array wait from now on.
+// nextTask begins the wait of an array's next task.
 func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
@@ -162,7 +162,8 @@ func (f *future) nextTask(e *entry) {
 	f.queue.push(w, e.bucket.shape, e.bucket.priority)
 }
 
-// count adds a job to its GPUs, accounts and the host with sign 1, and removes it with sign -1.
+// count adds a job to its GPUs, its accounts and the host if sign is 1, and removes it if sign is
+// -1.
 func (f *future) count(r *Running, sign int) {
 	half := f.machine.Policy.HalfLife
 	for a := range r.Account.quotas {

@@ -11,8 +11,8 @@ import (
 )
 
 // The same events give the same decisions, from run to run and from version to version. The golden
-// files are hashes of all decisions of a few busy days under each policy. A change that is meant to
-// decide otherwise rewrites them with -update.
+// files are hashes of all decisions of a few busy days under each policy. After a change that is
+// meant to decide otherwise, -update rewrites them.
 func TestSameDecisions(t *testing.T) {
 	got := ""
 	for _, c := range []struct {

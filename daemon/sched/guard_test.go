@@ -9,9 +9,9 @@ import (
 )
 
 // Under overload, with an endless stream of jobs with better scores, the wait of a job is bounded.
-// It waits until it is guarded, then for the work of the guarded jobs before it at the guard's part
-// of the machine, and until running jobs have ended: once for itself and once for each job before
-// it, as the guard earns nothing more while it owes nothing.
+// First it waits until it is guarded. Then it waits for the work of the guarded jobs before it, at
+// the guard's part of the machine. Last it waits until running jobs have ended: once for itself and
+// once for each job before it, as the guard earns no credit while it owes none.
 func TestGuardBoundsTheWait(t *testing.T) {
 	const gpus, longest = 8, 4 * time.Hour
 	for seed := range drawing(15) {

@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Infeasible returns the reason why this machine can never serve the request, or nil if it may.
+// Infeasible returns the reason why this machine can never serve the request, or nil if it may
+// serve it.
 func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	if refusal := infeasibleGPUs(s, r); refusal != nil {
 		return refusal
@@ -24,9 +25,9 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// Never is Infeasible for a waiting job. The job was feasible when it was submitted, but a quota
-// was lowered or the machine lost something. It returns nil while no GPU is visible, since GPUs
-// come back.
+// Never is Infeasible for a waiting job. The job was feasible when it was submitted, but since then
+// a quota was lowered or the machine lost something. Never returns nil while no GPU is visible,
+// since GPUs come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
 		return nil
@@ -98,7 +99,7 @@ func infeasibleGPUs(s *Snapshot, r *job.Request) *job.Refusal {
 	return nil
 }
 
-// partsGiven reports whether a GPU that the shape allows is shared in parts.
+// partsGiven reports whether any GPU that the shape allows is shared in parts.
 func (sh *resourceShape) partsGiven(s *Snapshot) bool {
 	for i := range s.GPUs {
 		if g := &s.GPUs[i]; !g.WholeOnly && (sh.qual[i] || g.unread() && sh.allows(g.Index)) {
@@ -119,8 +120,8 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
-// MostUsable returns the largest amount of memory that a job could be promised on an empty GPU that
-// its request allows; 0 if the GPUs only use host memory.
+// MostUsable returns the most memory that a job could be promised on an empty GPU that its request
+// allows. It returns 0 if the GPUs use only host memory.
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {
@@ -134,10 +135,10 @@ func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 // partStep is the step to which parts of GPUs are rounded up.
 const partStep = job.WholeGPU / 100
 
-// MemoryPart returns the part of a GPU's memory that a request for a part of a GPU takes. It is
-// computed for the smallest GPU that the request allows and that has enough memory, and is a whole
-// GPU if there is none. It returns 0 if no memory is asked, or if a GPU that was not read yet could
-// serve.
+// MemoryPart returns the part of a GPU that a request for a part needs for its memory. It is
+// computed for the smallest GPU that the request allows and that has enough memory. If there is no
+// such GPU, the part is a whole GPU. It is 0 if no memory is asked for, or if a GPU that was not
+// read yet could serve.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -172,7 +173,7 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// requested returns what the request asks of GPUs, for a refusal.
+// requested returns the GPUs that the request asks for, as a refusal names them.
 func requested(r *job.Request) job.GPURequest {
 	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// TestNever has each reason why this machine can never serve a request, as people read it, and
-// requests that it can serve now or later.
+// TestNever has each reason why this machine can never serve a request, as people read the reason.
+// It also has requests that the machine can serve now or later.
 func TestNever(t *testing.T) {
 	lab := &Account{UID: -1, Name: "lab", MaxMilli: 3000}
 	for want, c := range map[string]struct {
@@ -72,7 +72,7 @@ func checkNever(t *testing.T, got *job.Refusal, want string) {
 	}
 }
 
-// A GPU that was lost from the beginning may turn out to be any.
+// A GPU that was lost from the beginning may turn out to be of any kind.
 func TestNeverOfAnUnreadGPU(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.GPUs[2] = GPU{Index: 2, State: Lost}
@@ -85,7 +85,7 @@ func TestNeverOfAnUnreadGPU(t *testing.T) {
 	checkNever(t, Infeasible(&sc.s, nil, &job.Request{GPUMilli: 2000, GPUMemBytes: 90 * gib}), "asks for 2 GPUs with 90G of memory, and no GPU has more than 80G for jobs")
 }
 
-// If no GPU is known, the answer depends on whether the reason is known.
+// If no GPU is known, the answer depends on whether the reason for that is known.
 func TestNeverWithoutGPUs(t *testing.T) {
 	ask := job.Request{GPUMilli: 1500}
 	for want, host := range map[string]Host{
@@ -98,7 +98,8 @@ func TestNeverWithoutGPUs(t *testing.T) {
 	checkNever(t, Infeasible(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
 }
 
-// GPUs that use host memory have no memory to ask for; other GPUs beside them may.
+// GPUs that use host memory have no memory to ask for. Other GPUs of the same machine may have
+// some.
 func TestNeverOfUnifiedMemory(t *testing.T) {
 	for want, c := range map[string]struct {
 		unified int

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// TestCountedLate has a job for both GPUs and a job of one GPU behind it. One GPU is free; the
-// other is in use for an hour, or in one case of five for three. Until the first job has waited for
-// twice its run time, it is expected to start after three hours, or at the end of that wait. The
-// other job passes it if it is expected to end by then, or if in the late case it ends within the
-// three hours.
+// TestCountedLate has a job for both GPUs, and behind it a job for one GPU. One GPU is free. The
+// other is in use for an hour, or in one case of five for three hours. Until the first job has
+// waited for twice its run time, its start is expected after three hours, or at the end of that
+// wait if earlier. The second job may pass if its expected end is before that start, or if its late
+// end is within the three hours.
 func TestCountedLate(t *testing.T) {
 	const (
 		passes = "start 2 on 1, keep 0+1 for 1 at +1h0m0s"
@@ -18,7 +18,7 @@ func TestCountedLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		patience        int
 		waited, run     time.Duration // of the first job
-		other, lateness time.Duration // of the other job
+		other, lateness time.Duration // of the second job
 		want            string
 	}{
 		"it has just come":             {2, 0, 2 * time.Hour, 2 * time.Hour, 4 * time.Hour, "start 2 on 1, keep 0+1 for 1 at +3h0m0s"},

@@ -6,19 +6,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The entries of a bucket form a skip list. They are doubly linked in order. An entry of height 1
-// or more, one in four, also points to the next entry of at least that height, and so on. An entry
-// in the middle finds its place in few steps.
+// The entries of a bucket form a skip list, doubly linked in order. One entry in four has a height
+// of 1 or more, and also points to the next entry of at least that height. The same holds for each
+// further height. An entry in the middle finds its place in few steps.
 
 // maxHeight is enough for millions of entries.
 const maxHeight = 10
 
-// height returns the height of a job's entry, which follows from the id as if it were random.
+// height returns the height of a job's entry. It follows from the id, but is as good as random.
 func height(id job.ID) int {
 	return min(bits.LeadingZeros64(uint64(id)*0x9E3779B97F4A7C15)/2, maxHeight)
 }
 
-// path is an entry's place: for each height the last entry before it, or nil.
+// path is the place of an entry: for each height, the last entry before it, or nil.
 type path [maxHeight + 1]*entry
 
 func (b *bucket) find(e *entry) (to path) {
@@ -36,10 +36,11 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// after returns the entry that follows at a height; for nil the first entry.
+// after returns the entry that follows e at a height. If e is nil, it returns the first entry.
 func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
 
-// link returns the pointer to the entry that follows at a height; for nil the bucket's own.
+// link returns the pointer to the entry that follows e at a height. If e is nil, it returns the
+// bucket's own pointer.
 func (b *bucket) link(e *entry, h int) **entry {
 	switch {
 	case e == nil && h == 0:
@@ -54,7 +55,7 @@ func (b *bucket) link(e *entry, h int) **entry {
 
 func (b *bucket) insert(e *entry) {
 	h, last := height(e.ID), b.tail == nil || b.tail.before(e)
-	if last && h == 0 { // as most new entries
+	if last && h == 0 { // most new entries come last
 		b.put(e, b.tail)
 		return
 	}

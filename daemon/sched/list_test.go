@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A bucket has its jobs in order, by Since and id, in both directions and at each height, whatever
+// A bucket keeps its jobs in order of Since and id, in both directions and at each height, whatever
 // comes and goes.
 func TestList(t *testing.T) {
 	for seed := range drawing(100) {
@@ -69,14 +69,14 @@ func (b *bucket) has(want []job.ID) error {
 	return nil
 }
 
-// BenchmarkRepredict gives each of 20 000 waiting jobs a new expected run time. That moves them
-// between two buckets, or to a bucket from one each: in order of submission, with other jobs of the
-// new bucket in between, and in another order.
+// BenchmarkRepredict gives each of 20 000 waiting jobs a new expected run time. The jobs move from
+// one bucket to another, or from many buckets of one job each to one bucket: in order of
+// submission, with other jobs of the new bucket in between, and in another order.
 func BenchmarkRepredict(b *testing.B) {
 	const n = 20_000
 	for _, x := range []struct {
 		name  string
-		step  int // to the next job
+		step  int // distance to the next job that moves
 		shape func(i int) int64
 	}{
 		{"in order", 1, func(int) int64 { return 0 }},

@@ -57,7 +57,7 @@ func (l *loop) anyJob(after time.Duration, users []*Account) {
 }
 
 // No feasible job waits for ever, whatever the policy, the quotas and the advance reservations. No
-// quota is exceeded on the way.
+// quota is exceeded meanwhile.
 func TestEveryJobStarts(t *testing.T) {
 	for seed := range drawing(150) {
 		l := newLoop(t, seed, 1+int(seed%8), Policy{})

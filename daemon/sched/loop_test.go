@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// loop is a machine of GPUs of 80 GiB under a virtual clock: jobs come, the planner decides, and
-// jobs run for as long as they were given. Nothing else takes time: a job that is stopped has
-// stopped.
+// loop is a machine with GPUs of 80 GiB under a virtual clock: jobs come, the planner decides, and
+// jobs run for the time that they were given. Nothing else takes time: a job that is told to stop
+// has stopped at once.
 type loop struct {
 	*testing.T
 	*rand.Rand
@@ -21,9 +21,9 @@ type loop struct {
 	q       *Queue
 	p       *Planner
 	jobs    []*loopJob
-	coming  []*loopJob // by arrival
-	running []*loopJob // by id
-	credit  float64    // of the guard, in GPU-nanoseconds
+	coming  []*loopJob // sorted by arrival
+	running []*loopJob // sorted by id
+	credit  float64    // credit of the guard, in GPU-nanoseconds
 	earned  Instant
 	tick    time.Duration // longest interval between plans while jobs wait
 	passes  int
@@ -31,23 +31,23 @@ type loop struct {
 	last    *Plan
 	learned *predict.Predictor // source of expected run times; nil: the real ones
 
-	passed func(*Plan, []job.ID) // called with each plan before it is carried out, and the order of that pass
+	passed func(*Plan, []job.ID) // called with each plan before it is carried out, and with the order of that pass
 	ended  func(*loopJob)
 }
 
-// loopJob is a job and what becomes of it.
+// loopJob is a job and what happens to it.
 type loopJob struct {
 	Waiting
 	run    time.Duration // real run time
 	came   Instant
-	start  Instant // of the current run, or the last
+	start  Instant // start of the current or last run
 	first  Instant // first start
 	end    Instant
 	grants []Grant
 	served time.Duration
 	stops  int
 	lane   bool         // the current run was guarded
-	kind   predict.Kind // for predictions
+	kind   predict.Kind // used for predictions
 }
 
 func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
@@ -64,8 +64,8 @@ func newLoop(t *testing.T, seed uint64, gpus int, policy Policy) *loop {
 	return l
 }
 
-// add makes a job arrive after a time from noon, later than the jobs added before. It runs for as
-// long as expected.
+// add adds a job that arrives the given time after noon, later than the jobs added before. It runs
+// for as long as expected.
 func (l *loop) add(after time.Duration, a *Account, r job.Request, run time.Duration) *loopJob {
 	j := &loopJob{Waiting: Waiting{ID: job.ID(len(l.jobs) + 1), Request: &r, Account: a, Expected: run, Count: 1}, run: run}
 	j.came = noon.Add(after)
@@ -96,7 +96,7 @@ func (l *loop) until(at Instant) {
 	}
 }
 
-// next returns the moment at which something happens next.
+// next returns the next moment at which something happens.
 func (l *loop) next() Instant {
 	at := Never
 	if len(l.coming) > 0 {
@@ -133,7 +133,7 @@ func (l *loop) step() {
 	}
 }
 
-// pass makes a pass and carries it out; false if there was nothing to do.
+// pass makes a pass and carries out its plan. It returns false if there was nothing to do.
 func (l *loop) pass() bool {
 	if l.q.Len() == 0 {
 		return false
@@ -160,7 +160,7 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// owe puts a job first because others stop for it.
+// owe ranks a job first because other jobs stop for it.
 func (l *loop) owe(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true
@@ -169,7 +169,7 @@ func (l *loop) owe(j *loopJob) {
 	}
 }
 
-// see fills in the snapshot.
+// see fills in the snapshot from the state of the loop.
 func (l *loop) see() {
 	s := &l.s
 	s.Running = s.Running[:0]
@@ -187,8 +187,8 @@ func (l *loop) see() {
 	s.GuardOpen = l.credit >= 0
 }
 
-// earn updates the guard's credit: it earns its part of the machine and pays for running guarded
-// jobs.
+// earn updates the guard's credit. The guard earns its part of the machine, and pays for running
+// guarded jobs.
 func (l *loop) earn() {
 	rate := float64(len(l.s.GPUs)) * float64(l.s.Policy.GuardPercent) / 100
 	for _, j := range l.running {
@@ -239,8 +239,8 @@ func (l *loop) leave(j *loopJob) {
 	j.served += time.Duration(l.s.Now - j.start)
 }
 
-// stop requeues a running job. Its run time does not count as waiting, and the job goes on where it
-// was.
+// stop requeues a running job. Its run time does not count as waiting, and the job continues where
+// it stopped.
 func (l *loop) stop(j *loopJob) {
 	l.leave(j)
 	j.stops++
@@ -250,7 +250,7 @@ func (l *loop) stop(j *loopJob) {
 	l.q.Push(j.Waiting)
 }
 
-// wait returns the wait for the first start.
+// wait returns how long the job waited for its first start.
 func (j *loopJob) wait() time.Duration { return time.Duration(j.first - j.came) }
 
 func (j *loopJob) String() string {

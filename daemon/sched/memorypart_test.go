@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The part of memory is measured by the smallest GPU that has enough and that the request allows,
-// rounded up to hundredths. If no such GPU is known, it is a whole one.
+// The part of memory refers to the smallest GPU that the request allows and that has enough memory.
+// It is rounded up to hundredths. If no such GPU is known, the part is a whole GPU.
 func TestMemoryPart(t *testing.T) {
 	const gib = 1 << 30
 	s := &Snapshot{GPUs: []GPU{

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// head returns the first n jobs in order by merging the buckets, each of which is sorted. Its cost
-// depends on n and the number of buckets, not on the number of jobs. The pass must have begun.
+// head returns the first n jobs in order, by merging the sorted buckets. Its cost depends on n and
+// the number of buckets, not on the number of jobs. The pass must have begun.
 func (w *walk) head(n int) []job.ID {
 	w.begin()
 	for _, b := range w.pass.q.buckets {
@@ -26,7 +26,7 @@ func (w *walk) head(n int) []job.ID {
 	return ids
 }
 
-// Arrange returns those of the given jobs that are in the queue, in the order of a pass.
+// Arrange returns the given jobs that are in the queue, in the order of a pass.
 func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	p.begin(s, q)
 	var list []rank

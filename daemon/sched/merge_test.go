@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first jobs, and any selection, come in the order of all jobs.
+// The first n jobs have the order that they have among all jobs, and so has any selection of jobs.
 func TestPartsOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(300) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// If everything takes 2 or 8 times as long, every start is 2 or 8 times as late. Expected run times
-// are powers of two seconds in the order, so only powers of two scale exactly.
+// If everything takes 2 or 8 times as long, every start is 2 or 8 times as late. The order uses
+// expected run times that are powers of two seconds, so only powers of two scale exactly.
 func TestScaledTimes(t *testing.T) {
 	for seed := range drawing(20) {
 		plain := scaled(t, seed, 1)
@@ -51,9 +51,9 @@ func scaled(t *testing.T, seed uint64, factor time.Duration) *loop {
 	return l
 }
 
-// The labels of GPUs decide nothing unless a tie must be broken: in another order each job gets the
-// same GPUs. Whole GPUs are of one model with links of different weights; parts are asked of
-// another model, of which each GPU has a different share left.
+// The labels of GPUs decide nothing unless a tie must be broken: if the GPUs are in another order,
+// each job gets the same GPUs. Whole GPUs are asked of one model, whose links have different
+// weights. Parts are asked of another model, whose GPUs all have different shares left.
 func TestPermutedGPUs(t *testing.T) {
 	placed := 0
 	for seed := range drawing(500) {
@@ -100,7 +100,7 @@ func TestPermutedGPUs(t *testing.T) {
 	}
 }
 
-// moved prints a placement with other labels.
+// moved prints a placement with the labels permuted.
 func moved(x Placement, perm []int) string {
 	list := slices.Clone(x.Grants)
 	for i := range list {

@@ -9,15 +9,15 @@ import (
 
 // rank is a job's place in the order of the package doc.
 type rank struct {
-	level     int64 // see level
+	level     int64 // see the function level
 	score     float64
 	since     Instant
-	lead      job.ID  // the job whose score and since these are: itself, or a job of its batch
-	came      Instant // the job's own since
+	lead      job.ID  // the job that score and since belong to: this job, or another of its batch
+	came      Instant // the since of this job itself
 	id        job.ID
-	sizeRank  int32 // order of its size in the batch
-	milli     int32 // of GPUs; not part of the order
-	wide      bool  // it asks more than half of the GPUs in service that could serve it
+	sizeRank  int32 // place of its size in the batch
+	milli     int32 // GPUs in thousandths; not part of the order
+	wide      bool  // it asks for more than half of the GPUs in service that could serve it
 	guarded   bool
 	protected bool         // it was preempted, runs again, and is within its guaranteed time
 	ranBefore bool         // it ran before and waits to go on
@@ -44,7 +44,7 @@ func (r *rank) before(o *rank) bool {
 		return r.since < o.since
 	case r.lead != o.lead:
 		return r.lead < o.lead
-	case r.sizeRank != o.sizeRank: // both are in the batch of their lead
+	case r.sizeRank != o.sizeRank: // both take their place from the same job of their batch
 		return r.sizeRank < o.sizeRank
 	case r.came != o.came:
 		return r.came < o.came
@@ -59,7 +59,7 @@ func (p *pass) rank(r *rank, b *bucket, e *entry) {
 	}
 }
 
-// ownRank computes the rank of a job without its batch. Under FIFO all scores are 0.
+// ownRank computes the rank of a job regardless of its batch. Under FIFO all scores are 0.
 func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.level, r.milli, r.sizeRank = b.level, int32(b.shape.milli), 0
 	r.since, r.lead, r.id = e.since(p.s.Now), e.ID, e.ID
@@ -75,7 +75,7 @@ func (p *pass) ownRank(r *rank, b *bucket, e *entry) {
 	r.ranBefore, r.program, r.untried = b.ranBefore, b.program, b.untried
 }
 
-// guards reports whether a job that has waited since this moment goes first.
+// guards reports whether a job that has waited since this moment is guarded now.
 func (p *pass) guards(since Instant) bool {
 	waited := max(0, p.s.Now-since)
 	return p.s.GuardOpen && p.s.Policy.GuardAfter > 0 && time.Duration(waited) > p.s.Policy.GuardAfter
@@ -86,8 +86,8 @@ func (b *bucket) score(since, at Instant) float64 {
 	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
-// rankAlone returns the rank of the job at the cursor without its batch, as it is once the job
-// runs.
+// rankAlone returns the rank of the job at the cursor regardless of its batch. The job will have
+// this rank once it runs.
 func (p *pass) rankAlone(c *cursor) rank {
 	r := c.rank
 	if c.bucket.of != nil {

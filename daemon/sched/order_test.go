@@ -10,7 +10,7 @@ import (
 )
 
 // TestOrder has jobs that differ in one thing each, in the order of the rules. Jobs that came first
-// have the higher ids, as ids count last.
+// have the higher ids, since ids count last.
 func TestOrder(t *testing.T) {
 	prio := func(c job.Class, n int) func(*Waiting) {
 		return asks(func(r *job.Request) { r.Priority = job.Priority{Class: c, Number: n} })
@@ -73,7 +73,7 @@ func TestQueue(t *testing.T) {
 		sc.waits(id, 1000)
 	}
 	sc.q.Remove(3)
-	sc.q.Remove(3) // is gone
+	sc.q.Remove(3) // already removed
 	sc.q.Take(5)
 	sc.waits(7, 1000, func(w *Waiting) { w.Count = 2 })
 	sc.q.Take(7)
@@ -88,8 +88,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// On random states, the first n jobs are the beginning of the whole order, and a selection is in
-// the order of all.
+// On random states, the first n jobs are the beginning of the whole order. A selection of jobs has
+// the same order as in the whole.
 func TestHeadOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(1000) {
@@ -117,8 +117,8 @@ func TestHeadOfTheOrder(t *testing.T) {
 	}
 }
 
-// Of two jobs that differ only in when they came, the first would delay a reservation, while the
-// second ranks low enough to be preempted in time.
+// Two jobs differ only in when they came. The first would delay a reservation. The second would
+// not: it ranks low enough to be preempted in time.
 func TestLaterOfBucketYields(t *testing.T) {
 	stoppable := func(milli int) func(*Waiting) {
 		return func(w *Waiting) { w.Request.GPUMilli, w.Request.Preemptible = milli, true }

@@ -4,8 +4,8 @@ package sched
 type pass struct {
 	s      *Snapshot
 	q      *Queue
-	number uint64 // counts the passes over the queue
-	work   int    // buckets, jobs and capacities that were looked at: the cost of the pass
+	number uint64 // number of passes over the queue so far
+	work   int    // number of buckets, jobs and capacities that were looked at: the cost of the pass
 }
 
 // begin starts a pass and computes what the order of the jobs depends on.

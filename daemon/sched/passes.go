@@ -7,18 +7,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxPasses is the maximum number of simulated passes in one future, allPasses the total of a
-// forecast. Each future has its own share, so that the result does not depend on what is asked
-// first.
+// maxPasses is the maximum number of simulated passes in one future, and allPasses the maximum in a
+// whole forecast. Each future has its own share of allPasses, so that the result does not depend on
+// what is asked first.
 const (
 	maxPasses = 1000
 	allPasses = 400 * manyFutures
 )
 
-// farthest is the time up to which starts are looked for.
+// farthest limits how far ahead a forecast looks for starts.
 const farthest = 365 * 24 * time.Hour
 
-// start returns when a job starts in this future, if it is among the first; Never: unknown.
+// start returns when a job starts in this future, if it is among the first jobs. Never means
+// unknown.
 func (f *future) start(id job.ID) Instant {
 	if at, ok := f.starts[id]; ok {
 		return at
@@ -26,7 +27,7 @@ func (f *future) start(id job.ID) Instant {
 	return Never
 }
 
-// runUntilStart simulates until the job starts, if it is among the first. It stops early and
+// runUntilStart simulates until the job starts, if it is among the first jobs. It stops early and
 // returns false once asked returns false.
 func (f *future) runUntilStart(id job.ID, asked func() bool) bool {
 	for f.wanted[id] && !f.over {
@@ -61,8 +62,8 @@ func (f *future) nextPass() {
 	f.move(at)
 }
 
-// endEndless ends now the jobs that would run for ever, and reports whether there are any. Starts
-// after that wait for the end of such a job, and not for something that never happens.
+// endEndless ends now all jobs that would run for ever, and reports whether there are any. A later
+// start depends on the end of such a job, not on something that never happens.
 func (f *future) endEndless() bool {
 	found := false
 	for i := range f.running {
@@ -73,11 +74,12 @@ func (f *future) endEndless() bool {
 	return found
 }
 
-// dropLoaded removes the jobs that only the load of a GPU keeps waiting, for an unknown time.
+// dropLoaded removes the jobs that only the load of a GPU keeps waiting. Nobody knows how long they
+// wait.
 func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
 		f.planner.pass.open(b.shape.footprint)
-		c := cursor{bucket: b} // without a rank: batches were only ranked as the pass began
+		c := cursor{bucket: b} // without a rank: batches were ranked only as the pass began
 		room, now, ahead := &f.planner.room, c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
 		if c.capped(room) || room.fits(&now, &room.now) || !room.fits(&ahead, &room.now) {
 			continue
@@ -107,9 +109,9 @@ func (f *future) carryOut(plan *Plan) {
 	}
 }
 
-// next returns the moment of the next pass, at which something ends or becomes free. If jobs may be
-// preempted, a pass is also made when one of them has had its slice, and after an interval that
-// grows with the distance from the beginning, since scores drift apart.
+// next returns the moment of the next pass: when something ends or becomes free. If jobs may be
+// preempted, a pass is also made when such a job has had its slice. Another is made after an
+// interval that grows with the time since the beginning, since scores drift apart.
 func (f *future) next(plan *Plan) Instant {
 	at := Never
 	for i := range f.machine.Running {
@@ -131,5 +133,5 @@ func (f *future) next(plan *Plan) Instant {
 	return at
 }
 
-// stepDivisor is the part of the simulated time that this interval takes.
+// next divides the simulated time by stepDivisor to get the interval between such passes.
 const stepDivisor = 16

@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// A Planner makes plans, by the parts that the package doc lists. Between passes it keeps nothing but
-// memory to work in. It must be used by one goroutine.
+// A Planner makes plans, with the parts that the package doc lists. Between passes it keeps nothing
+// but working memory. It must be used by one goroutine.
 type Planner struct {
 	pass            pass
 	room            room
@@ -13,8 +13,8 @@ type Planner struct {
 	walk            walk
 	victims         victims
 	out             Plan
-	grants          []Grant // of placements and reservations
-	maxFailedShapes int     // see maxFailedShapes; tests lower it
+	grants          []Grant // memory for the grants of placements and reservations
+	maxFailedShapes int     // see the constant maxFailedShapes; tests lower it
 }
 
 func NewPlanner() *Planner {
@@ -60,7 +60,7 @@ func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 	return p.out.Place
 }
 
-// PlannedStarts returns the moments at which waiting jobs are planned to start: those with
+// PlannedStarts returns when waiting jobs are planned to start. It covers the jobs with
 // reservations, as many as a pass can make whatever the policy, and for each of the groups the
 // first job that its quotas hold back. The result is valid until the next call of any method.
 func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []BackfillReservation {
@@ -88,8 +88,8 @@ func (p *Planner) decide(s *Snapshot, q *Queue) {
 	}
 }
 
-// splitByFit sorts the buckets into those whose jobs fit now and those that may get reservations.
-// It skips the others.
+// splitByFit finds the buckets whose jobs fit now and the buckets that may get reservations. It
+// skips the other buckets.
 func (p *Planner) splitByFit() {
 	w := &p.walk
 	w.begin()
@@ -110,7 +110,7 @@ func (p *Planner) splitByFit() {
 	w.blocked.order()
 }
 
-// step deals with the first job in order that is left. It returns false when nothing is left to do:
+// step handles the first job in order that is left. It returns false when nothing is left to do:
 // once all reservations are made, jobs that do not fit are skipped.
 func (p *Planner) step() bool {
 	p.pass.work++
@@ -127,8 +127,8 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// refuse deals with a job that does not fit. It makes a reservation, unless the job is capped by
-// now. If no reservation is possible, the pass skips the rest of the bucket.
+// refuse handles a job that does not fit. It makes a reservation, unless quotas hold the job back
+// by now. If no reservation is possible, the pass skips the rest of the bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
 	if p.hopeless(c.bucket) {
@@ -152,12 +152,13 @@ func (p *Planner) refuse() {
 	}
 }
 
-// maxFailedShapes is the number of shapes of one account for which a pass tries in vain to make a
-// reservation.
+// maxFailedShapes is the maximum number of shapes of one account for which a pass tries in vain to
+// make a reservation.
 const maxFailedShapes = 16
 
-// hopeless reports whether trying to make a reservation for a job of the bucket is useless. Advance
-// reservations depend on the account, so with any of them a shape is tried for each account.
+// hopeless reports whether trying to make a reservation for a job of the bucket is useless. If
+// there are advance reservations, the answer depends on the account, so a shape is tried for each
+// account.
 func (p *Planner) hopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
 }
@@ -168,7 +169,7 @@ func (p *Planner) giveUp(b *bucket) {
 	b.account.failedShapes++
 }
 
-// tryFirst deals with the first job of those that may fit: it places the job, or moves its bucket.
+// tryFirst handles the first job that may fit: it places the job, or moves its bucket.
 func (p *Planner) tryFirst() {
 	c := p.walk.fit.first()
 	if c.capped(&p.room) {
@@ -184,7 +185,7 @@ func (p *Planner) tryFirst() {
 	switch {
 	case fits:
 		ahead := p.limits.behindOwn(c)
-		if ahead.hold != nil { // the same holds for the rest of its bucket
+		if ahead.hold != nil { // the rest of the bucket is held back too
 			p.walk.fit.pop()
 			return
 		}
@@ -200,7 +201,7 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// block moves a bucket whose jobs do not fit any more to those that may get reservations.
+// block moves a bucket whose jobs no longer fit to the buckets that may get reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {
 		p.walk.blocked.push(c)
@@ -208,7 +209,7 @@ func (p *Planner) block(c *cursor) {
 }
 
 // stillFits reports whether a job of the bucket may still fit, and blocks the bucket otherwise. In
-// a preemptible bucket a later job may fit though the first one does not.
+// a preemptible bucket a later job may fit even if the first job does not.
 func (p *Planner) stillFits(c *cursor) bool {
 	if b := c.bucket; b.shape.yields || p.backfill.roomFor(b, p.backfill.delayedBy(b.run, b.late)) {
 		return true
@@ -217,8 +218,9 @@ func (p *Planner) stillFits(c *cursor) bool {
 	return false
 }
 
-// placeBehind places the job at the cursor, which fits behind the reservations in mask. If it names
-// no number of CPUs, it gets at most besideOwn, which its own account's jobs ahead leave.
+// placeBehind places the job at the cursor, which fits behind the reservations in mask. A job that
+// names no number of CPUs gets at most besideOwn: the CPUs that earlier jobs of its own account
+// leave.
 func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	q, l := c.query(p.pass.s.Now, whenNow), &p.room.now
 	if mask != 0 {
@@ -231,10 +233,9 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	p.place(c, p.choice.choose(&q, l), h)
 }
 
-// passOver deals with a job that does not fit and is preemptible. Later jobs of its bucket rank
-// lower, so a later one may be preemptible for a reserved job where this one is not, and therefore
-// fit. The last job of the bucket delays the fewest reservations. passOver returns false if none
-// fits.
+// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower, so a
+// reserved job may be able to preempt a later job but not this one. Such a later job may fit. The
+// last job of the bucket delays the fewest reservations. passOver returns false if no job fits.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.backfill.delayed(c)
 	if p.backfill.keepsMore() && !c.given && !p.hopeless(c.bucket) {
@@ -270,9 +271,10 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	c.entry.start(p.pass.number)
 }
 
-// reserve makes a reservation for the job at the cursor at the first moment at which it fits if all
-// jobs end when expected. It returns false if there is no such moment, or if only the load of a GPU
-// keeps the job from fitting now, since load may drop at any moment.
+// reserve makes a reservation for the job at the cursor. It starts at the first moment at which the
+// job fits if all jobs end when expected. reserve returns false if there is no such moment. It also
+// returns false if only the load of a GPU keeps the job from fitting now, since load may drop at
+// any moment.
 func (p *Planner) reserve(c *cursor) bool {
 	if len(p.backfill.list) >= maxDepth || !p.room.fitsEver(c.bucket.shape) {
 		return false
@@ -299,8 +301,9 @@ func (p *Planner) stored(grants []Grant) []Grant {
 	return p.grants[at:len(p.grants):len(p.grants)]
 }
 
-// wake sets the moment at which a new plan may differ though nothing happened: a running job has
-// had its slice, scores have drifted apart, or an advance reservation begins or ends.
+// wake sets the moment at which a new plan may differ though nothing happened. At that moment a
+// running job has had its slice, scores have drifted apart, or an advance reservation begins or
+// ends.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
 		return
@@ -325,6 +328,6 @@ func (p *Planner) wake() {
 	}
 }
 
-// preemptEvery is the interval at which scores are compared with those of running jobs that have
-// had their slice.
+// preemptEvery is the interval at which the scores of waiting jobs are compared with those of
+// running jobs that have had their slice.
 const preemptEvery = time.Minute

@@ -16,7 +16,7 @@ var (
 	first  = flag.Uint64("first", 0, "the seed of the first of them")
 )
 
-// tally counts what the drawn states led to, so that a draw without effect is noticed.
+// tally counts what happened in the drawn states, so that a draw without effect is noticed.
 type tally struct{ placed, guarded, kept, preempted, together, held int }
 
 func (c *tally) add(p *Plan) {
@@ -33,8 +33,8 @@ func (c *tally) add(p *Plan) {
 	}
 }
 
-// TestReference holds invariant 7 on random states, and on the way 1 to 6 and that every waiting
-// job has a reason.
+// TestReference checks invariant 7 on random states. It also checks invariants 1 to 6, and that
+// every waiting job has a reason.
 func TestReference(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var c tally
@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// compare plans, carries the plan out and plans again.
+// compare makes a plan, carries it out, and plans again.
 func compare(p *Planner, d *drawn, c *tally) error {
 	r := newReference(&d.s, d.waiting)
 	p.maxFailedShapes, r.most = d.most, d.most
@@ -78,7 +78,7 @@ func compare(p *Planner, d *drawn, c *tally) error {
 	return d.second(p, r)
 }
 
-// second plans again at the same moment, after the first plan was carried out.
+// second makes a second plan at the same moment, after the first plan was carried out.
 func (d *drawn) second(p *Planner, before *reference) error {
 	r := newReference(&d.s, d.left())
 	r.most = d.most
@@ -123,7 +123,7 @@ func same(p *Planner, plan *Plan, r *reference) error {
 	return nil
 }
 
-// normal gives jobs without GPUs an empty list of grants.
+// normal gives placements without GPUs an empty list of grants.
 func normal(list []Placement) []Placement {
 	list = slices.Clone(list)
 	for i := range list {
@@ -134,9 +134,9 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// conserved checks invariant 4 after all placements. A job that is at no limit and waits for no
-// other job of its account does not fit into what is free now and, for reservations that it would
-// delay, free at their starts.
+// conserved checks invariant 4 after all placements. A job that no limit and no other job of its
+// account holds back must not fit into what is free now. If the job would delay reservations, free
+// means free now and also at their starts.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
 		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
@@ -146,10 +146,11 @@ func (r *reference) conserved() error {
 	return nil
 }
 
-// undelayed checks invariant 5 for the first reservation. It moves later only up to the late ends,
-// and goes to another job only if that one goes before. It may end if the placements used up the
-// job's quota or throttle, or left these to an earlier job of its account. Excepted are preemptible
-// jobs, and jobs that start on GPUs of an advance reservation of their own.
+// undelayed checks invariant 5 for the first reservation. That reservation moves later only up to
+// the late ends, and another job takes its place only if that job goes before. It may vanish if the
+// placements used up the job's quota or throttle, or left these to an earlier job of its account.
+// The check leaves out states with preemptible jobs, and jobs that start on GPUs of an advance
+// reservation of their own.
 func (d *drawn) undelayed(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
@@ -175,9 +176,9 @@ func (d *drawn) undelayed(before, now *reference) error {
 	return nil
 }
 
-// latestStart returns the latest start that a reservation may get when jobs pass it: with late
-// ends, at the moment until which these count, or at the end of an advance reservation that is in
-// the way then.
+// latestStart returns the latest start that a reservation may get when jobs pass it. That is its
+// start with late ends, the moment until which late ends count, or the end of an advance
+// reservation that is in the way then.
 func (d *drawn) latestStart(k refKept) Instant {
 	at := max(k.late, k.until)
 	for _, v := range d.s.Reserved {
@@ -188,8 +189,8 @@ func (d *drawn) latestStart(k refKept) Instant {
 	return at
 }
 
-// victims checks that preemptible jobs are stopped that ran their slice, each once, and for jobs
-// that do not start.
+// victims checks that each stopped job is preemptible, has run for its slice, and is stopped once,
+// and that it is stopped for a job that does not start.
 func (d *drawn) victims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {
@@ -213,7 +214,7 @@ func explained(p *Planner, r *reference) error {
 	for _, j := range r.jobs {
 		behind[j.ID] = r.behindOwn(j)
 	}
-	clear(r.news) // drop the starts of preemptors
+	clear(r.news) // drop the starts of jobs that preempt
 	for _, j := range r.jobs {
 		fits := !r.capped(j.Waiting) && r.fits(j.Waiting, r.leftFor(j), noon, whenNow) && !behind[j.ID]
 		if why := p.Explain(j.Waiting); fits != (len(why) == 0) {

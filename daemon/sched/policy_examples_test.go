@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// The examples of gpusched-policy(7) are made here: the planner decides each of them, and the page
-// must have the resulting table and sentence.
+// The planner computes the examples of gpusched-policy(7) here, and the page must have the
+// resulting tables and sentences.
 
 const policyPage = "../../cmd/gpusched/manual/text/policy.txt"
 
@@ -88,7 +88,7 @@ func example(t *testing.T, gpus int) *scene {
 	return sc
 }
 
-// had makes a user have used so many GPU-hours.
+// had returns the account of a user who has used this number of GPU-hours.
 func (sc *scene) had(name string, hours int) *Account {
 	sc.user(name).Restore(time.Duration(hours)*time.Hour, noon)
 	return sc.user(name)
@@ -179,7 +179,7 @@ func TestExampleOfGroups(t *testing.T) {
 		[]string{"eve", "-", "160", decimals(sc.user("eve").factor)})
 }
 
-// withGPUs adds the number of GPUs of each job to the table.
+// withGPUs returns the table with the number of GPUs of each job.
 func (sc *scene) withGPUs() [][]string {
 	rows := sc.queue()
 	for i, row := range rows {
@@ -213,7 +213,7 @@ func TestExampleOfReservations(t *testing.T) {
 	}
 }
 
-// Of jobs of about two hours, four in five have ended by their late end.
+// For jobs of about two hours, four in five have ended by their late end.
 func TestThePageOnLateEnds(t *testing.T) {
 	page, e, ended := readPolicy(t), kindOf(100, between(110*minute, 130*minute)), 0.0
 	page.says("counted on from when %s jobs like it would have ended", map[float64]string{0.2: "four in five"}[predict.LateTail])
@@ -227,8 +227,8 @@ func TestThePageOnLateEnds(t *testing.T) {
 	}
 }
 
-// Once a job has waited for twice its expected run time, it counts on GPUs at the median end of
-// running jobs: here in one hour instead of three.
+// Once a job has waited for twice its expected run time, it expects running jobs to end at their
+// median: here in one hour instead of three.
 func TestExampleOfPatience(t *testing.T) {
 	readPolicy(t).says("has waited for %s as long as it is itself expected to run, the time by which half would have ended counts",
 		map[int]string{2: "twice"}[DefaultPatience])
@@ -306,7 +306,8 @@ func between(from, to time.Duration) func(*rand.Rand) time.Duration {
 	return func(r *rand.Rand) time.Duration { return from + time.Duration(r.Float64()*float64(to-from)) }
 }
 
-// anything draws from a minute to a day, each order of magnitude equally often in any run of draws.
+// anything draws a time from a minute to a day. Each order of magnitude comes equally often in any
+// run of draws.
 func anything() func(*rand.Rand) time.Duration {
 	n := 0.0
 	return func(*rand.Rand) time.Duration {
@@ -316,7 +317,7 @@ func anything() func(*rand.Rand) time.Duration {
 	}
 }
 
-// kindOf returns the estimate of a kind after so many runs.
+// kindOf returns the estimate of a kind after this number of runs.
 func kindOf(runs int, draw func(*rand.Rand) time.Duration) predict.Estimate {
 	p, k, rng := predict.NewPredictor(nil), predict.Kind{UID: 1, Milli: 1000, Shape: "a"}, rand.New(rand.NewPCG(1, 2))
 	for range runs {

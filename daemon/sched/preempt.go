@@ -9,8 +9,9 @@ import (
 )
 
 // preemptionThreshold returns the factor by which a waiting job's score must exceed a running job's
-// score to preempt it. It is 1 for a victim no wider than the waiting job, and grows by 0.5 for
-// each doubling of the victim's width, since most of a wide victim is stopped for nothing.
+// score to preempt that job. It is 1 for a victim that is no wider than the waiting job. It grows
+// by 0.5 for each doubling of the victim's width, since most of a wide victim is stopped for
+// nothing.
 func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
@@ -18,30 +19,31 @@ func preemptionThreshold(victim, milli int32) float64 {
 	return 1 + float64(bits.Len(uint(victim/milli))-1)/2
 }
 
-// guaranteedSlices is the number of time slices that a preempted job is guaranteed once it runs
-// again. The guarantee holds against jobs of its class and number that are no wider or ask at most
-// half of the GPUs: such jobs can mostly be served beside guaranteed ones.
+// guaranteedSlices is the number of time slices for which a preempted job is protected once it runs
+// again. It is protected from jobs of its class and number that are no wider or ask for at most
+// half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
-// guaranteed returns the time that a job is guaranteed once it runs again after running for served.
-// It is at least a slice, and at most guaranteedSlices times what the job ran, so that nobody gains
-// by being requeued right after a start.
+// guaranteed returns how long a job that has run for served is protected once it runs again. That
+// is at least a slice, and at most guaranteedSlices times served, so that nobody gains by being
+// requeued right after a start.
 func (p *Policy) guaranteed(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
-// A victim leaves late if it needs more than this part of a slice to stop.
+// A victim leaves late if it needs more than a slice divided by lateDivisor to stop.
 const lateDivisor = 10
 
-// leavesLate reports whether a job takes so long to stop that others, which would be gone sooner,
-// should be stopped as well.
+// leavesLate reports whether a job takes so long to stop that other jobs, which would be gone
+// sooner, should be stopped as well.
 func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
 // maxPreemptors is the number of jobs for which a pass looks for victims.
 const maxPreemptors = 16
 
 // preempt chooses running jobs to stop for jobs that do not fit, in order. Afterwards the
-// reservations have the same spare capacities as before, since the victims still hold theirs.
+// reservations have the same spare capacities as before, since the victims still hold their
+// resources.
 func (p *Planner) preempt() {
 	if p.victims.find(); len(p.victims.list) == 0 {
 		return
@@ -109,7 +111,7 @@ type victim struct {
 	chosen bool
 }
 
-// victims holds the running jobs that a pass may stop, the lowest first.
+// victims holds the running jobs that a pass may stop, the lowest-ranked first.
 type victims struct {
 	pass     *pass
 	room     *room
@@ -119,13 +121,13 @@ type victims struct {
 	list     []victim
 	stops    []Preemption
 	freed    capacity // what is left once all jobs that were told to stop have ended
-	soon     capacity // the same without jobs that leave late
+	soon     capacity // freed, but without what late victims free
 }
 
 // begin drops the decisions of the previous pass.
 func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
-// openFreed sets freed and soon. GPUs in cleaning are taken to be ready by then.
+// openFreed sets freed and soon. GPUs in cleaning are assumed to be ready by then.
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
@@ -146,14 +148,14 @@ func (vs *victims) openFreed() {
 	}
 }
 
-// anyYields reports whether a job that is not chosen yet would be stopped for a job of this rank.
+// anyYields reports whether any job that is not chosen yet would yield to a job of this rank.
 func (vs *victims) anyYields(r *rank) bool {
 	return slices.ContainsFunc(vs.list, func(v victim) bool {
 		return !v.chosen && v.yieldsWithOthers(r, vs.pass.s.Policy.FIFO)
 	})
 }
 
-// find lists the preemptible jobs that have run for a slice, the lowest first.
+// find lists the preemptible jobs that have run for a slice, the lowest-ranked first.
 func (vs *victims) find() {
 	vs.list = vs.list[:0]
 	if vs.pass.q.Len() == 0 {
@@ -174,18 +176,18 @@ func (vs *victims) find() {
 }
 
 // yields reports whether a running job of rank v may be stopped for a job of rank r. A job of a
-// lower class or number always yields. Of one class and number, a guarded job yields to none, and
-// every other job yields to a guarded one. If v is protected or r ran before, v yields only to a
-// wider job that asks more than half of the GPUs, so that one stop does not cause the next. A job
-// does not yield to one of the same program while the run time of either is unknown. Otherwise the
-// scores decide.
+// lower class or number always yields. Among jobs of one class and number, a guarded job yields to
+// none, and every other job yields to a guarded job. If v is protected or r ran before, v yields
+// only to a wider job that asks for more than half of the GPUs, so that one stop does not cause the
+// next. A job does not yield to a job of the same program while the run time of either is unknown.
+// Otherwise the scores decide.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
-// togetherAbove is the factor by which a victim's score may exceed the score of a wider job for
-// which it is stopped with others, see lowerTogether.
+// togetherAbove is a factor: the score of a victim that is stopped together with others may exceed
+// the wider job's score by this factor. See lowerTogether.
 const togetherAbove = 8
 
-// yieldsWithOthers is yields for a victim that may be one of several.
+// yieldsWithOthers is yields for a victim that may be stopped together with others.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
@@ -207,10 +209,10 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }
 
-// lowerTogether reports whether the victims of the job's class and number have a lower score than
-// the job in the mean over the GPUs that it gets, where free GPUs count as 0. If each of eight
-// narrow jobs had to rank below a wide job, the wide job would wait for the highest of them; and
-// seven free GPUs are of no use if one narrow job keeps the eighth from it.
+// lowerTogether reports whether the victims of the job's class and number together score lower than
+// the job. Their scores are averaged over the GPUs that the job gets; free GPUs count as 0. If each
+// of eight narrow jobs had to rank below a wide job, the wide job would wait for the highest of
+// them. And seven free GPUs are of no use if one narrow job keeps the eighth.
 func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
@@ -228,14 +230,14 @@ func (vs *victims) victimOf(q Preemption) *victim {
 	return &vs.list[at]
 }
 
-// stopFor chooses victims for the job at the cursor and counts what they free as the job's. It
+// stopFor chooses victims for the job at the cursor, and keeps what they free for that job. It
 // returns false if all possible victims are not enough. If the job would have to wait for a victim
 // that leaves late, other victims that leave sooner are chosen as well: a long notice neither
-// protects a job nor makes another one wait.
+// protects a job nor delays another job.
 func (vs *victims) stopFor(c *cursor) bool {
 	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayed(c), c: c}
 	for i := range vs.backfill.list {
-		if vs.backfill.list[i].preemptedFor { // its job needs no reservation any more
+		if vs.backfill.list[i].preemptedFor { // the reserved job no longer needs its reservation
 			w.mask &^= 1 << i
 		}
 	}
@@ -250,16 +252,16 @@ func (vs *victims) stopFor(c *cursor) bool {
 	return true
 }
 
-// demand is what victims are sought for.
+// demand describes the job for which victims are sought.
 type demand struct {
 	query
 	c    *cursor
-	mask uint32 // the reservations that count
+	mask uint32 // reservations that the job must respect
 }
 
-// pick chooses the lowest victims with which a capacity has enough for the job, and no more than
-// are needed. It returns false and chooses none if all are not enough, or if those needed do not
-// rank lower together. For vs.soon it chooses no victim that leaves late.
+// pick chooses the lowest-ranked victims that free enough of a capacity for the job, and no more
+// than needed. It returns false and chooses none if all victims are not enough, or if the needed
+// victims do not rank lower together. For vs.soon it chooses no victim that leaves late.
 func (vs *victims) pick(w *demand, from *capacity) bool {
 	picked := len(vs.stops)
 	for i := range vs.list {
@@ -288,8 +290,9 @@ func (vs *victims) enough(w *demand, from *capacity) bool {
 	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
-// ofVictim calls move for each capacity that a victim affects: freed, soon unless it leaves late,
-// and the spare capacity of each reservation before whose start it would not have ended.
+// ofVictim calls move for each capacity that a victim affects. These are freed, soon unless the
+// victim leaves late, and the spare capacity of each reservation at whose start the victim would
+// still run.
 func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	move(&vs.freed)
 	if !vs.pass.s.Policy.leavesLate(r) {
@@ -302,7 +305,7 @@ func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	}
 }
 
-// releaseVictim returns what a victim holds to these capacities.
+// releaseVictim returns what a victim holds to the capacities that the victim affects.
 func (vs *victims) releaseVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.giveBack(r.Grants, r.hostShare(), vs.pass.s.Now) })
 }
@@ -312,7 +315,7 @@ func (vs *victims) keepVictim(r *Running) {
 	vs.ofVictim(r, func(l *capacity) { l.take(r.Grants, r.hostShare()) })
 }
 
-// reserveFreed counts freed grants as the job's.
+// reserveFreed keeps freed grants for the job at the cursor.
 func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	sh := c.bucket.shape
 	vs.freed.take(grants, sh.hostShare)
@@ -328,8 +331,8 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	vs.limits.give(c, sh.hostShare)
 }
 
-// dropUnneeded drops those of the victims from index picked on that the job does not need, highest
-// first. If ok is false it drops them all.
+// dropUnneeded drops the victims from index picked on that the job does not need, the
+// highest-ranked first. If ok is false, it drops all victims from there on.
 func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {

@@ -9,7 +9,7 @@ import (
 )
 
 // preemptible puts a preemptible job on GPUs. It has run for an hour, which is more than the slice,
-// and ends in five.
+// and ends in five hours.
 func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) {
 	r := sc.runs(id, 5*time.Hour, grants...)
 	r.Preemptible, r.Expected = true, 6*time.Hour
@@ -22,7 +22,7 @@ func (sc *scene) preemptible(id job.ID, change func(*Running), grants ...Grant) 
 func class(c job.Class) func(*Running) { return func(r *Running) { r.Priority.Class = c } }
 func number(n int) func(*Running)      { return func(r *Running) { r.Priority.Number = n } }
 
-// TestWhoYields has a job of class high and number 0 ask for a GPU that another job holds.
+// In TestWhoYields a job of class high and number 0 asks for a GPU that another job holds.
 func TestWhoYields(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for name, c := range map[string]struct {
@@ -50,9 +50,9 @@ func TestWhoYields(t *testing.T) {
 	}
 }
 
-// In TestHysteresis a job asks for one GPU of a job of the same class and number that started
-// without a wait, so that its score is 1. The waiting job's score must be higher, by a half more
-// for each doubling of the running job's width. It is expected to run for 4096 seconds.
+// In TestHysteresis a job asks for a GPU of a running job of the same class and number. The running
+// job started without a wait, so its score is 1. The waiting job's score must be higher, by a half
+// more for each doubling of the running job's width. Its expected run time is 4096 seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestHysteresis(t *testing.T) {
 	}
 }
 
-// TestLowerTogether has a job of score 2 ask for GPUs that are free or held by jobs of these
+// In TestLowerTogether a job of score 2 asks for GPUs that are free or held by jobs of these
 // scores, one GPU each.
 func TestLowerTogether(t *testing.T) {
 	const free, higher = 0, -1
@@ -128,8 +128,8 @@ func TestLowerTogether(t *testing.T) {
 }
 
 // In TestGuaranteedTime a job asks for all GPUs. A job that ranks lower holds one of them and runs
-// again after it was preempted. It keeps the GPU for four slices, or four times as long as it had
-// run.
+// again after it was preempted. It keeps the GPU for four slices, or for four times its earlier run
+// time if that is less, but for at least a slice.
 func TestGuaranteedTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		served, ran time.Duration
@@ -167,9 +167,9 @@ func TestGuaranteedTime(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs, one of which a job holds
-// within its guaranteed time. Some others are held by jobs that cannot be stopped; the rest is
-// free, out of service, or of another type.
+// In TestGuaranteedTimeAndWiderJobs a job asks for some of four GPUs. A job within its guaranteed
+// time holds one of the GPUs. Jobs that cannot be stopped hold some others. The rest is free, out
+// of service, or of another type.
 func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	for _, c := range []struct {
 		asks, used   int
@@ -201,9 +201,9 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	}
 }
 
-// TestGuaranteedTimeBehindAReservation has one GPU free for an hour. Job 1 needs it then, with host
-// memory that another job holds. A preemptible job takes it meanwhile if its guaranteed time ends
-// by then.
+// In TestGuaranteedTimeBehindAReservation one GPU is free for an hour. Job 1 needs it after that
+// hour, with host memory that another job holds until then. Meanwhile a preemptible job takes the
+// GPU if its guaranteed time ends within the hour.
 func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
@@ -217,15 +217,15 @@ func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	}
 }
 
-// TestGuardAndVictims has a job of a much higher score ask for the GPU of a job that started
-// guarded, and a guarded job ask for the GPU of a job of a much higher score.
+// In TestGuardAndVictims a job of a much higher score asks for the GPU of a job that started
+// guarded. Also, a guarded job asks for the GPU of a job of a much higher score.
 func TestGuardAndVictims(t *testing.T) {
-	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // a score of 1
+	old := func(w *Waiting) { w.Since, w.Expected = ago(11*time.Hour), 1000*time.Hour } // their score is 1
 	urgent := func(w *Waiting) { w.Expected = time.Second }
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	for name, c := range map[string]struct {
 		open    bool
-		guarded bool // the running job
+		guarded bool // the running job is guarded
 		waited  time.Duration
 		change  func(*Waiting)
 		stops   bool
@@ -253,8 +253,8 @@ func TestGuardAndVictims(t *testing.T) {
 	}
 }
 
-// TestWhichVictims has a job of class high ask for whole GPUs that other jobs hold: the lowest are
-// stopped, and no more than needed.
+// In TestWhichVictims a job of class high asks for whole GPUs that other jobs hold. The
+// lowest-ranked jobs are stopped, and no more than needed.
 func TestWhichVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int
@@ -280,9 +280,9 @@ func TestWhichVictims(t *testing.T) {
 	}
 }
 
-// A lower job is spared if a higher one must be stopped that is enough by itself: the job asks for
-// two of GPUs 0, 2 and 3, of which 101 has only one. A GPU freed for a job is not free for the
-// next.
+// A lower job is spared if a higher job must be stopped anyway and is enough by itself. Here the
+// job asks for two of GPUs 0, 2 and 3, and job 101 has only one of them. A GPU that was freed for
+// one job is not free for the next job.
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.ReservationDepth = 0
@@ -295,13 +295,14 @@ func TestNoUselessVictim(t *testing.T) {
 	sc.expect("stop 102 for 2")
 }
 
-// TestLateVictims has a job of class high ask for the GPUs of 101, which ranks lowest and gets this
-// notice, and of others. The slice is half an hour, so a job waits three minutes for a victim.
+// In TestLateVictims a job of class high asks for GPUs of other jobs. Job 101 ranks lowest and gets
+// this notice. The slice is half an hour, so a victim leaves late if it needs more than three
+// minutes to stop.
 func TestLateVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		notice time.Duration // of 101
 		other  time.Duration // of 102 and 103
-		asked  int           // milli
+		asked  int           // GPUs asked for, in thousandths
 		told   bool          // 101 was told to stop
 		want   string
 	}{
@@ -328,7 +329,7 @@ func TestLateVictims(t *testing.T) {
 	}
 }
 
-// Jobs that were told to stop and GPUs in cleaning count as free, and no other job is stopped then.
+// Jobs that were told to stop and GPUs in cleaning count as free: no further job is stopped.
 func TestStoppingCountsAsFree(t *testing.T) {
 	high := asks(func(r *job.Request) { r.Priority.Class = job.High })
 	sc := newScene(t, 2)
@@ -337,7 +338,7 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	sc.preemptible(102, nil, on(1)...)
 	sc.waits(1, 1000, high)
 	sc.expect("wait")
-	sc.waits(2, 1000, high) // that one GPU is the first job's
+	sc.waits(2, 1000, high) // the first job gets that GPU
 	sc.expect("stop 102 for 2")
 
 	sc = newScene(t, 2)
@@ -350,7 +351,7 @@ func TestStoppingCountsAsFree(t *testing.T) {
 	sc.expect("stop 102 for 1")
 }
 
-// A plan may differ though nothing happened: when a running job has had its slice, each minute
+// A plan may change though nothing happened: when a running job has had its slice, each minute
 // after that, and when an advance reservation begins or ends.
 func TestWake(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -1,8 +1,8 @@
 package sched
 
-// preferred removes candidates for n whole GPUs while enough are left: first GPUs with foreign
-// processes, then small ones, then GPUs of other models than the first model of which there are
-// enough.
+// preferred removes candidates for n whole GPUs while enough are left. First it removes GPUs with
+// foreign processes, then small GPUs. Then it removes all models but one: the first model with
+// enough GPUs.
 func (c *chooser) preferred(list []int, n int) []int {
 	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
 	if !enough {
@@ -12,7 +12,7 @@ func (c *chooser) preferred(list []int, n int) []int {
 	for at, i := range list {
 		model := c.pass.s.GPUs[i].Model
 		if n < 2 || at > 0 && c.pass.s.GPUs[list[at-1]].Model == model {
-			continue // one GPU is always of one model; this model was tried
+			continue // a single GPU needs no common model, or this model was tried
 		}
 		if alike, enough := c.only(list, n, func(i int) bool { return c.pass.s.GPUs[i].Model == model }); enough {
 			return alike
@@ -21,8 +21,8 @@ func (c *chooser) preferred(list []int, n int) []int {
 	return list
 }
 
-// only returns the good elements of a list, or the whole list if fewer than n are good. The result
-// is valid until the next call with another list.
+// only returns the good elements of a list, or the whole list if fewer than n elements are good.
+// The result is valid until the next call with another list.
 func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enough bool) {
 	count := 0
 	for _, i := range list {
@@ -33,7 +33,7 @@ func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enou
 	if count < n || count == len(list) {
 		return list, count >= n
 	}
-	some = c.own[:0] // the list may be in it
+	some = c.own[:0] // the list may be in this memory
 	for _, i := range list {
 		if good(i) {
 			some = append(some, i)

@@ -13,8 +13,8 @@ import (
 
 // Throttle limits how many tasks of one array run at once.
 type Throttle struct {
-	Left int // number that may start now
-	used int // started by this pass
+	Left int // number of tasks that may start now
+	used int // number of tasks started by this pass
 }
 
 // Waiting is a job that may start as soon as it fits.
@@ -22,10 +22,10 @@ type Waiting struct {
 	ID       job.ID
 	Request  *job.Request // only read by Push
 	Account  *Account
-	Since    Instant       // from when its wait counts; for an array, the wait of its next task
-	Capped   time.Duration // what Account.Capped returned for its size then; later increases are not part of the wait
+	Since    Instant       // when its wait began; for an array, that of its next task
+	Capped   time.Duration // Account.Capped of its size at Since; later growth does not count as waiting
 	Expected time.Duration // run time, including earlier attempts
-	Late     time.Duration // run time that one in five jobs like it exceeds; 0: as expected
+	Late     time.Duration // run time that one in five similar jobs exceeds; 0: as expected
 	Served   time.Duration // run time of earlier attempts
 	Effort   time.Duration // see predict.Estimate.Effort; only read if preemptible; 0: as expected
 	Program  predict.Kind  // user, size and program, without the arguments; only read if preemptible
@@ -36,8 +36,8 @@ type Waiting struct {
 	Batch    string        // name of its batch among the account's jobs; "": none
 }
 
-// entry is a waiting job in its bucket. It holds only what the bucket does not, since there may be
-// 100 000 of them.
+// entry is a waiting job in its bucket. It has only what the jobs of a bucket do not have in
+// common, since there may be 100 000 entries.
 type entry struct {
 	ID       job.ID
 	Since    Instant
@@ -50,12 +50,12 @@ type entry struct {
 	bucket     *bucket
 	prev, next *entry
 	skips      *tower // nil: height 0
-	pass       uint64 // the last pass that started some of it
+	pass       uint64 // last pass that started the job or some of its tasks
 	started    int32  // number of its starts in that pass
 	Count      int32
 }
 
-// tower holds the next entries by height, from 1.
+// tower has the next entry of each height, from 1 up.
 type tower []*entry
 
 func newEntry(w *Waiting, b *bucket) *entry {
@@ -78,7 +78,7 @@ func (e *entry) waiting() Waiting {
 	return w
 }
 
-// start counts a start by a pass.
+// start counts one start by the pass.
 func (e *entry) start(pass uint64) {
 	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass
@@ -91,26 +91,26 @@ func (e *entry) startedBy(pass uint64) int {
 	return int(e.started)
 }
 
-// bucketKey is what the jobs of a bucket have in common. Their order among themselves never
-// changes: it is by the moment from which their wait counts, then by id.
+// bucketKey is what the jobs of a bucket have in common. The order of these jobs never changes:
+// first the moment from which their wait counts, then the id.
 type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int // of Late; at least log
+	lateLog   int // logarithm of Late; at least log
 	priority  job.Priority
 	batch     string
 	owed      bool
-	extent    extent        // of jobs in a batch
-	effort    time.Duration // of preemptible jobs, rounded up; otherwise the run time
+	extent    extent        // for jobs in a batch
+	effort    time.Duration // for preemptible jobs, rounded up; otherwise the run time
 	program   predict.Kind
 	untried   bool
-	ranBefore bool // for the rank
+	ranBefore bool // part of the rank
 }
 
 // bucket is a list of waiting jobs that differ only in id and waiting time.
 type bucket struct {
-	level int64 // of the priority
+	level int64 // from the priority
 	bucketKey
 	head    *entry
 	inverse float64       // 1/effort, in 1/ns
@@ -119,17 +119,17 @@ type bucket struct {
 	tail    *entry
 	len     int      // number of entries
 	bounded int      // number of entries with a Throttle
-	skips   []*entry // the first entry of each height, from 1
+	skips   []*entry // the first entry of each height, from 1 up
 	at      int      // position in Queue.buckets
 
 	of       *batch  // nil: none
 	sizeRank int32   // order of its size in the batch
-	behind   *bucket // its jobs go behind the last job of this bucket; nil: none
+	behind   *bucket // its jobs go behind this bucket's last job; nil: none
 }
 
 // Queue holds the jobs that may start as soon as they fit. The cost of Push and Remove does not
-// depend on its length, except for a job that is older than others in its bucket: its place takes a
-// logarithmic search.
+// depend on the queue's length, except for a job that is older than others in its bucket: finding
+// its place takes a logarithmic search.
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
@@ -137,7 +137,7 @@ type Queue struct {
 	feet     map[footprintKey]*footprint
 	accounts map[*Account]int // number of entries of each account
 	entries  map[job.ID]*entry
-	passes   uint64 // so far
+	passes   uint64 // number of passes so far
 	batches  []*batch
 	byBatch  map[batchKey]*batch
 }
@@ -159,8 +159,8 @@ func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expecte
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
-// Kinds yields the first job of each kind and the number of jobs of that kind: jobs of one account
-// that ask the same, so that all of them fit or none.
+// Kinds yields the first job of each kind and the number of jobs of that kind. Jobs are of one kind
+// if they are of one account and ask for the same, so that either all of them fit or none.
 func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 	return func(yield func(job.ID, int) bool) {
 		for _, b := range q.buckets {
@@ -174,7 +174,7 @@ func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 // Accounts returns the accounts with waiting jobs, in no order.
 func (q *Queue) Accounts() iter.Seq[*Account] { return maps.Keys(q.accounts) }
 
-// Push adds a job, whose id must not be in the queue.
+// Push adds a job. Its id must not be in the queue.
 func (q *Queue) Push(w Waiting) {
 	sh := q.shapes[needsOf(w.Request)]
 	if sh == nil {
@@ -254,7 +254,7 @@ func (q *Queue) Remove(id job.ID) {
 	}
 }
 
-// Take counts down the starts of a job, and removes it with the last.
+// Take counts one start of a job, and removes the job with its last start.
 func (q *Queue) Take(id job.ID) {
 	if e := q.entries[id]; e != nil {
 		if e.Count--; e.Count <= 0 {
@@ -263,7 +263,7 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's own shape with the same needs, for one more job.
+// shape returns the queue's own shape with the same needs, and counts one more job of that shape.
 func (q *Queue) shape(like *resourceShape) *resourceShape {
 	sh := q.shapes[like.needs]
 	if sh == nil {
@@ -280,7 +280,8 @@ func (q *Queue) shape(like *resourceShape) *resourceShape {
 	return sh
 }
 
-// leaveShape drops a shape with its last job, and a footprint with its last shape.
+// leaveShape takes a job off a shape. It drops the shape with its last job, and a footprint with
+// its last shape.
 func (q *Queue) leaveShape(sh *resourceShape) {
 	if sh.refs--; sh.refs > 0 {
 		return
@@ -291,8 +292,8 @@ func (q *Queue) leaveShape(sh *resourceShape) {
 	}
 }
 
-// runLog returns the binary logarithm of a run time in seconds, rounded up. It is at most 33, the
-// largest that fits a Duration.
+// runLog returns the binary logarithm of a run time in seconds, rounded up. It is at most 33:
+// longer run times do not fit a Duration.
 func runLog(expected time.Duration) int {
 	seconds := (uint64(max(expected, time.Second)) + uint64(time.Second) - 1) / uint64(time.Second)
 	return min(bits.Len64(seconds-1), 33)
@@ -315,13 +316,13 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
-// since returns the moment from which the wait counts, without time at a quota. All jobs of a
-// bucket move alike.
+// since returns the moment from which the wait counts, moved by the time at a quota. It moves alike
+// for all jobs of a bucket.
 func (e *entry) since(now Instant) Instant {
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }
 
-// base is the part of since that never changes.
+// base returns the part of since that never changes.
 func (e *entry) base() Instant { return e.Since - Instant(e.Capped) }
 
 func (e *entry) before(o *entry) bool {
@@ -350,7 +351,8 @@ func (q *Queue) IDs(list []job.ID) []job.ID {
 	return list
 }
 
-// Moves reports whether a queued job would change its place if it were pushed again like this.
+// Moves reports whether a queued job would change its place if it were pushed again with these
+// values.
 func (q *Queue) Moves(w Waiting) bool {
 	b := q.entries[w.ID].bucket
 	return keyOf(&w, b.shape, b.priority) != b.bucketKey

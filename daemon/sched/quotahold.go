@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// The first job of an account that its quotas hold back, or that has a reservation, keeps its place
-// in the quotas. A later job of the account starts only if it is expected to end before the quotas
-// let the first job start, or if the quotas then allow both. The same holds for a group and its
-// members' jobs.
+// In each account, the first job that quotas hold back and the first job with a reservation keep
+// their place in the account's quotas. A later job of the account starts only if it is expected to
+// end before the quotas let that first job start, or if the quotas then allow both. The same holds
+// for a group and its members' jobs.
 
-// quotaUse is what jobs count for in quotas.
+// quotaUse is how much of each quota jobs use.
 type quotaUse struct {
 	jobs, milli int
 	hostShare
 }
 
-// add adds o with sign 1, and subtracts it with sign -1.
+// add adds o if sign is 1, and subtracts it if sign is -1.
 func (u *quotaUse) add(o quotaUse, sign int) {
 	u.jobs += sign * o.jobs
 	u.milli += sign * o.milli
@@ -41,42 +41,42 @@ type quotaPlace struct {
 	found foundPlace
 }
 
-// foundPlace is the moment at which the job of a quotaHold can start by its quotas.
+// foundPlace is what was found for a quotaHold: when its quotas let its job start.
 type foundPlace struct {
 	of    *quotaHold // nil: not found yet
-	given int        // number of starts in the pass when it was found
+	given int        // number of starts in the pass when this was found
 	at    Instant    // when the quotas let it start; Never: unknown
 	use   quotaUse
 }
 
-// quotaEnd is what quotas get back at a moment.
+// quotaEnd is what quotas get back when a job ends.
 type quotaEnd struct {
 	at      Instant
 	account *Account
 	quotaUse
 }
 
-// belongs reports whether the account's jobs count in the quotas of another: its own or its
-// group's.
+// belongs reports whether the account's jobs count in the quotas of the other account: the account
+// itself or one of its groups.
 func (a *Account) belongs(to *Account) bool {
 	return a == to || a != nil && slices.Contains(a.Groups, to)
 }
 
-// ownJobsAhead is how a job is restricted by earlier jobs of its own account or group.
+// ownJobsAhead says how earlier jobs of the same account or group restrict a job.
 type ownJobsAhead struct {
-	hold   *quotaHold // the job whose place in quotas it would take; nil: none
+	hold   *quotaHold // job whose place in quotas it would take; nil: none
 	quotas *Account   // the account or group with these quotas
-	cpus   int        // maximum number of CPUs that it may take beside the jobs ahead
+	cpus   int        // maximum number of CPUs, given what the jobs ahead need
 }
 
-// limits holds what restricts the starts of a pass by account, group or array: kept places in
-// quotas, and throttles.
+// limits holds what restricts the starts of a pass by account, group or array. These are kept
+// places in quotas, and throttles.
 type limits struct {
 	pass      *pass
 	room      *room
-	given     []quotaEnd  // the starts of the pass
+	given     []quotaEnd  // starts of the pass
 	backs     []quotaEnd  // result of quotaEnds
-	throttles []*Throttle // those that the pass used
+	throttles []*Throttle // throttles that the pass used
 }
 
 func (m *limits) begin() { m.given = m.given[:0] }
@@ -139,7 +139,7 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 }
 
 // findCapped finds the first job that these quotas held back as the pass began. For a user's quotas
-// that includes jobs that the user's groups held back.
+// it also considers jobs that one of the user's groups held back.
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
 	for _, b := range m.pass.q.buckets {
@@ -168,8 +168,8 @@ func (b *bucket) firstOpen() *entry {
 	return nil
 }
 
-// keptBack reports whether quotas held back the jobs of the bucket as the pass began, but will not
-// once running jobs have ended. For a group only its own quotas count.
+// keptBack reports whether quotas held back the jobs of the bucket as the pass began, but will let
+// them start once running jobs have ended. For a group, only its own quotas count.
 func (b *bucket) keptBack(q *Account) bool {
 	a, n, full := b.account, &b.shape.amount, false
 	for of := range a.quotas {
@@ -184,8 +184,8 @@ func (b *bucket) keptBack(q *Account) bool {
 // mayEver reports whether the quotas allow a job of this amount when nothing else runs.
 func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
 
-// findPlace finds the moment at which all quotas of a job let it start, and the use of q's quotas
-// at that moment, with the job.
+// findPlace finds the moment at which all quotas of a job let it start. It also finds what is then
+// used of q's quotas, including the job.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)
 	for of := range k.account.quotas {
@@ -218,7 +218,7 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 	return Never
 }
 
-// quotaEnds returns what these quotas get back, and when.
+// quotaEnds returns what the end of each job gives back to these quotas, and when.
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
@@ -263,7 +263,7 @@ func (m *limits) countStart(g *Throttle) {
 	g.used++
 }
 
-// resetThrottles forgets the starts of this pass.
+// resetThrottles resets the counts of this pass's starts.
 func (m *limits) resetThrottles() {
 	for _, g := range m.throttles {
 		g.used = 0

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// count counts running jobs and quotas on the accounts, as the caller of a planner does.
+// count adds running jobs and quotas to the accounts, as the caller of a planner does.
 func (sc *scene) count() {
 	for i := range sc.s.Running {
 		r := &sc.s.Running[i]
@@ -19,8 +19,8 @@ func (sc *scene) count() {
 	}
 }
 
-// What an account's running jobs leave of a quota is kept for the first job that the quota holds
-// back: later jobs start only if they end in time.
+// What a quota has left is kept for the account's first job that the quota holds back: later jobs
+// start only if they end in time.
 func TestOwnWideJob(t *testing.T) {
 	lab := func(sc *scene) *Account {
 		g := &Account{UID: -1, Name: "lab"}
@@ -44,7 +44,7 @@ func TestOwnWideJob(t *testing.T) {
 			sc.count()
 			small := asks(func(r *job.Request) { r.MemBytes, r.CPUs = 10, 2 })
 			sc.waits(1, 4000, asks(c.wide))
-			sc.waits(2, 1000, small, expected(2*time.Hour)) // would still run
+			sc.waits(2, 1000, small, expected(2*time.Hour)) // would still run then
 			sc.waits(3, 1000, small, expected(30*time.Minute))
 			if name == "group's GPUs" {
 				sc.user("bob").Groups = sc.user("ann").Groups
@@ -63,8 +63,8 @@ func TestOwnWideJob(t *testing.T) {
 	}
 }
 
-// A job that fits in the quota beside the one before it starts however long it runs, and so does a
-// job of another account.
+// A job starts, however long it runs, if the quota has room for it in addition to the job before
+// it. So does a job of another account.
 func TestBesideOwnWideJob(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.user("ann").MaxMilli = 5000
@@ -78,8 +78,8 @@ func TestBesideOwnWideJob(t *testing.T) {
 	sc.expect("start 2 on 2, start 4 on 3")
 }
 
-// No place is kept for a job that the quotas never let start: by GPU-hours, barred, above the quota
-// by itself, or for lack of GPUs.
+// No place is kept for a job that cannot start for other reasons: its GPU-hours are used up, its
+// account is barred, it exceeds the quota by itself, or it lacks GPUs.
 func TestNoPlaceInQuotas(t *testing.T) {
 	for name, change := range map[string]func(*scene, *Waiting){
 		"hours":   func(sc *scene, w *Waiting) { w.Account.MaxUsage = time.Hour },
@@ -106,8 +106,8 @@ func TestNoPlaceInQuotas(t *testing.T) {
 	}
 }
 
-// A job with a reservation also keeps its place in quotas: jobs that end later leave it enough. A
-// quota of jobs is not kept from jobs that end before.
+// A job with a reservation also keeps its place in quotas: jobs that end later leave it enough.
+// Jobs that end before may use its place.
 func TestReservedKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	ann, bob := sc.user("ann"), sc.user("bob")
@@ -122,8 +122,8 @@ func TestReservedKeepsItsPlace(t *testing.T) {
 	sc.expect("start 4 on 2, keep 0+1+2+3+4 for 1 at +1h0m0s")
 }
 
-// Tasks that their array's throttle holds back keep no place. A job behind an array's other tasks
-// waits for them.
+// Tasks that their array's throttle holds back keep no place. If the throttle lets a task start, a
+// later job of the account waits for that task.
 func TestArrayKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	sc.user("ann").MaxMilli = 4000
@@ -137,7 +137,7 @@ func TestArrayKeepsItsPlace(t *testing.T) {
 	sc.expect("wait")
 }
 
-// A job that names no CPUs does not count for CPUs that are kept.
+// CPUs that are kept for an earlier job do not hold back a job that names no number of CPUs.
 func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.user("ann").MaxCPUs = 8
@@ -169,8 +169,8 @@ func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc.expect("keep 0 for 3 at +2h0m0s, stop 91 for 3")
 }
 
-// A job that asks for all of its account's quota starts though small jobs of the same account come
-// in an endless stream beyond the quota. The time at quotas does not count as waiting.
+// A job that asks for all of its account's quota starts, although small jobs of the same account
+// come in an endless stream beyond the quota. The time at quotas does not count as waiting.
 func TestStartsDespiteOwnStream(t *testing.T) {
 	for name, quota := range map[string]func(*Account){
 		"GPUs":   func(a *Account) { a.MaxMilli = 4000 },

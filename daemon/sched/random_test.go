@@ -11,10 +11,10 @@ import (
 
 const gib = int64(1) << 30
 
-// noon is the moment of the drawn states.
+// noon is the present moment of the drawn states.
 const noon = Instant(1_700_000_000_000_000_000)
 
-// ago returns a moment before noon. Instant.Add is only for later moments.
+// ago returns a moment before noon. Instant.Add gives only later moments.
 func ago(d time.Duration) Instant { return noon - Instant(d) }
 
 // drawn is a random machine with a queue. Values come from small sets, so that ties are frequent.
@@ -24,8 +24,8 @@ type drawn struct {
 	accounts []*Account
 	waiting  []*Waiting
 	q        *Queue
-	most     int // maxFailedShapes
-	sift     int // siftAfter
+	most     int // value of Planner.maxFailedShapes
+	sift     int // value of walk.siftAfter
 
 	stoppable bool // a preemptible job was started
 }
@@ -49,7 +49,7 @@ func draw(seed uint64) *drawn {
 	for range max(0, d.IntN(6)-3) {
 		d.reserved()
 	}
-	for len(d.s.Reserved) > 0 && seed%8 == 1 && len(d.s.Reserved) <= 64 { // more than a pass has bits for
+	for len(d.s.Reserved) > 0 && seed%8 == 1 && len(d.s.Reserved) <= 64 { // more reservations than a pass has bits for
 		d.s.Reserved = append(d.s.Reserved, d.s.Reserved...)
 	}
 	d.sift = pick(d, 0, 0, 8)
@@ -57,8 +57,8 @@ func draw(seed uint64) *drawn {
 	return d
 }
 
-// drawing returns the number of seeds to try: fewer with -short, as the tests run once for each
-// mutant.
+// drawing returns the number of seeds to try. It returns fewer with -short, since the tests run
+// once for each mutant.
 func drawing(seeds uint64) uint64 {
 	if testing.Short() {
 		return max(1, seeds/5)
@@ -103,7 +103,7 @@ func (d *drawn) drawAccounts() {
 	}
 }
 
-// capped makes the account have been at its quotas for some time, for some sizes.
+// capped records that the account was at its quotas for some time, for some sizes.
 func (d *drawn) capped(a *Account) {
 	if d.often(6) {
 		return
@@ -225,13 +225,14 @@ func (d *drawn) expected() time.Duration {
 	return pick(d, 30*time.Second, 100*time.Second, 128*time.Second, 500*time.Second, time.Hour)
 }
 
-// effort draws what preemptible jobs are ranked by.
+// effort draws the values that rank preemptible jobs.
 func (d *drawn) effort() (time.Duration, predict.Kind, bool) {
 	effort := pick(d, 0, time.Second, 40*time.Second, time.Hour, 3*time.Hour)
 	return effort, pick(d, predict.Kind{}, predict.Kind{}, predict.Kind{UID: 1}, predict.Kind{UID: 2}), d.often(5)
 }
 
-// queue draws the waiting jobs. Some share a throttle, as tasks of an array that wait again do.
+// queue draws the waiting jobs. Some of them share a throttle, as tasks of an array do that wait
+// again.
 func (d *drawn) queue() {
 	var gate *Throttle
 	for i := range d.IntN(14) {

@@ -43,7 +43,8 @@ func (sc *scene) last(milli int, change ...func(*Waiting)) Waiting {
 	return w
 }
 
-// TestReasonOfAGPU has each reason that a single GPU can give: the most important one.
+// TestReasonOfAGPU has each reason that a single GPU can give. A GPU gives only its most important
+// reason.
 func TestReasonOfAGPU(t *testing.T) {
 	state := func(s GPUState, detail string) func(*scene) {
 		return func(sc *scene) {
@@ -111,8 +112,8 @@ func (sc *scene) reserve(from, to time.Duration, detail string, gpus ...int) *Ad
 	return &sc.s.Reserved[len(sc.s.Reserved)-1]
 }
 
-// A GPU with a reservation is refused to a job that would run beyond the reserved start, and is
-// free for a job that would not.
+// A reserved GPU is refused to a job that would run beyond the reserved start. For a job that would
+// not, it is free.
 func TestReasonIsTheReservation(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.runs(101, time.Hour, on(0)...)
@@ -125,7 +126,8 @@ func TestReasonIsTheReservation(t *testing.T) {
 	}
 }
 
-// Reasons about the owner and the machine come first, and several GPUs are counted.
+// Reasons about the owner and the machine come first. If a job asks for several GPUs, one reason
+// compares their number with the number that it could get.
 func TestReasonsOfTheMachine(t *testing.T) {
 	sc := newScene(t, 3)
 	sc.s.Policy.HalfLife = week
@@ -156,8 +158,8 @@ func TestReasonsOfTheMachine(t *testing.T) {
 	}
 }
 
-// A quota is used up to the last moment. If only a quota keeps a job waiting, the GPUs are reported
-// as free.
+// A quota of GPU time is used up only when its last moment is used. If only a quota keeps a job
+// waiting, the GPUs are reported as free.
 func TestReasonOfAQuota(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.HalfLife = week
@@ -173,8 +175,8 @@ func TestReasonOfAQuota(t *testing.T) {
 	}
 }
 
-// If jobs without GPUs have used up their part of the host, the user with most of it is named, the
-// first one on a tie.
+// If jobs without GPUs have used up their part of the host, the reason names the user with the most
+// of it. On a tie it names the first such user.
 func TestReasonsWithoutGPU(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Host = Host{MaxRunning: 10, Running: 4, MemBytes: 100, PromisedMem: 60, NoGPUSlots: 3, NoGPUMem: 20, GPUsSeen: true}

@@ -11,20 +11,22 @@ type refKept struct {
 	id     job.ID
 	at     Instant
 	late   Instant // start with late ends
-	until  Instant // moment up to which ends count late for the other start
+	until  Instant // for the other start, late ends count up to this moment
 	grants []Grant
 	mem    int64
 	cpus   int
 	ends   refEnds
 	rest   machine
-	then   refJob // as it ranks at its start
-	served bool   // others stop for it
+	then   refJob // the job as it ranks at its start
+	served bool   // other jobs stop for it
 }
 
-// refEnds is when something is expected to end, and by when it has ended in four cases of five.
+// refEnds has the expected end of something, and the late end, by which it has ended in four cases
+// of five.
 type refEnds struct{ end, late Instant }
 
-// counted returns when an end counts: late up to a moment, and then as expected.
+// counted returns the end that counts. Up to the given moment it is the late end, and after that
+// the expected end.
 func (e refEnds) counted(until Instant) Instant { return max(e.end, min(e.late, until)) }
 
 type refRun struct {
@@ -35,7 +37,7 @@ type refRun struct {
 }
 
 // ever reports whether the job fits once all running jobs have ended and all expected GPUs are
-// ready, without advance reservations.
+// ready. It ignores advance reservations.
 func (r *reference) ever(w *Waiting) bool {
 	s := *r.s
 	s.Reserved = nil
@@ -49,9 +51,9 @@ func (r *reference) ever(w *Waiting) bool {
 	return then.fits(w, then.now, s.Now, whenAhead)
 }
 
-// keep makes a reservation if the job fits at a later moment. A job that never fits is skipped. A
-// job gets no reservation if only load or an advance reservation keeps it from starting. Then jobs
-// like it get none either, nor does any job of an account for which that happened often.
+// keep makes a reservation if the job fits at a later moment. It skips a job that never fits. A job
+// gets no reservation if only load or an advance reservation keeps it from starting. In that case
+// similar jobs get none either. If that happened often for an account, none of its jobs does.
 func (r *reference) keep(j refJob) {
 	if !r.ever(j.Waiting) {
 		return
@@ -77,8 +79,9 @@ func (r *reference) keep(j refJob) {
 	r.giveUp(j)
 }
 
-// findStart finds the first moment at which the job fits if ends count late until the job was passed
-// for long enough, what is kept there, and the first moment if ends always count late.
+// findStart finds the first moment at which the job fits, and what is kept at that moment. Ends
+// count late until the job was passed for long enough. It also finds the first moment if ends
+// always count late.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)
@@ -172,9 +175,9 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 	return m
 }
 
-// latest chooses the GPUs that become free last: whole ones first, and the part on one that is
-// left. If none is left, the part goes to the last of the whole ones that would do, which is
-// replaced by the first other.
+// latest chooses the GPUs that become free last: first the whole GPUs, then the part on a remaining
+// GPU. If no remaining GPU suits the part, the last suitable whole GPU serves the part, and the
+// first remaining GPU replaces it as a whole GPU.
 func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
 	whole, part := r.usable(w, m, at, whenAhead)

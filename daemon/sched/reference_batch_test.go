@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// refPlace is what a job's place follows from besides priority and guard: its own values, or those
-// of a job of its batch.
+// refPlace is what decides a job's place apart from priority and guard: the job's own values, or
+// the values of another job of its batch.
 type refPlace struct {
 	score float64
 	since Instant
@@ -37,14 +37,14 @@ func refExtentOf(w *Waiting) refExtent {
 	}
 }
 
-// larger reports whether o goes before j in their batch for its size.
+// larger reports whether o goes before j in their batch because of its size.
 func larger(o, j refJob) bool {
 	sameBatch := o.Batch != "" && o.Batch == j.Batch && o.Account == j.Account && o.Request.Priority == j.Request.Priority
 	a, b := refExtentOf(o.Waiting), refExtentOf(j.Waiting)
 	return sameBatch && !o.Owed && !j.Owed && !o.guarded && !j.guarded && (a.area > b.area || a.area == b.area && a.length > b.length)
 }
 
-// standBehind is rule "Batches": no job goes before a larger one of its batch.
+// standBehind applies rule "Batches": no job goes before a larger job of its batch.
 func (r *reference) standBehind() {
 	places := make([]refPlace, len(r.jobs))
 	for i, j := range r.jobs {
@@ -60,13 +60,13 @@ func (r *reference) standBehind() {
 	}
 }
 
-// compareInBatch orders jobs at the same place.
+// compareInBatch orders jobs of a batch whose places are equal.
 func compareInBatch(a, b refJob) int {
 	x, y := refExtentOf(a.Waiting), refExtentOf(b.Waiting)
 	return cmp.Or(cmp.Compare(y.area, x.area), cmp.Compare(y.length, x.length), cmp.Compare(a.since, b.since), cmp.Compare(a.ID, b.ID))
 }
 
-// scoreThen returns the score that a job will have at a moment, behind larger ones.
+// scoreThen returns the score that a job will have at a moment, behind larger jobs of its batch.
 func (r *reference) scoreThen(j refJob, at Instant) float64 {
 	score := func(j refJob) float64 {
 		return 1 + r.factor(j.Account)*float64(max(0, at-j.since))*(1/float64(refMeasure(j.Waiting)))

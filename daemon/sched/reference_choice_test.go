@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// choose is rule "Choice".
+// choose applies rule "Choice".
 func (r *reference) choose(w *Waiting, m machine, when horizon) []Grant {
 	q := w.Request
 	whole, part := r.usable(w, m, r.s.Now, when)
@@ -64,7 +64,7 @@ func (r *reference) keptWhole(gpu int) bool {
 	})
 }
 
-// wholes returns the GPUs that are granted as a whole.
+// wholes returns the GPUs that are granted as whole GPUs.
 func wholes(grants []Grant) (list []int) {
 	for _, g := range grants {
 		if g.Milli == 1000 {
@@ -74,10 +74,10 @@ func wholes(grants []Grant) (list []int) {
 	return list
 }
 
-// bestSet compares all sets of n by the number of GPUs in foreign use, then by the links inside,
-// then by the links left to the others, then by the lowest positions. If enough GPUs have no
-// foreign process, others are left out, as are small ones and then other models than the first of
-// which there are enough.
+// bestSet leaves out GPUs with foreign processes if enough others are left. In that case it also
+// leaves out small GPUs if enough are left, and then keeps the first model that has enough GPUs. It
+// compares all sets of n of the GPUs that are left: by the number of GPUs in foreign use, then by
+// the links inside, then by the links left to the rest, then by the lowest positions.
 func (r *reference) bestSet(list []int, n int) []int {
 	own := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.s.GPUs[i].Foreign })
 	if len(own) >= n {
@@ -136,7 +136,7 @@ func (r *reference) worthOf(list, set []int) (v [3]int64) {
 	return v
 }
 
-// subsets calls with for each set of n of the list, the lowest positions first.
+// subsets calls with for each subset of n elements of the list, the lowest positions first.
 func subsets(list []int, n int, with func([]int)) {
 	set := make([]int, 0, n)
 	var grow func(from int)

@@ -23,8 +23,8 @@ func activeUsers(s *Snapshot, waiting []*Waiting) []*Account {
 	return users
 }
 
-// factor is a user's fair-share factor: two to the power of how far its use is below its part, in
-// parts.
+// factor returns a user's fair-share factor. It is two to the power of how far the user's use is
+// below its part, relative to that part.
 func (r *reference) factor(a *Account) float64 {
 	if r.s.Policy.HalfLife <= 0 {
 		return 1
@@ -58,7 +58,7 @@ func withShare(a *Account) []*Account {
 	return slices.DeleteFunc(slices.Clone(a.Groups), func(g *Account) bool { return g.Share < 1 })
 }
 
-// excess is how far an account's use is above its part of the use of a list of accounts.
+// excess returns how far an account's use is above its part of the use of a list of accounts.
 func (r *reference) excess(a *Account, among []*Account) float64 {
 	used := func(a *Account) float64 { return float64(a.Used(r.s.Now, r.s.Policy.HalfLife) / time.Millisecond) }
 	shares, all := 0, 0.0
@@ -71,7 +71,7 @@ func (r *reference) excess(a *Account, among []*Account) float64 {
 	return (used(a)+hour*part)/(all+hour)/part - 1
 }
 
-// refMeasure is what a job's wait is measured by.
+// refMeasure returns the time with which a job's wait is compared.
 func refMeasure(w *Waiting) time.Duration {
 	if !w.Request.Preemptible || w.Effort == 0 {
 		return powerOfTwo(w.Expected)

@@ -7,17 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// machine is what can be given out at a moment.
+// machine is what is free at a moment.
 type machine struct {
 	gpus  []refGPU
 	mem   int64
 	cpus  int
 	slots int
 
-	noGPUMem   int64 // the part for jobs without GPUs
+	noGPUMem   int64 // what is left of the part for jobs without GPUs
 	noGPUCPUs  int
 	noGPUSlots int
-	noGPUJobs  int // running jobs without GPUs
+	noGPUJobs  int // number of running jobs without GPUs
 }
 
 type refGPU struct {
@@ -33,7 +33,7 @@ func (m machine) clone() machine {
 	return m
 }
 
-// add gives out with sign -1 and takes back with +1.
+// add gives resources out if sign is -1, and takes them back if sign is 1.
 func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	for _, g := range grants {
 		m.gpus[g.GPU].milli += sign * g.Milli
@@ -51,7 +51,7 @@ func (m *machine) add(sign int, grants []Grant, mem int64, cpus int) {
 	}
 }
 
-// usable lists the GPUs that would do as whole ones, and those that would do for the part.
+// usable lists the GPUs that could serve as whole GPUs, and the GPUs that could serve the part.
 func (r *reference) usable(w *Waiting, m machine, at Instant, when horizon) (whole, part []int) {
 	q := w.Request
 	for i := range r.s.GPUs {
@@ -135,7 +135,7 @@ func without(list []int, x int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i == x })
 }
 
-// fits reports whether the machine has what is asked.
+// fits reports whether the machine has what the job asks for.
 func (r *reference) fits(w *Waiting, m machine, at Instant, when horizon) bool {
 	mem, cpus := w.Request.MemBytes, w.Request.CPUs
 	if mem > 0 && mem > m.mem || cpus > 0 && cpus > m.cpus || m.slots < 1 {

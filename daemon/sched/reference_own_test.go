@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// refBegun is a job that the pass starts, as quotas count it.
+// refBegun is what quotas count of a job that the pass starts.
 type refBegun struct {
 	refUse
 	account *Account
 	end     Instant
 }
 
-// refUse is what counts in quotas.
+// refUse is how much of each quota jobs use.
 type refUse struct {
 	jobs, milli, cpus int
 	mem               int64
@@ -26,7 +26,7 @@ func useOf(w *Waiting) refUse {
 }
 
 // within reports whether an account's quotas allow one more job. Quotas of resources that the job
-// does not ask do not concern it.
+// does not ask for do not matter.
 func (u refUse) within(a *Account, w *Waiting) bool {
 	more := useOf(w)
 	sum := u.plus(more, 1)
@@ -38,8 +38,8 @@ func (u refUse) within(a *Account, w *Waiting) bool {
 
 func quotasOf(a *Account) []*Account { return append([]*Account{a}, a.Groups...) }
 
-// runs returns the use of an account's running jobs, with those that the pass starts if started is
-// true.
+// runs returns the use of an account's running jobs. If started is true, it adds the jobs that the
+// pass starts.
 func (r *reference) runs(a *Account, started bool) refUse {
 	mem, cpus := a.Promised()
 	u := refUse{a.Jobs, a.Milli, cpus, mem}
@@ -49,7 +49,7 @@ func (r *reference) runs(a *Account, started bool) refUse {
 	return u
 }
 
-// runsAt is the same at a later moment.
+// runsAt returns the use at a later moment.
 func (r *reference) runsAt(a *Account, at Instant) refUse {
 	u := r.runs(a, true)
 	for _, x := range r.s.Running {
@@ -65,9 +65,9 @@ func (r *reference) runsAt(a *Account, at Instant) refUse {
 	return u
 }
 
-// keepsPlace reports whether a waiting job keeps its place in the quotas of an account: it has a
-// reservation, or as the pass began a quota of the account, or for the user's own account one of a
-// group, held it back.
+// keepsPlace reports whether a waiting job keeps its place in the quotas of an account. It does if
+// it has a reservation, or if a quota of the account held it back as the pass began. For the user's
+// own account, a quota of one of the user's groups counts too.
 func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if !slices.Contains(quotasOf(j.Account), in) {
 		return false
@@ -92,8 +92,8 @@ func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	return full
 }
 
-// placeAt returns when a job that keeps its place is to start: the first moment at which all of its
-// quotas allow it, and not before its reserved start.
+// placeAt returns when a job that keeps its place is to start. That is the first moment at which
+// all of its quotas allow the job, but not before its reserved start.
 func (r *reference) placeAt(j refJob) (Instant, bool) {
 	moments := []Instant{r.s.Now}
 	for _, x := range r.s.Running {
@@ -116,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// beside returns what of an account's quotas is left beside the job that keeps its place there;
-// false if the job need not regard it.
+// beside returns what is left of an account's quotas once the job that keeps its place there is
+// counted. It returns false if job j may ignore that job.
 func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })
@@ -132,7 +132,7 @@ func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	return r.runsAt(in, at).plus(useOf(k.Waiting), 1), true
 }
 
-// behindOwn reports whether a job waits for an earlier one of its account or group that keeps its
+// behindOwn reports whether a job waits for an earlier job of its account or group that keeps its
 // place.
 func (r *reference) behindOwn(j refJob) bool {
 	return slices.ContainsFunc(quotasOf(j.Account), func(a *Account) bool {

@@ -16,7 +16,7 @@ type refVictim struct {
 	chosen bool
 }
 
-// refStanding is what rule "Preemption" compares.
+// refStanding is what rule "Preemption" compares of two jobs.
 type refStanding struct {
 	job.Priority
 	guarded bool
@@ -26,7 +26,7 @@ type refStanding struct {
 	milli   int
 	program predict.Kind
 	untried bool
-	most    bool // it asks more than half of the GPUs in service that could serve it
+	most    bool // it asks for more than half of the GPUs in service that could serve it
 }
 
 func (j refJob) standing(s *Snapshot) refStanding {
@@ -42,7 +42,7 @@ func (j refJob) standing(s *Snapshot) refStanding {
 	return x
 }
 
-// running returns how the job ranks once it runs, without its batch.
+// running returns the job's standing once it runs, regardless of its batch.
 func (j refJob) running() refStanding {
 	return refStanding{
 		Priority: j.Request.Priority, guarded: j.guarded, score: j.score, milli: j.Request.GPUMilli,
@@ -50,7 +50,7 @@ func (j refJob) running() refStanding {
 	}
 }
 
-// preemptAll is rule "Preemption": it looks at the first jobs that do not fit, in order.
+// preemptAll applies rule "Preemption" to the first jobs that do not fit, in order.
 func (r *reference) preemptAll() {
 	r.freed, r.soon = r.now.clone(), r.now.clone()
 	defer func(before []refKept) { r.kept = before }(r.kept)
@@ -93,7 +93,7 @@ func (r *reference) preemptAll() {
 	}
 }
 
-// waits reports whether something of the job is left and no limit holds it back.
+// waits reports whether a part of the job still waits and no limit holds it back.
 func (r *reference) waits(j refJob) bool {
 	starts := 0
 	for _, x := range r.place {
@@ -104,7 +104,7 @@ func (r *reference) waits(j refJob) bool {
 	return starts < j.Count && (j.Throttle == nil || r.gates[j.Throttle] < j.Throttle.Left) && !r.capped(j.Waiting)
 }
 
-// victims lists the preemptible jobs that have had their slice, the lowest first.
+// victims lists the preemptible jobs that have had their slice, the lowest-ranked first.
 func (r *reference) victims() (list []*refVictim) {
 	for i := range r.s.Running {
 		x := &r.s.Running[i]
@@ -138,7 +138,7 @@ func (r *reference) victims() (list []*refVictim) {
 	return list
 }
 
-// compareStanding orders running jobs.
+// compareStanding orders running jobs by rank.
 func compareStanding(a, b *refVictim) int {
 	return cmp.Or(
 		cmp.Compare(b.Class, a.Class), cmp.Compare(b.Number, a.Number), cmp.Compare(truth(b.guarded), truth(a.guarded)),
@@ -153,15 +153,15 @@ func truth(b bool) int {
 	return 0
 }
 
-// yields is rule "Preemption" for two jobs, of which v runs.
+// yields applies rule "Preemption" to two jobs, v running and j waiting.
 func (r *reference) yields(v, j refStanding) bool { return r.lower(v, j, 1) }
 
-// yieldsAmong is the same for a job that may be stopped with others.
+// yieldsAmong applies the rule if v may be stopped together with other jobs.
 func (r *reference) yieldsAmong(v, j refStanding) bool {
 	return r.yields(v, j) || v.milli < j.milli && r.lower(v, j, 8)
 }
 
-// lowerInTheMean is what must hold for all jobs that are stopped for a job.
+// lowerInTheMean reports whether the jobs that are stopped for job j score lower on average than j.
 func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 	scores, millis := 0.0, 0.0
 	for _, x := range list {
@@ -175,7 +175,7 @@ func (r *reference) lowerInTheMean(list []*refVictim, j refStanding) bool {
 }
 
 // turn returns how long a preempted job that runs again is protected from jobs of its class and
-// number that are no wider or ask at most half of the GPUs.
+// number that are no wider or ask for at most half of the GPUs.
 func (r *reference) turn(served time.Duration) time.Duration {
 	if served < r.s.Policy.Slice {
 		return max(4*served, r.s.Policy.Slice)
@@ -183,7 +183,7 @@ func (r *reference) turn(served time.Duration) time.Duration {
 	return 4 * r.s.Policy.Slice
 }
 
-// widerBy is the factor by which a victim's score counts.
+// widerBy returns the factor by which a victim's score is multiplied.
 func widerBy(v, j refStanding) float64 {
 	more := 1.0
 	for milli := 2 * j.milli; milli > 0 && milli <= v.milli; milli *= 2 {
@@ -208,11 +208,11 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 	return !r.s.Policy.FIFO && by*j.score > widerBy(v, j)*v.score
 }
 
-// late reports whether the job takes so long to stop that others should be stopped as well.
+// late reports whether the job takes so long to stop that other jobs should be stopped as well.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
-// preemptFor stops the set with which the job fits, and then the set with which it fits soon, if
-// there is one.
+// preemptFor stops the set of jobs without which the job fits. Then it stops the set without which
+// the job fits soon, if there is one.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	gone, ok := r.set(j, all, nil, false)
 	if !ok {
@@ -223,9 +223,10 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	return true
 }
 
-// set tries all sets of the jobs that yield, as binary numbers with the lowest job as the lowest
-// bit, and returns the first with which the job fits beside what is gone. So the highest job is as
-// low as possible, then the next, and every one is needed.
+// set tries all sets of the jobs that yield. It counts through them as binary numbers in which the
+// lowest-ranked job is the lowest bit. It returns the first set without which the job fits, given
+// that the jobs in gone are gone too. So the highest job of the set is as low as possible, then the
+// next highest job, and each job is needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))
@@ -275,8 +276,8 @@ func (r *reference) stop(j refJob, gone []*refVictim, soon bool) {
 	r.count(j, j.Request.CPUs)
 }
 
-// gone returns the machine without these jobs, what of it is free soon, and what the reservations
-// then leave.
+// gone returns the machine without these jobs, the part of it that is free soon, and what the
+// reservations then leave.
 func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept) {
 	freed, soon, kept = r.freed.clone(), r.soon.clone(), slices.Clone(r.kept)
 	for i := range kept {
@@ -296,7 +297,7 @@ func (r *reference) gone(list []*refVictim) (freed, soon machine, kept []refKept
 	return freed, soon, kept
 }
 
-// others returns the reservations that count against a job in search of victims.
+// others returns the reservations that a job must respect in its search for victims.
 func others(kept []refKept, j refJob) []refKept {
 	return slices.DeleteFunc(slices.Clone(kept), func(k refKept) bool { return k.id == j.ID || k.served })
 }

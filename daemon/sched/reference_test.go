@@ -12,8 +12,8 @@ import (
 )
 
 // reference decides by the rules of doc.go in the plainest way: it sorts all jobs and looks at each
-// one, computing everything anew. It uses nothing of the package but Account.Used, GPUTime and
-// Capped, the types, and the constants of the rules. Each file reference_*_test.go has one rule.
+// job, computing everything anew. Of the package it uses only the types, the constants of the
+// rules, and Account.Used, GPUTime and Capped. Each file reference_*_test.go has one rule.
 type reference struct {
 	s       *Snapshot
 	jobs    []refJob
@@ -21,9 +21,9 @@ type reference struct {
 	kept    []refKept
 	place   []Placement
 	preempt []Preemption
-	freed   machine         // with what is stopped for others
-	soon    machine         // freed without what comes late
-	looked  map[job.ID]bool // as preemptors
+	freed   machine         // free once jobs that stop for others have ended
+	soon    machine         // freed, without what late victims free
+	looked  map[job.ID]bool // jobs examined as preemptors
 	news    map[*Account]*refNew
 	gates   map[*Throttle]int
 	given   map[refKind]bool // their jobs get no further reservation in this pass
@@ -33,10 +33,10 @@ type reference struct {
 	started []refRun
 	begun   []refBegun
 	held    []job.ID   // jobs that fit and waited for others of their account
-	users   []*Account // those with waiting or running jobs
+	users   []*Account // users with waiting or running jobs
 }
 
-// refKind is shared by jobs that differ only in when they came.
+// refKind identifies jobs that differ only in when they came.
 type refKind struct {
 	priority job.Priority
 	account  *Account
@@ -44,7 +44,7 @@ type refKind struct {
 	run      time.Duration
 	late     time.Duration
 	batch    string
-	extent   refExtent // in a batch
+	extent   refExtent // size in a batch
 	measure  time.Duration
 	program  predict.Kind
 	untried  bool
@@ -60,7 +60,7 @@ type refNew struct {
 type refJob struct {
 	*Waiting
 	since   Instant
-	score   float64 // without its batch, as once it runs
+	score   float64 // score once it runs, without its batch
 	place   refPlace
 	guarded bool
 	run     time.Duration
@@ -118,7 +118,7 @@ func newReference(s *Snapshot, waiting []*Waiting) *reference {
 	return r
 }
 
-// value is rule "Order" for one job.
+// value applies rule "Order" to one job.
 func (r *reference) value(w *Waiting) refJob {
 	run := powerOfTwo(w.Expected)
 	atQuota := w.Account.Capped(counts(w.Request), r.s.Now) - w.Capped
@@ -153,7 +153,7 @@ func (r *reference) value(w *Waiting) refJob {
 	return j
 }
 
-// whole returns all of a request but its priority.
+// whole returns everything in a request but its priority, as text.
 func whole(r *job.Request) string {
 	placeless := *r
 	placeless.Priority = job.Priority{}
@@ -191,7 +191,7 @@ func (r *reference) compare(a, b refJob) int {
 	return cmp.Or(comparePlaces(a.place, b.place), compareInBatch(a, b))
 }
 
-// decide is rule "Placement", and "Preemption" for what it leaves.
+// decide applies rule "Placement", and then rule "Preemption" to the jobs that are left.
 func (r *reference) decide() {
 	r.placeAll()
 	r.preemptAll()
@@ -220,8 +220,8 @@ func (r *reference) placeAll() {
 
 }
 
-// cpusFor returns the number of CPUs that a job counts for: what it named, or its GPUs' part of
-// what goes with all GPUs, but no more than is left, also in its quotas.
+// cpusFor returns the number of CPUs that a job counts for. That is the number it named, or else
+// its GPUs' part of the CPUs that go with all GPUs, but no more than is left, also in its quotas.
 func (r *reference) cpusFor(j refJob, left machine) int {
 	w := j.Waiting
 	if w.Request.CPUs > 0 || len(r.s.GPUs) == 0 {
@@ -306,7 +306,7 @@ func (r *reference) capped(w *Waiting) bool {
 	return false
 }
 
-// inWay reports whether the job, started now, may still run at the reserved start.
+// inWay reports whether the job, if started now, may still run at the reserved start.
 func (r *reference) inWay(j refJob, k refKept) bool {
 	run, late := j.run, j.lateRun
 	if j.Request.Preemptible && r.yields(j.running(), k.then.standing(r.s)) {
@@ -323,9 +323,9 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 // would delay.
 func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
 
-// less reduces a machine to what these reservations leave, if the job would delay them. GPUs that
-// an advance reservation gives to the job's account now, and not to the reserved job's, are not
-// withheld.
+// less reduces a machine to what these reservations leave, if the job would delay them. An advance
+// reservation may give GPUs to the job's account now, and not to the reserved job's account. Such
+// GPUs are not withheld.
 func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {
@@ -352,8 +352,8 @@ func (r *reference) owns(a *Account, gpu int) bool {
 	})
 }
 
-// counts returns what a request counts for in quotas of GPUs: a part that no other job shares is a
-// whole GPU.
+// counts returns how much a request counts in quotas of GPUs: a part that no other job can share
+// counts as a whole GPU.
 func counts(q *job.Request) int {
 	if q.GPUMilli%1000 == 0 {
 		return q.GPUMilli

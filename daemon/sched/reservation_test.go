@@ -82,7 +82,7 @@ func TestReservedStartsOnTime(t *testing.T) {
 	}
 }
 
-// Of jobs that differ only in when they came, none starts before an earlier one.
+// Jobs that differ only in when they came start in the order in which they came.
 func TestFirstComeAmongEquals(t *testing.T) {
 	pairs := 0
 	for seed := range drawing(30) {

@@ -41,8 +41,8 @@ func (d *drawn) carryOut(place []Placement) error {
 	return d.quotas(place)
 }
 
-// roomy checks that slots, memory and CPUs suffice for started jobs, except for resources that a
-// job does not ask.
+// roomy checks that job slots, memory and CPUs suffice for the started jobs. It skips resources
+// that a job does not ask for.
 func (d *drawn) roomy(place []Placement) error {
 	h := &d.s.Host
 	for _, x := range place {
@@ -115,7 +115,7 @@ func (d *drawn) started(w *Waiting, x Placement) {
 	}
 }
 
-// quotas checks invariant 6 for accounts that the plan gave something to.
+// quotas checks invariant 6 for accounts whose jobs the plan starts.
 func (d *drawn) quotas(place []Placement) error {
 	for _, x := range place {
 		w := d.waiting[x.Job-1]

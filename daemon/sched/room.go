@@ -5,12 +5,12 @@ import "github.com/gpusched/gpusched/daemon/job"
 // room holds what the machine has left.
 type room struct {
 	pass  *pass
-	start capacity // as the pass began
-	now   capacity // start without what the pass gave out
-	final capacity // once all running jobs have ended
+	start capacity // what is left as the pass begins
+	now   capacity // start minus what the pass gave out
+	final capacity // what is left once all running jobs have ended
 }
 
-// begin sets all three as the pass begins.
+// begin sets start, now and final as the pass begins.
 func (r *room) begin() {
 	r.start.open(r.pass.s)
 	r.now.copyFrom(&r.start)
@@ -23,18 +23,19 @@ type query struct {
 	account *Account
 	at      Instant
 	when    horizon
-	open    bool // ignore advance reservations
+	open    bool // ignores advance reservations
 }
 
-// horizon is the time to which a query refers. Load and memory in use depend on it.
+// horizon is the time to which a query refers. What counts as load and as memory in use depends on
+// it.
 type horizon int8
 
 // The horizons.
 const (
 	whenNow   horizon = iota
-	whenFreed         // when preempted jobs have ended
-	whenAhead         // in the future: only foreign processes are taken to stay
-	whenEver          // the same, after all advance reservations
+	whenFreed         // once preempted jobs have ended
+	whenAhead         // in the future, when only foreign processes remain
+	whenEver          // in the future, after all advance reservations
 )
 
 // answer caches what a pass finds out about the GPUs of a footprint.
@@ -64,8 +65,8 @@ func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	return q.open || q.when == whenEver || s.advanceReservationFor(q, i) == nil
 }
 
-// wholeFits reports whether an admitted GPU is free as a whole, and partFits whether it has the
-// part that is asked.
+// wholeFits reports whether an admitted GPU is free as a whole. partFits reports whether an
+// admitted GPU has the part that the query asks for.
 func (s *Snapshot) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
 	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
@@ -75,12 +76,12 @@ func (s *Snapshot) partFits(q *query, l *capacity, i int) bool {
 	return !s.GPUs[i].WholeOnly && l.gpus[i].milli >= q.shape.part && q.shape.partFits(&s.GPUs[i], l.gpus[i].mem)
 }
 
-// fits reports whether the capacity has what is asked.
+// fits reports whether the capacity has what the query asks for.
 func (r *room) fits(q *query, l *capacity) bool {
 	return l.suffices(&q.shape.amount) && (q.shape.milli == 0 || r.gpusFit(q, l))
 }
 
-// gpusFit reports whether the capacity has the GPUs that are asked.
+// gpusFit reports whether the capacity has the GPUs that the query asks for.
 func (r *room) gpusFit(q *query, l *capacity) bool {
 	r.pass.work++
 	s, sh := r.pass.s, q.shape
@@ -127,8 +128,8 @@ func (r *room) fitsEver(sh *resourceShape) bool {
 	return sh.ever == yes
 }
 
-// openFinal sets final to what is free once running jobs have ended and GPUs are ready. It holds
-// for the whole pass, since the jobs that the pass starts end as well.
+// openFinal sets final to what is free once running jobs have ended and GPUs are ready. This stays
+// valid for the whole pass, since the jobs that the pass starts end as well.
 func (r *room) openFinal() {
 	r.final.copyFrom(&r.start)
 	s := r.pass.s

@@ -7,12 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// sampling identifies one future of a prime number of futures.
+// sampling identifies one future among a prime number of futures.
 type sampling struct{ number, of int }
 
-// quantile returns the share of similar jobs that run shorter than the job does in this future.
-// Over all futures it takes the middle of each of s.of equal parts once, in an order that differs
-// for nearly every job.
+// quantile returns the share of similar jobs that run shorter than the job does in this future. If
+// the range from 0 to 1 is divided into s.of equal parts, the futures together take the middle of
+// each part once. The order of the parts differs for nearly every job.
 func (s sampling) quantile(id job.ID) float64 {
 	h := uint64(id) * 0x9e3779b97f4a7c15 // a common mix of bits (splitmix64)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
@@ -22,8 +22,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns how long a job that already ran for ran runs in this future. It stays the same if
-// the job is preempted.
+// runTime returns the run time, in this future, of a job that has already run for ran. It stays the
+// same if the job is preempted.
 func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
@@ -33,14 +33,14 @@ func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time
 	return d
 }
 
-// setEnd sets the real end of a running job, if it has an estimate. If nothing is known of jobs
-// like it, only its limit ends it.
+// setEnd sets the real end of a running job, if the job has an estimate. If nothing is known of
+// similar jobs, only the job's limit ends it.
 func (f *future) setEnd(r *Running, x *fate) {
 	switch {
 	case x.estimate == nil:
 	case !x.estimate.Known:
 		x.ends = x.limit
-	case f.course != nil: // as expected
+	case f.course != nil: // run times are as expected
 	default:
 		ran := r.Served + r.ran(f.machine.Now)
 		left := f.runTime(r.ID, x.estimate, ran) - ran

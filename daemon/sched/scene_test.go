@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// scene is a hand-made machine of GPUs of 80 GiB with a queue. Unless a test says otherwise the
+// scene is a hand-made machine with GPUs of 80 GiB, and a queue. Unless a test says otherwise, the
 // policy is strict order with one reservation.
 type scene struct {
 	*testing.T
@@ -38,8 +38,8 @@ func (sc *scene) user(name string) *Account {
 	return sc.users[name]
 }
 
-// runs puts a job of ann's on GPUs, which ends a while after noon. It began an hour before noon,
-// without a wait.
+// runs puts a job of ann's on GPUs. It began an hour before noon, without a wait, and ends at the
+// given time after noon.
 func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	for _, g := range grants {
 		held := &sc.s.GPUs[g.GPU].Held
@@ -53,7 +53,7 @@ func (sc *scene) runs(id job.ID, end time.Duration, grants ...Grant) *Running {
 	return r
 }
 
-// on returns whole GPUs, by position.
+// on returns grants of whole GPUs, by position.
 func on(gpus ...int) (list []Grant) {
 	for _, g := range gpus {
 		list = append(list, Grant{GPU: g, Milli: job.WholeGPU})
@@ -74,7 +74,7 @@ func (sc *scene) waits(id job.ID, milli int, change ...func(*Waiting)) {
 	sc.q.Push(w)
 }
 
-// The changes to a waiting job.
+// expected, of and asks return changes to a waiting job.
 func expected(d time.Duration) func(*Waiting) { return func(w *Waiting) { w.Expected = d } }
 func of(a *Account) func(*Waiting)            { return func(w *Waiting) { w.Account = a } }
 func asks(f func(*job.Request)) func(*Waiting) {
@@ -116,7 +116,7 @@ func name(grants []Grant) string {
 	return strings.Join(list, "+")
 }
 
-// expect compares what the planner decides.
+// expect compares the planner's decision with want.
 func (sc *scene) expect(want string) {
 	sc.Helper()
 	if got := sc.plan(); got != want {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// needs is everything that placement reads of a request.
+// needs is what placement reads of a request.
 type needs struct {
 	amount
 	gpuNeeds
@@ -17,14 +17,14 @@ type needs struct {
 	yields bool          // preemptible
 }
 
-// amount is how much a job asks. It is small, since a pass reads it for each bucket.
+// amount is how much a job asks for. It is small, since a pass reads one for each bucket.
 type amount struct {
-	milli     int // of GPUs
-	quota     int // GPUs in quotas, in milli
-	hostShare     // cpus is 0 for a job that names no number: see cpusFor
+	milli     int // GPUs, in thousandths
+	quota     int // GPUs as quotas count them, in thousandths
+	hostShare     // cpus is 0 if the job names no number: see cpusFor
 }
 
-// footprintKey is what shapes that ask the same of GPUs have in common.
+// footprintKey is what shapes with the same needs of GPUs have in common.
 type footprintKey struct {
 	milli int
 	gpuNeeds
@@ -32,7 +32,7 @@ type footprintKey struct {
 
 func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpuNeeds} }
 
-// gpuNeeds is what a GPU must be to serve.
+// gpuNeeds is what a GPU must have to serve a job.
 type gpuNeeds struct {
 	gpuMem  int64 // per GPU
 	maxLoad int
@@ -54,9 +54,9 @@ func needsOf(r *job.Request) needs {
 	}
 }
 
-// cpusFor returns the number of CPUs that a job counts for if it starts within this capacity: what
-// it asks. A job that names no number never waits for CPUs. It counts for its GPUs' part of them,
-// as far as the capacity and its quotas have that much.
+// cpusFor returns the number of CPUs that a job counts for if it starts within this capacity. That
+// is the number it asks for. A job that names no number never waits for CPUs. It counts for its
+// GPUs' part of the CPUs, as far as the capacity and its quotas have that many.
 func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
@@ -97,8 +97,8 @@ type resourceShape struct {
 	hopeless uint64 // the last pass in which no reservation was possible for it
 }
 
-// footprint is shared by shapes that ask the same of GPUs. A pass examines the GPUs once for all of
-// them.
+// footprint is shared by shapes with the same needs of GPUs. A pass examines the GPUs once for all
+// of them.
 type footprint struct {
 	key    footprintKey
 	shapes int
@@ -106,10 +106,10 @@ type footprint struct {
 	part   int
 	alone  bool // its whole GPUs must have no foreign process
 
-	machine uint64 // Snapshot.Machine for which qual holds
-	qual    []bool // by position: the GPU could ever serve
+	machine uint64 // the Snapshot.Machine for which qual is valid
+	qual    []bool // by position: whether the GPU could ever serve
 
-	pass      uint64 // for which the fields below hold
+	pass      uint64 // the pass for which the fields below are valid
 	inService int    // number of GPUs in qual that are in service
 	atStart   answer // the GPUs were free as the pass began
 	ever      answer // the GPUs are free once all running jobs have ended
@@ -162,8 +162,8 @@ func (sh *resourceShape) partBytes(g *GPU) int64 {
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits reports whether the GPU has the part's memory. A share that was not asked in bytes may
-// lack what the driver takes for itself.
+// partFits reports whether the GPU has the part's memory. If the memory was not asked for in bytes,
+// what the driver takes for itself may be missing.
 func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
 		return free >= sh.gpuMem
@@ -188,7 +188,7 @@ func (sh *resourceShape) tolerates(p *Policy, g *GPU, at horizon) (job.Reason, b
 	return job.Reason{}, true
 }
 
-// tighter returns the lower of two limits, of which 0 is none.
+// tighter returns the stricter of two limits. A limit of 0 means none.
 func tighter(a, b int) int {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -20,8 +20,8 @@ var notRead = map[string]string{
 	"Derived":     "for predictions and people, and MemMilli of a part for quotas",
 }
 
-// Requests that differ in a field that placement reads have different needs, and every other field
-// is listed.
+// Requests that differ in a field that placement reads have different needs. Every other field is
+// listed in notRead.
 func TestNeeds(t *testing.T) {
 	request := reflect.TypeFor[job.Request]()
 	for i := range request.NumField() {

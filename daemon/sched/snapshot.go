@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Instant is a moment in nanoseconds of Unix time. It is a number since passes compare thousands of
-// them.
+// Instant is a moment in nanoseconds of Unix time. It is a plain number, since passes compare
+// thousands of them.
 type Instant int64
 
 // Never is later than every moment.
@@ -21,7 +21,7 @@ func At(t time.Time) Instant { return Instant(t.UnixNano()) }
 // Time is the inverse of At.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)) }
 
-// Add returns the moment d later; Never if that does not fit.
+// Add returns the moment d later, or Never if that overflows.
 func (i Instant) Add(d time.Duration) Instant {
 	if d > 0 && i > Never-Instant(d) {
 		return Never
@@ -36,8 +36,8 @@ type GPUState string
 const (
 	OK       GPUState = "ok"
 	Paused   GPUState = "paused"   // by an administrator
-	Drained  GPUState = "drained"  // the same, to be taken out of service
-	Unknown  GPUState = "unknown"  // no recent word from the driver
+	Drained  GPUState = "drained"  // paused by an administrator, to be taken out of service
+	Unknown  GPUState = "unknown"  // the driver has not answered lately
 	Lost     GPUState = "lost"     // gone or broken, according to the driver
 	Sick     GPUState = "sick"     // needs a reset or an inspection after an error
 	Cleaning GPUState = "cleaning" // a job left it and the check is not done
@@ -58,31 +58,31 @@ type GPU struct {
 	Model         string
 	State         GPUState
 	Detail        job.Message // why it is in this state
-	CleaningAfter job.ID      // the job after which it is cleaned
+	CleaningAfter job.ID      // job after which the GPU is cleaned
 	ReadyAt       Instant     // when it is expected to be OK again; 0: unknown
 	MemTotalBytes int64       // without what the driver keeps for itself; 0: unknown
 	MemFreeBytes  int64       // according to the driver
 	UsableBytes   int64       // part of the total that jobs can have
-	SlackBytes    int64       // what a share of the memory may lack
+	SlackBytes    int64       // memory that a share may lack
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
-	WholeOnly     bool // not shared in parts
+	WholeOnly     bool // the GPU is not shared in parts
 
-	Foreign         bool  // a process of no job is on it
+	Foreign         bool  // a process that belongs to no job is on the GPU
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells
 	ForeignComputes bool  // one of them computes
-	Occupied        bool  // jobs that ask for exclusive whole GPUs cannot have it because of them
+	Occupied        bool  // these processes keep out jobs that ask for exclusive whole GPUs
 }
 
-// unread reports whether the driver has not told yet what the GPU is or how much memory it has,
-// such as a GPU that was lost from the beginning.
+// unread reports whether the driver has not yet told the GPU's model or memory size. An example is
+// a GPU that was lost from the beginning.
 func (g *GPU) unread() bool { return g.Model == "" || g.MemTotalBytes == 0 && g.State == Lost }
 
-// unified reports whether the GPU uses host memory only. The driver does not tell about it: none of
-// it can be promised, and no limit on it is checked.
+// unified reports whether the GPU uses only host memory. The driver reports nothing about that
+// memory: none of it can be promised, and no limit on it is checked.
 func (g *GPU) unified() bool { return g.MemTotalBytes == 0 && !g.unread() }
 
-// inService reports whether the GPU serves jobs, or will once it is cleaned.
+// inService reports whether the GPU serves jobs now, or will once it is cleaned.
 func (g *GPU) inService() bool { return g.State == OK || g.State == Cleaning || g.State == Suspect }
 
 // free returns the memory that can be promised to a new job.
@@ -94,7 +94,7 @@ func (g *GPU) free() int64 {
 	return free
 }
 
-// share returns the part of the GPU that no job holds, in milli.
+// share returns the part of the GPU that no job holds, in thousandths.
 func (g *GPU) share() int {
 	milli := job.WholeGPU
 	for _, h := range g.Held {
@@ -111,8 +111,8 @@ func (g *GPU) percent(bytes int64) int {
 	return int(bytes * 100 / g.MemTotalBytes)
 }
 
-// use returns the GPU's load and its memory in use, as far as they are known at the horizon; a load
-// of -1 is unknown. Foreign processes keep their memory. Once jobs have left the GPU its load is
+// use returns the GPU's load and its memory in use, as far as they are known at the horizon. A load
+// of -1 means unknown. Foreign processes keep their memory. Once jobs have left the GPU its load is
 // unknown, unless a foreign process computes.
 func (g *GPU) use(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
@@ -125,11 +125,11 @@ func (g *GPU) use(at horizon) (load int, bytes int64) {
 	return load, g.ForeignBytes
 }
 
-// Grant is a part of a GPU, given by its position in the snapshot.
+// Grant is a part of a GPU. The GPU is given by its position in the snapshot.
 type Grant struct {
 	GPU   int
 	Milli int
-	Bytes int64 // memory promised; for a running job what it gives back: the promise, or its use where that is more
+	Bytes int64 // promised memory; for a running job, what its end frees: the larger of promise and use
 }
 
 // Running is a job that holds GPUs or host resources.
@@ -137,13 +137,13 @@ type Running struct {
 	ID            job.ID
 	Grants        []Grant
 	MemBytes      int64
-	CPUs          int           // number that it counts for
+	CPUs          int           // number of CPUs that it counts for
 	Quota         int           // GPUs in quotas, in milli
-	End           Instant       // expected; not before Snapshot.Now
+	End           Instant       // expected end; not before Snapshot.Now
 	Late          Instant       // when four in five jobs like it will have ended, if after End
 	Stopping      bool          // it has been told to stop
-	Still         Instant       // it is suspended until then, Never if unknown; 0: it is not suspended
-	Notice        time.Duration // time that it takes to stop; if it has been told already, the time left
+	Still         Instant       // when its suspension ends; Never: unknown; 0: it is not suspended
+	Notice        time.Duration // time that it needs to stop; after it was told to, the time left
 	Preemptible   bool
 	Priority      job.Priority
 	Account       *Account
@@ -151,21 +151,21 @@ type Running struct {
 	Start         Instant
 	SuspendedTime time.Duration // time since Start for which it was suspended
 	Expected      time.Duration // run time, including earlier attempts
-	Effort        time.Duration // see predict.Estimate.Effort; 0: what is left of Expected
+	Effort        time.Duration // see predict.Estimate.Effort; 0: the rest of Expected
 	Program       predict.Kind  // user, size and program, without the arguments
 	Untried       bool          // too few jobs of its kind have ended to know how long they run
 	Served        time.Duration // run time of earlier attempts
 	Guarded       bool          // it was guarded when it started
 	Rate          Rate
-	Request       *job.Request // for forecasts: what it waits for again once preempted; nil: it does not
-	Throttle      *Throttle    // of its array; nil: none
+	Request       *job.Request // for forecasts: its request if it waits again after a preemption; nil: it does not
+	Throttle      *Throttle    // throttle of its array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone: late, but at until at the latest, and not
-// before its expected end.
+// goneBy returns when the job is expected to be gone: at its late end or at until, whichever is
+// first, but not before its expected end.
 func (r *Running) goneBy(until Instant) Instant { return max(r.End, min(r.Late, until)) }
 
-// milli returns the sum of its grants.
+// milli returns the sum of its grants, in thousandths of a GPU.
 func (r *Running) milli() (sum int) {
 	for _, g := range r.Grants {
 		sum += g.Milli
@@ -173,7 +173,8 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// ran returns how long the job has run by then. A suspended job is taken to go on at once.
+// ran returns how long the job will have run at a moment. A suspended job is assumed to go on at
+// once.
 func (r *Running) ran(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
@@ -182,18 +183,18 @@ func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
 
 // Host is what the machine has besides GPUs.
 type Host struct {
-	MemBytes     int64  // that can be promised to jobs; 0: unlimited
-	PromisedMem  int64  // to running jobs
-	CPUs         int    // that can be promised to jobs; 0: unlimited
-	PromisedCPUs int    // to running jobs
-	GPUCPUs      int    // number that jobs with all GPUs count for together if they name no number
-	Running      int    // jobs with a unit
+	MemBytes     int64  // memory that can be promised to jobs; 0: unlimited
+	PromisedMem  int64  // memory promised to running jobs
+	CPUs         int    // CPUs that can be promised to jobs; 0: unlimited
+	PromisedCPUs int    // CPUs promised to running jobs
+	GPUCPUs      int    // CPUs that jobs on all GPUs count for together if they name no number
+	Running      int    // number of jobs with a unit
 	MaxRunning   int    // 0: no limit
 	NoGPUSlots   int    // part of MaxRunning for all jobs without GPUs; 0: all
-	NoGPUMem     int64  // part of MemBytes for them; one alone may have more
-	NoGPUCPUs    int    // part of CPUs for them; 0: all
-	GPUsSeen     bool   // the GPUs have been read since the daemon began
-	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has, or that is unknown
+	NoGPUMem     int64  // part of MemBytes for all jobs without GPUs; one alone may have more
+	NoGPUCPUs    int    // part of CPUs for all jobs without GPUs; 0: all
+	GPUsSeen     bool   // the GPUs have been read since the daemon started
+	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has one, or that is unknown
 }
 
 // cpusOf returns the number of CPUs that go with this part of the machine's GPUs.
@@ -204,7 +205,7 @@ func (h *Host) cpusOf(milli, gpus int) int {
 	return h.GPUCPUs * milli / (job.WholeGPU * gpus)
 }
 
-// AdvanceReservation keeps GPUs for some accounts over a time.
+// AdvanceReservation keeps GPUs for some accounts during a period.
 type AdvanceReservation struct {
 	GPUs     []bool // by position
 	From, To Instant
@@ -219,7 +220,7 @@ type Snapshot struct {
 	Policy    Policy
 	GPUs      []GPU
 	Machine   uint64  // changes when a GPU comes, goes, or changes its model or size
-	Links     []int32 // weight of the link between GPUs a and b at a*len(GPUs)+b; empty: all alike
+	Links     []int32 // weight of the link between GPUs a and b at a*len(GPUs)+b; empty: all links are alike
 	Running   []Running
 	Host      Host
 	Reserved  []AdvanceReservation
@@ -230,7 +231,7 @@ type Snapshot struct {
 type Placement struct {
 	Job     job.ID
 	Grants  []Grant // by position
-	CPUs    int     // number that it counts for
+	CPUs    int     // number of CPUs that it counts for
 	Guarded bool    // it was guarded
 }
 

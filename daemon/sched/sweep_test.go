@@ -14,14 +14,14 @@ import (
 // as in the core.
 const fewRuns = 5
 
-// learn makes jobs of the kind be expected to run as long as a job that has ended.
+// learn notes the run time of a job that has ended, for the predictions of its kind.
 func (l *loop) learn(j *loopJob) {
 	if l.learned != nil {
 		l.learned.Observe(j.kind, j.run, true, l.s.Now.Time())
 	}
 }
 
-// applyEstimates requeues waiting jobs by what has been learned.
+// applyEstimates requeues waiting jobs with the run times that were learned.
 func (l *loop) applyEstimates() {
 	if l.learned == nil {
 		return
@@ -46,8 +46,8 @@ func (l *loop) believeRunning(r *Running, j *loopJob) {
 	}
 }
 
-// sweep is a loop in which bob's jobs, which are alike, have all GPUs, and more of them wait. Then
-// some of alice's jobs come that ask as much as one of them.
+// sweep is a loop in which bob's jobs, which are all alike, have all GPUs, and more of them wait.
+// Then some of alice's jobs come. Each asks for as much as one of bob's jobs.
 type sweep struct {
 	*loop
 	bob, alice *Account
@@ -56,10 +56,10 @@ type sweep struct {
 	words      bool // all jobs have different commands
 	ended      int  // number of jobs that had ended before
 	priority   job.Priority
-	askers     map[job.ID]int // number of jobs stopped for each
+	askers     map[job.ID]int // number of jobs stopped for each of alice's jobs
 }
 
-// newSweep returns a sweep on a machine that so many of its jobs fill.
+// newSweep returns a sweep on a machine with this number of GPUs.
 func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	policy := example(t, 1).s.Policy
 	policy.Slice = slice
@@ -72,7 +72,7 @@ func newSweep(t *testing.T, seed uint64, wide int, slice time.Duration) *sweep {
 	return w
 }
 
-// submit makes n of bob's jobs come at a moment.
+// submit adds n of bob's jobs that come at a moment.
 func (w *sweep) submit(n int, after time.Duration) {
 	for range n {
 		j := w.add(after, w.bob, job.Request{GPUMilli: w.milli, Preemptible: true, Priority: w.priority}, w.run)
@@ -86,7 +86,7 @@ func (w *sweep) submit(n int, after time.Duration) {
 	}
 }
 
-// ask makes one of alice's jobs come.
+// ask adds one of alice's jobs.
 func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Duration) *loopJob {
 	r := job.Request{GPUMilli: w.milli, Priority: w.priority}
 	change(&r)
@@ -96,9 +96,10 @@ func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Dur
 	return j
 }
 
-// judge checks what gpusched-policy(7) says of sweeps. A job that was preempted preempts none of
-// its class and number, so the jobs do not take turns. For a job that asks as much as one of them,
-// one is stopped. No job is stopped for another of the sweep while their run time is unknown.
+// judge checks what gpusched-policy(7) says of sweeps. A job that was preempted preempts no job of
+// its class and number, so the jobs do not take turns. For a job that asks for as much as one job
+// of the sweep, one job is stopped. No job of the sweep is stopped for another while their run time
+// is unknown.
 func (w *sweep) judge(plan *Plan, _ []job.ID) {
 	for _, v := range plan.Preempt {
 		victim, other := w.jobs[v.Victim-1], w.jobs[v.For-1]
@@ -120,8 +121,8 @@ func (w *sweep) untried(j *loopJob) bool {
 	return e.Ended < fewRuns
 }
 
-// TestRanBefore has a preemptible job that ran before ask for some of four GPUs, each of which a
-// job holds.
+// In TestRanBefore a preemptible job that ran before asks for some of four GPUs. Each GPU is held
+// by a job.
 func TestRanBefore(t *testing.T) {
 	readPolicy(t).says("A preemptible job that has run before and waits to run again does not stop another job of its class and number either, " +
 		"except in these two cases.")
@@ -149,7 +150,7 @@ func TestRanBefore(t *testing.T) {
 	}
 }
 
-// TestOneStopForOneAsker has one job come to a sweep that has all GPUs.
+// In TestOneStopForOneAsker one job comes to a sweep that has all GPUs.
 func TestOneStopForOneAsker(t *testing.T) {
 	for _, ended := range []int{0, 1, fewRuns, 20} {
 		for _, words := range []bool{false, true} {
@@ -180,8 +181,8 @@ func TestOneStopForOneAsker(t *testing.T) {
 	}
 }
 
-// TestSweepsDoNotTakeTurns draws sweeps of more jobs than there is room for, and jobs that come to
-// them.
+// TestSweepsDoNotTakeTurns draws sweeps of more jobs than the machine has room for, and jobs that
+// come to them.
 func TestSweepsDoNotTakeTurns(t *testing.T) {
 	for seed := range drawing(150) {
 		d := newLoop(t, seed, 1, Policy{})

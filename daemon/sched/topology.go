@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// maxExact is the largest number of candidates of which all sets are compared.
+// maxExact is the largest number of candidates for which all sets are compared.
 const maxExact = 16
 
-// chooseSet returns n of the candidates, positions in ascending order. It prefers the set with the
-// fewest GPUs with foreign processes, then the heaviest links among its members, then the heaviest
-// links left among the other candidates, then the lowest positions. The others keep the weight of
-// all links minus the links of each member, where links inside the set are subtracted twice. So at
-// equal weight inside, the lightest sum of the members' links leaves the most.
+// chooseSet returns n of the candidates, as positions in ascending order. It prefers the set with
+// the fewest GPUs with foreign processes, then the heaviest links inside the set, then the heaviest
+// links among the other candidates, then the lowest positions. The links among the others weigh all
+// links minus the links of each member; that subtracts the links inside twice. So among sets with
+// equal weight inside, the set whose members' links are lightest leaves the most.
 func (c *chooser) chooseSet(list []int, n int) []int {
 	c.set = c.set[:0]
 	if n == 0 {
@@ -40,7 +40,7 @@ func (c *chooser) chooseSet(list []int, n int) []int {
 	return c.set
 }
 
-// lowest returns the set if all links are alike.
+// lowest returns the set to choose if all links are alike.
 func (c *chooser) lowest(list []int, n int) []int {
 	for _, foreign := range [2]bool{false, true} {
 		for _, i := range list {
@@ -61,7 +61,7 @@ func (c *chooser) link(a, b int) int64 {
 	return int64(c.pass.s.Links[a*len(c.pass.s.GPUs)+b])
 }
 
-// setScore compares sets: foreign use, then links inside, then what is left to the others.
+// setScore compares sets: first foreign use, then links inside, then links left to the others.
 type setScore struct{ foreign, inside, degree int64 }
 
 func (w setScore) better(o setScore) bool {
@@ -71,8 +71,8 @@ func (w setScore) better(o setScore) bool {
 	return w.inside > o.inside || w.inside == o.inside && w.degree < o.degree
 }
 
-// exact compares all sets of n of at most 16 candidates. A set is a mask, counted down from the
-// highest, so that the lowest positions come first.
+// exact compares all sets of n among at most 16 candidates. A set is a bit mask. The masks are
+// counted down from the highest, so that the lowest positions come first.
 func (c *chooser) exact(list []int, n int) {
 	var best setScore
 	k := len(list)
@@ -124,7 +124,7 @@ func (c *chooser) greedy(list []int, n int) {
 	c.take(list, kept)
 }
 
-// heaviest returns the candidate outside the set with the heaviest links to it.
+// heaviest returns the candidate outside the set that has the heaviest links to the set.
 func (c *chooser) heaviest(list []int, in []bool) int {
 	best, weight := -1, int64(-1)
 	for at, a := range list {

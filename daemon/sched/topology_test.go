@@ -25,8 +25,8 @@ func (sc *scene) link(weight int32, gpus ...int) {
 	}
 }
 
-// TestIslands places jobs on eight GPUs. GPUs 0 to 3 and 4 to 7 have fast links among themselves; 0
-// with 1, 2 with 3 and so on have the fastest.
+// TestIslands places jobs on eight GPUs. GPUs 0 to 3 have fast links among themselves, and so have
+// GPUs 4 to 7. The pairs 0 and 1, 2 and 3 and so on have the fastest links.
 func TestIslands(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy  []int
@@ -67,7 +67,8 @@ func TestIslands(t *testing.T) {
 }
 
 // TestSetIsTheBestOfAll compares the choice among up to 10 GPUs with all sets: fewest foreign GPUs,
-// then the heaviest links inside, then the heaviest among the others, then the lowest positions.
+// then the heaviest links inside, then the heaviest links among the other GPUs, then the lowest
+// positions.
 func TestSetIsTheBestOfAll(t *testing.T) {
 	for seed := range drawing(2000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -89,8 +90,8 @@ func TestSetIsTheBestOfAll(t *testing.T) {
 	}
 }
 
-// randomLinks connects all GPUs with weights from a list, makes some foreign, and returns some of
-// them as candidates.
+// randomLinks connects all GPUs with weights from a list, makes some GPUs foreign, and returns some
+// of the GPUs as candidates.
 func (sc *scene) randomLinks(rng *rand.Rand, weights []int32) (list []int) {
 	n := len(sc.s.GPUs)
 	for a := range n {
@@ -110,7 +111,7 @@ func (sc *scene) randomLinks(rng *rand.Rand, weights []int32) (list []int) {
 	return list
 }
 
-// Among more than 16 candidates the choice is made by growing and swapping, and still finds whole
+// Among more than 16 candidates the set is found by growing and swapping. That still finds whole
 // islands.
 func TestIslandsOfALargeMachine(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}

@@ -7,22 +7,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Rate is what a running job counts for, in thousandths of a GPU. It is in whole numbers, so that
+// Rate is what a running job counts for, in thousandths of a GPU. It uses whole numbers, so that
 // Finish subtracts exactly what Start added.
 type Rate struct {
 	GPU    int // for quotas of GPU time: its parts of GPUs, or of their memory if that is more
 	Charge int // for fair share: the largest of its shares of any resource, expressed in GPUs
 }
 
-// usage is decayed GPU time, in GPU-nanoseconds, of all jobs up to a moment. With decay d(t) =
-// 2^(-t/H), past use is worth d times as much after a time t, and a rate of GPUs held over that
-// time adds rate·(H/ln 2)·(1 - d). So the result does not depend on when a job began, nor on any
-// clock.
+// usage is decayed GPU time, in GPU-nanoseconds, of all jobs up to a moment. The decay is d(t) =
+// 2^(-t/H), where H is the half-life. Past use is worth d times as much after a time t, and a rate
+// of GPUs held over that time adds rate·(H/ln 2)·(1 - d). So the result depends neither on when a
+// job began nor on any clock.
 type usage struct {
 	at    Instant
-	known Instant // running jobs are charged up to here by Restore or Counted
+	known Instant // Restore or Counted has charged running jobs up to here
 	gpu   float64
-	all   float64 // of all resources, for fair share
+	all   float64 // use of all resources, for fair share
 	rate  Rate
 }
 
@@ -35,7 +35,7 @@ func (u *usage) add(r Rate, life float64) {
 	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
-// decay returns the part that is left after a time, for a half-life.
+// decay returns the part of use that is left after a time, for a half-life.
 func decay(passed, half time.Duration) float64 {
 	if half <= 0 {
 		return 1
@@ -43,7 +43,7 @@ func decay(passed, half time.Duration) float64 {
 	return math.Exp2(-max(0, float64(passed)) / float64(half))
 }
 
-// lifetime is the integral of the decay over a time.
+// lifetime returns the integral of the decay over a time.
 func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 	if half <= 0 {
 		return max(0, float64(passed))
@@ -53,7 +53,7 @@ func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 
 func (u *usage) move(now Instant, half time.Duration) {
 	if now <= u.at {
-		return // a clock that was put back a little; Shift is for more
+		return // the clock went back a little; Shift handles more
 	}
 	passed := time.Duration(now - u.at)
 	d := decay(passed, half)
@@ -68,11 +68,12 @@ func (a *Account) Restore(gpu time.Duration, at Instant) {
 	a.usage.gpu, a.usage.all = float64(gpu), float64(gpu)
 }
 
-// RestoreUsed sets what Used returned then, if that was more than the GPU time.
+// RestoreUsed sets what Used returned at that moment, if that was more than the GPU time.
 func (a *Account) RestoreUsed(used time.Duration) { a.usage.all = max(a.usage.all, float64(used)) }
 
-// Open begins to count after a restart, once the time is known. It decays what was restored; jobs
-// counted by CountRunning are not charged yet. A restored moment in the future is corrected.
+// Open begins to count after a restart, once the time is known. It decays the restored use. Jobs
+// counted by CountRunning are not charged yet. It corrects a restored moment that lies in the
+// future.
 func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
 	u.forget(decay(time.Duration(now-u.at), half))
@@ -102,7 +103,7 @@ func (a *Account) CountRunning(milli int, rate Rate) {
 // Rate returns the sum of the running jobs' rates.
 func (a *Account) Rate() Rate { return a.usage.rate }
 
-// Promise counts a running job's host resources; with negative values it takes them off.
+// Promise adds a running job's host resources. Negative values take them off.
 func (a *Account) Promise(mem int64, cpus int) {
 	a.host.mem += mem
 	a.host.cpus += cpus
@@ -117,14 +118,14 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge changes what running jobs are charged from now on.
+// Recharge changes, by more, the rate at which running jobs are charged from now on.
 func (a *Account) Recharge(more int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += more
 }
 
-// Charge adds what a job has used that ran for the time ran and ended the time ago before now. It
-// leaves out what was charged by Restore or Counted.
+// Charge adds the use of a job that has ended. The job ran for the time ran and ended the time ago
+// before now. Charge leaves out what Restore or Counted has charged.
 func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)
@@ -132,7 +133,8 @@ func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half ti
 	u.add(rate, lifetime(ran, decay(ran, half), half)*decay(ago, half))
 }
 
-// Finish reverts Start or CountRunning, called with the same values, and keeps the use.
+// Finish reverts Start or CountRunning, which must have been called with the same values. What the
+// job has used still counts.
 func (a *Account) Finish(milli int, rate Rate, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.Jobs--
@@ -155,6 +157,6 @@ func (a *Account) GPUTime(now Instant, half time.Duration) time.Duration {
 	return asDuration(u.gpu)
 }
 
-// asDuration converts a sum of GPU time. It returns at most half of the longest duration, 146
-// years: where nothing is forgotten, 64 GPUs use that in two and a half years.
+// asDuration converts a sum of GPU time. It returns at most half of the longest duration, which is
+// 146 years. Without decay, 64 GPUs use that in two and a half years.
 func asDuration(sum float64) time.Duration { return time.Duration(min(sum, math.MaxInt64/2)) }

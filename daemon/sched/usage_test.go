@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// integral sums up what accounts hold during a loop, in small steps.
+// integral sums up, in small steps, what accounts hold during a loop.
 type integral struct {
 	*loop
 	half time.Duration
@@ -66,11 +66,11 @@ func TestUsageIsTheIntegral(t *testing.T) {
 	}
 }
 
-// addsUp checks that each job had its GPUs for as long as it runs, and that its wait and run times
-// add up to the time between its arrival and end.
+// addsUp checks that each job had its GPUs for as long as it runs. It also checks that wait and run
+// times add up to the time from a job's arrival to its end.
 func (l *loop) addsUp() {
 	for _, j := range l.jobs {
-		waited := time.Duration(j.start - j.Since) // Since has moved by runs that were cut short
+		waited := time.Duration(j.start - j.Since) // runs that were cut short have moved Since
 		if cut := time.Duration(j.Since - j.came); j.served != j.run || waited+cut+time.Duration(j.end-j.start) != time.Duration(j.end-j.came) || cut+time.Duration(j.end-j.start) != j.run {
 			l.Errorf("%s waited %s and ran %s from +%s to +%s", j, waited, j.served, time.Duration(j.came-noon), time.Duration(j.end-noon))
 		}
@@ -104,7 +104,7 @@ func TestUsageDecays(t *testing.T) {
 // gpuRate returns the rate of a job that asks only for GPUs.
 func gpuRate(milli int) Rate { return Rate{milli, milli} }
 
-// Fair share and GPU time each have their own rate.
+// Fair share and quotas of GPU time each count a rate of their own.
 func TestUsageOfTwoKinds(t *testing.T) {
 	var a Account
 	a.Start(500, Rate{500, 4000}, noon, 0)
@@ -125,7 +125,8 @@ func TestUsageOfTwoKinds(t *testing.T) {
 }
 
 // An account's use is the same whether the scheduler counted all along or was restarted while jobs
-// ran. Use that was on record is not charged twice, nor is time that a wrong clock made up.
+// ran. Use that was on record is not charged twice. Time that a wrong clock made up is not charged
+// at all.
 func TestUsageAfterARestart(t *testing.T) {
 	const half = 10 * time.Hour
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {
@@ -133,7 +134,7 @@ func TestUsageAfterARestart(t *testing.T) {
 		at := func(d time.Duration) Instant { return noon.Add(d) }
 		through.Start(1000, gpuRate(1000), at(0), half)
 		through.Start(2000, gpuRate(2000), at(time.Hour), half)
-		through.Finish(2000, gpuRate(2000), at(2*time.Hour), half) // on record
+		through.Finish(2000, gpuRate(2000), at(2*time.Hour), half) // this is on record below
 		again.Restore(through.Used(at(2*time.Hour), half), at(2*time.Hour))
 		again.CountRunning(1000, gpuRate(1000))
 		now := at(5*time.Hour) + Instant(off)
@@ -147,8 +148,8 @@ func TestUsageAfterARestart(t *testing.T) {
 	}
 }
 
-// A clock that is set ahead and back while jobs run and end charges nobody, and later use counts as
-// ever.
+// If a clock is set ahead and back while jobs run and end, nobody is charged for the jump, and
+// later use counts as usual.
 func TestUsageWithAClockThatJumps(t *testing.T) {
 	const half, year = week, 365 * 24 * time.Hour
 	var a Account

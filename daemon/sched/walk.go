@@ -7,8 +7,8 @@ type walk struct {
 	pass      *pass
 	fit       heap     // buckets whose next job may fit
 	blocked   heap     // buckets that may get reservations
-	cursors   []cursor // by the positions of their buckets in the queue
-	siftAfter int      // number of useless buckets after which a heap is sifted
+	cursors   []cursor // one per bucket, by the bucket's position in the queue
+	siftAfter int      // number of dropped buckets after which a heap is sifted
 }
 
 // begin empties both heaps.
@@ -19,7 +19,7 @@ func (w *walk) begin() {
 	}
 }
 
-// atHead returns the walk's cursor of a bucket, at the bucket's first job.
+// atHead returns the walk's cursor of a bucket, set to the bucket's first job.
 func (w *walk) atHead(b *bucket) *cursor {
 	c := &w.cursors[b.at]
 	*c = w.pass.cursor(b, b.head)
@@ -27,7 +27,7 @@ func (w *walk) atHead(b *bucket) *cursor {
 	return c
 }
 
-// heap holds cursors, the first one in order at the front.
+// heap holds cursors. The first in order is at the front.
 type heap struct {
 	walk *walk
 	list cursors
@@ -60,8 +60,8 @@ func (h *heap) push(c *cursor) { stdheap.Push(&h.list, c) }
 
 func (h *heap) pop() { stdheap.Pop(&h.list) }
 
-// drop removes the first cursor, which was useless, and reports whether it is time to sift:
-// removing similar buckets at once is cheaper than one by one.
+// drop removes the first cursor, which is of no more use, and reports whether it is time to sift.
+// Removing similar buckets at once is cheaper than one by one.
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
@@ -81,8 +81,8 @@ func (h *heap) sift(stays func(*cursor) bool) {
 	h.order()
 }
 
-// reinsert puts the first cursor where it belongs after it has moved, or removes it if its bucket
-// has no more jobs.
+// reinsert puts the first cursor in its place after it has moved, or removes it if its bucket has
+// no more jobs.
 func (h *heap) reinsert(more bool) {
 	if !more {
 		h.pop()

@@ -2,7 +2,7 @@ package sched
 
 // Wanted reports for each GPU, by position, whether it could serve a waiting job that asks for
 // whole GPUs and that no quota or throttle holds back. It must be called after the plan was carried
-// out. The result is in list.
+// out. The result uses the memory of list.
 func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	list = list[:0]
 	for range s.GPUs {
@@ -20,8 +20,8 @@ func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	return list
 }
 
-// waits reports whether some job of the bucket is held back by no throttle. It is called after the
-// plan was carried out; pass.leaves asks the same before that.
+// waits reports whether the bucket has a job that no throttle holds back. It must be called after
+// the plan was carried out. Before that, callers use pass.leaves.
 func (b *bucket) waits() bool {
 	for e := b.head; e != nil; e = e.next {
 		if e.Throttle == nil || e.Throttle.Left > 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A GPU is wanted by a job that waits for a whole GPU that this one could be, and that no quota or
-// throttle holds back.
+// A GPU is wanted if a job that waits for whole GPUs could use it and is not held back by a quota
+// or throttle.
 func TestWantedGPUs(t *testing.T) {
 	wanted := 0
 	for seed := range drawing(3000) {
