@@ -22,8 +22,8 @@ func withGPUs(p site.Policy, n int) *Core {
 	return c
 }
 
-// A requeued job keeps its place, or goes to the end, or starts afresh. Its run time counts as
-// served, not as waited.
+// A requeued job keeps its place, goes to the end, or starts afresh. Its run time counts as served,
+// not as waited.
 func TestRequeuedJobsKeepOrLoseTheirPlace(t *testing.T) {
 	for how, want := range map[requeueAt]struct {
 		since  time.Time
@@ -73,7 +73,7 @@ func TestExpectedEnd(t *testing.T) {
 	}
 }
 
-// If no job like it has ended, only a job's limit is known.
+// If no job of the same kind has ended, the only known end of a job is its limit.
 func TestEndWithoutEstimateIsTheLimit(t *testing.T) {
 	core := New(site.Policy{}, "boot1", job.Restored{NextID: 2})
 	for limit, want := range map[time.Duration]time.Time{0: {}, time.Hour / 2: noon.Add(time.Hour / 2), 50 * time.Hour: noon.Add(50 * time.Hour)} {
@@ -145,8 +145,8 @@ func TestRestoredTasksHaveTheLimitOfTheirArray(t *testing.T) {
 	}
 }
 
-// If the clock was set back while no daemon ran, a job that waited from a future time waits from
-// now on.
+// A job may have a wait that begins in the future, because the clock was set back while no daemon
+// ran. Such a job waits from now on.
 func TestNoWaitFromTheFuture(t *testing.T) {
 	now := time.Now()
 	at := now.Add(time.Hour)

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// spawn makes the next task of an array a job of its own, which is about to be placed.
+// spawn turns the next task of an array into a job, which is about to be placed.
 func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	a := array.Job
 	waits := c.queue.since(a).Add(array.Account.Capped(a.Request.QuotaMilli(), sched.At(now)) - a.Capped)
@@ -35,7 +35,7 @@ func (c *lifecycle) spawn(array *tracked.Job, now time.Time) *tracked.Job {
 	return l
 }
 
-// charge counts a placed job's resources for its accounts and for the limit of its array.
+// charge counts a placed job's resources for its accounts and towards its array's limit.
 func (c *lifecycle) charge(l *tracked.Job, now time.Time) {
 	c.accounts.Charge(l, now)
 	if l.Throttle != nil {
@@ -57,7 +57,7 @@ func (c *lifecycle) settle(l *tracked.Job, now time.Time) {
 	}
 }
 
-// taskEnded counts the end of a task, and ends the array with its last one.
+// taskEnded counts the end of a task. The end of the last task also ends the array.
 func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	array := c.jobs.Get(l.Task.Array)
 	if array == nil {
@@ -75,7 +75,7 @@ func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	array.Tasks = &counts
 	c.step.markDirtyQuietly(array)
 	if started && array.TooManyFailed() {
-		c.step.markDirty(array) // and log it
+		c.step.markDirty(array) // also log the change
 		c.queue.consider(array, now)
 	}
 	c.endArray(array, now)
@@ -92,8 +92,8 @@ func (c *lifecycle) endArray(array *tracked.Job, now time.Time) {
 	c.move(array, r.Outcome, now)
 }
 
-// arrayResult sums up how the tasks ended. A task that was cancelled, before or after its start,
-// did not complete.
+// arrayResult sums up how the tasks ended. A task that was cancelled, even before its start, did
+// not complete.
 func arrayResult(j *job.Job) job.Result {
 	size := j.Request.Array.Size()
 	bad := j.Tasks.Failed + j.Tasks.Cancelled()
@@ -108,7 +108,7 @@ func arrayResult(j *job.Job) job.Result {
 	return job.Result{Outcome: job.Completed}
 }
 
-// cancelTask cancels one task of an array, whether it has become a job or not.
+// cancelTask cancels one task of an array, whether or not it has become a job.
 func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Time) *job.Refusal {
 	j, at := array.Job, -1
 	if j.Tasks != nil {
@@ -121,7 +121,7 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	if who, yes := j.Tasks.DroppedBy(at); yes {
 		return job.Refuse("conflict/task-cancelled", name, who)
 	}
-	if j.Tasks.Passed(at) { // it became a job, perhaps while the command was on its way
+	if j.Tasks.Passed(at) { // the task became a job, perhaps after the command was sent
 		for _, l := range c.jobs.Tasks(j.ID) {
 			if l.Task.Index == index {
 				c.cancelJob(l, by, now)
@@ -147,7 +147,7 @@ func (c *Core) cancelTask(array *tracked.Job, index int, by string, now time.Tim
 	return nil
 }
 
-// cancelArray starts no more tasks and ends those that run.
+// cancelArray makes an array start no more tasks, and ends its running ones.
 func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	j := array.Job
 	j.Stop, j.StopBy, j.StopWhy = job.StopCancel, by, job.Message{}
@@ -161,8 +161,9 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 	c.endArray(array, now)
 }
 
-// arrayCommand applies a command to those tasks of an array that it fits, and to the array itself
-// for the tasks that have not become jobs. The other tasks stay as they are; show lists them.
+// arrayCommand applies a command to an array: to the tasks whose state allows the command, and to
+// the array itself for the tasks that have not become jobs. It leaves the other tasks alone: show
+// lists them.
 func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
 	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
 	if e.What.Kind == job.CommandRequeue {
@@ -172,7 +173,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 	waits := array.State == state
 	some := waits || e.What.Kind == job.CommandRelease && array.Heir != nil
 	for _, t := range c.jobs.Tasks(array.ID) {
-		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // its owner's number may be another's by now
+		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // the number may be another account's now
 			continue
 		}
 		some = true
@@ -200,15 +201,15 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 	if done { // at least one was changed
 		refusal = nil
 	}
-	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // its tasks have been handed over
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // the tasks have a new owner
 		c.hold(array, e, now)
 	}
 	return refusal
 }
 
-// waiter returns the job whose reasons explain why a job waits, or nil if it does not wait. For a
-// job that is the job itself. For an array whose tasks are all jobs it is the first requeued task
-// that nobody holds, or else the first one.
+// waiter returns the job whose reasons explain why l waits, or nil if l does not wait. Usually that
+// is l itself. For an array whose tasks are all jobs, it is the first requeued task that nobody
+// holds, or else the first requeued task.
 func (c *state) waiter(l *tracked.Job) *tracked.Job {
 	if l.State != job.Spawned {
 		if l.State == job.Queued || l.Action == tracked.InLine {

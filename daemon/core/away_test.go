@@ -39,8 +39,8 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	}
 }
 
-// A job that systemd could not start for a while is soon tried again, even if the clock is set back
-// by a day while no daemon runs.
+// A job that systemd could not start for a while is soon tried again. A clock that is set back by a
+// day while no daemon runs does not change that.
 func TestStartAgainAfterClock(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -65,8 +65,8 @@ func TestStartAgainAfterClock(t *testing.T) {
 	}
 }
 
-// A job that is cancelled before the units are listed is charged for its own time, not for the time
-// since its owner's last job ended.
+// If a job is cancelled before the units are listed, it is charged for its own time, not for the
+// time since its owner's last job ended.
 func TestChargedBeforeListing(t *testing.T) {
 	w := running(t, 1, nil)
 	w.units[1].Phase = core.Exited
@@ -86,8 +86,8 @@ func TestChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// The use recorded when a job is cancelled before the units are listed also counts its owner's
-// other jobs, once, even if the daemon ends right after it.
+// If a job is cancelled before the units are listed, the use recorded then also includes its
+// owner's other jobs. They are charged once, even if the daemon ends right after that.
 func TestOthersAreChargedBeforeListing(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {

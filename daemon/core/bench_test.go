@@ -71,7 +71,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmit is a submission to a queue of some length, and its cancel.
+// BenchmarkSubmit submits a job to a queue of some length, and cancels it.
 func BenchmarkSubmit(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -86,8 +86,8 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitDistinct is BenchmarkSubmit with 20 000 jobs that all ask for something different,
-// on the largest number of GPUs, one of them out of service; and then a listing and a sample.
+// BenchmarkSubmitDistinct is BenchmarkSubmit with 20 000 waiting jobs whose requests all differ, on
+// the largest number of GPUs, one of them out of service. It then times a listing and a sample.
 func BenchmarkSubmitDistinct(b *testing.B) {
 	w := full(b, 0)
 	admin := job.Actor{Admin: true}
@@ -118,7 +118,7 @@ func BenchmarkSubmitDistinct(b *testing.B) {
 	})
 }
 
-// run answers all actions that follow from an event, without the checks of a world's step.
+// run feeds an event and answers all actions that follow, without the checks of a world's step.
 func (w *world) run(ev core.Event) {
 	for _, a := range w.core.Step(ev, w.now).Actions {
 		switch a := a.(type) {
@@ -136,7 +136,7 @@ func (w *world) run(ev core.Event) {
 	}
 }
 
-// BenchmarkFinish is a submission, the end of a job, and the start of the next jobs that fit.
+// BenchmarkFinish submits a job, ends another, and starts the next jobs that fit.
 func BenchmarkFinish(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -145,7 +145,7 @@ func BenchmarkFinish(b *testing.B) {
 				w.gpus[i].Processes = nil
 			}
 			for i := 10_000_000; b.Loop(); i++ {
-				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // keeps the length of the queue
+				w.core.Step(core.Submit{Token: 1, Submission: nth(i)}, w.now) // keeps the queue at the same length
 				id := slices.Min(slices.Collect(maps.Keys(w.units)))
 				w.units[id].Phase = core.Exited
 				w.run(core.Changed{Job: id})
@@ -157,7 +157,7 @@ func BenchmarkFinish(b *testing.B) {
 	}
 }
 
-// BenchmarkShow is a view of one job, as 'gpusched show' asks for it.
+// BenchmarkShow views one job, as 'gpusched show' does.
 func BenchmarkShow(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {
@@ -171,7 +171,7 @@ func BenchmarkShow(b *testing.B) {
 	}
 }
 
-// BenchmarkDeadline is a deadline and a tick while that many jobs wait for a time.
+// BenchmarkDeadline times Deadline and a tick while that many jobs wait for a time.
 func BenchmarkDeadline(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

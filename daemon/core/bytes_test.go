@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A user's jobs may take only so many bytes of the state until they end. Bytes in memory count
-// eightfold, ended jobs give theirs back, and a restart counts the same. Another user, and a change
-// that makes a job smaller, are not affected.
+// Until they end, a user's jobs may take only so many bytes of the state. Bytes in memory count
+// eightfold. An ended job gives its bytes back, and a restart counts the same. Other users are not
+// affected, and a change that makes a job smaller is always allowed.
 func TestBytesOfAUserAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	policy := w.policy
@@ -85,7 +85,7 @@ func TestBytesOfAUserAreBounded(t *testing.T) {
 	}
 }
 
-// The jobs of subordinate uids wait, run and use GPUs as their user's.
+// Jobs of subordinate uids wait, run and use GPUs as jobs of the user to whom the uids belong.
 func TestSubordinateUidsCountAsTheirUser(t *testing.T) {
 	w := newWorld(4, func(string, ...any) {})
 	policy := w.policy

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Census counts the jobs that have not ended, and names that many users with what they have; the
-// others are added up. With 0 it counts no users.
+// Census counts the jobs that have not ended. It names that many users with their jobs and GPUs,
+// and adds up the others. If users is 0, it counts no users.
 func (c *state) Census(users int) job.Census {
 	n := job.Census{Jobs: map[job.CensusKey]int{}}
 	of := map[string]job.UserCensus{}
@@ -42,7 +42,7 @@ func (c *state) Census(users int) job.Census {
 	return n
 }
 
-// mostFirst lists that many users, those with the most first, and the others as one.
+// mostFirst lists that many users, those with the most GPUs first, and sums up the others as one.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	list := make([]job.UserCensus, 0, len(of))
 	for _, u := range of {
@@ -61,19 +61,20 @@ func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	return append(list[:users], rest)
 }
 
-// maxKinds bounds the kinds of jobs that Hopeless checks: they take some milliseconds.
+// maxKinds is the largest number of kinds of jobs that Hopeless checks. So many take some
+// milliseconds.
 const maxKinds = 5000
 
-// Hopeless are queued jobs that can't start as things are.
+// Hopeless sums up the queued jobs that can't start unless something changes.
 type Hopeless struct {
 	Jobs  int
-	First string // the name of the first of them for people
+	First string // the name of the first such job, for people
 	Why   job.Message
 	id    job.ID
 }
 
-// Hopeless returns the queued jobs that ask for more than the machine has, and those that ask for
-// more than a quota allows.
+// Hopeless returns two groups of queued jobs: those that ask for more than the machine has, and
+// those that ask for more than a quota allows.
 func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 	have, seen := c.queue.snapshot(now), 0
 	for id, n := range c.queue.Kinds() {
@@ -83,7 +84,7 @@ func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 		l := c.jobs.Get(id)
 		if why := have.Never(l.Account, &l.Request); why != nil {
 			h := &quota
-			if have.Never(nil, &l.Request) != nil { // for anybody
+			if have.Never(nil, &l.Request) != nil { // nobody could run such a job
 				h = &machine
 			}
 			if h.Jobs += n; h.id == 0 || id < h.id {

@@ -29,7 +29,7 @@ func (c *state) Check() error {
 	return p.Err()
 }
 
-// checkJob verifies that the data about one job agrees.
+// checkJob verifies that all data about one job is consistent.
 func (c *state) checkJob(id job.ID, l *tracked.Job, breach tracked.Breach) {
 	j := l.Job
 	if j.ID != id || !j.State.Valid() || j.State.Terminal() {

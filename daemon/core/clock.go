@@ -7,12 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// When the clock is set, past times move with it, so that they stay as long ago as before: waits,
-// run times, back-offs and the use of GPUs. Begin times, reservations and the ends of pauses are
-// times of the clock and stay.
+// When the clock is set, past times are moved by the same amount, so that they lie as far back as
+// before: starts of waits and runs, back-offs and the use of GPUs. Times that people chose by the
+// clock stay: begin times, reservations and the ends of pauses.
 
-// clockSet notes that the clock was set by some amount. Small corrections are not worth a record,
-// but nobody is charged for them.
+// clockSet notes that the clock was set by some amount. A small correction is not recorded, but
+// even then nobody is charged for it.
 func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.accounts.Shift(by, now)
 	if by.Abs() < clockSlack {
@@ -23,7 +23,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.gpus.Shift(by, now)
 	c.messages.Shift(by, now)
 	c.starts.Shift(by, now)
-	c.jobs.ClearTimers() // they are ordered by the old clock
+	c.jobs.ClearTimers() // the timers are ordered by the old clock
 	for _, l := range c.jobs.Sorted(tracked.AnyJob) {
 		j := l.Job
 		job.Shift(by, now, &j.QueuedAt, &j.AwayAt, &j.NotBefore)
@@ -50,13 +50,12 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.step.replan()
 }
 
-// clockSlack is how far the clock may be set before the recorded time of a start is no longer
-// believed.
+// clockSlack is how far the clock may be set before the recorded time of a start counts as wrong.
 const clockSlack = time.Minute
 
-// correctStart moves the recorded start of a running job to the present clock, if that was set
-// since: a time limit is a duration, not a moment, and so are a time slice, an expected run time,
-// the charge for GPUs, the notice before a stop and the wait before the start.
+// correctStart moves the recorded start of a running job if the clock was set since. Durations such
+// as the time limit, the time slice and the charge count from the start, so they must not change.
+// The start of the wait, the notice before a stop and a suspension move as well.
 func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Time) {
 	if age == 0 || l.State != job.Running || l.Attempt.StartedAt.IsZero() {
 		return
@@ -76,7 +75,7 @@ func (c *lifecycle) correctStart(l *tracked.Job, age time.Duration, now time.Tim
 			l.SuspendedAt = l.SuspendedAt.Add(off)
 			c.storeKept(l)
 		}
-	case was == was.Round(0) && now != now.Round(0): // a time from disk lacks the monotonic reading that now has
+	case was == was.Round(0) && now != now.Round(0): // a time read from disk has no monotonic reading, but now has one
 		a := *l.Attempt
 		a.StartedAt, a.PlacedAt = began, began.Add(a.PlacedAt.Sub(was))
 		l.Attempt = &a

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// If a unit's age is known by a monotonic clock, it decides the start of a job that was read from
-// disk, so that setting the clock does not move it.
+// If a unit's age is known by a monotonic clock, the start of a job that was read from disk is
+// computed from that age. So setting the clock does not move the start.
 func TestStartBySteadyClock(t *testing.T) {
 	steady := time.Now()
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func TestStartBySteadyClock(t *testing.T) {
 	}
 }
 
-// A job that fits, and that no plan has covered yet, is being checked.
+// A job that fits, but that no plan has considered yet, waits with the reason "checking".
 func TestReasonOfAJobThatFits(t *testing.T) {
 	c := started(site.Policy{}, job.Restored{})
 	c.queue.plan(noon)

@@ -30,13 +30,13 @@ func (c *Core) command(e Command, now time.Time) *job.Refusal {
 // jobCommand executes a command about a live job.
 func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	l := c.jobs.Get(e.What.Job)
-	if l == nil || l.State.Terminal() { // an earlier one of several commands may have ended it
+	if l == nil || l.State.Terminal() { // an earlier command of the same list may have ended the job
 		return job.Refuse("not-found/live-job", e.What.Job)
 	}
 	if !e.Who.MayControl(l.Job) {
 		return job.Refuse("forbidden/owner", l.Called(), l.Owner.User)
 	}
-	if e.Who.Is(l.Owner) { // accounts are renamed, and Held has the old name
+	if e.Who.Is(l.Owner) { // Held may have a former name of the account
 		e.Who.User = l.Owner.User
 	}
 	switch e.What.Kind {
@@ -110,9 +110,10 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 	}
 }
 
-// requestStop tells a live job to stop. The first cause stays; but a cancel replaces a cause after
-// which the job would run again, and keeps a job that has ended by itself from another attempt. A
-// start under way may finish, so that its unit is known.
+// requestStop tells a live job to stop. If the job was told to stop before, the first cause
+// remains, with one exception: a cancel replaces any other cause, since the job must not run again.
+// It also denies another attempt to a job that has ended by itself. A start under way may finish,
+// so that its unit is known.
 func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
@@ -125,14 +126,14 @@ func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, 
 		c.teardown(l, now)
 	case l.Action == tracked.Checking, l.Action == tracked.InLine:
 		c.teardown(l, now)
-	case start != nil && start.Slow: // its user may have sent it SIGSTOP again
+	case start != nil && start.Slow: // the job's user may have sent SIGSTOP again to delay the start
 		c.step.act(Hasten{Job: *l.Job, Again: true})
 	case l.State == job.Starting && c.systemd.listed():
-		c.inspect(l) // if no start is under way, nothing else would come
+		c.inspect(l) // without a start under way, no answer would arrive
 	}
 }
 
-// signal refuses a signal that can't be sent to a job now.
+// signal refuses a signal that can't be sent to the job now.
 func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	switch {
 	case len(c.jobs.Reached(l, who)) > 0:
@@ -143,12 +144,13 @@ func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
-// maxWalked bounds the jobs that one step searches for expensive commands: they take a fraction of
-// a second.
+// maxWalked is the largest number of jobs that one step looks at for expensive commands. So many
+// take a fraction of a second.
 const maxWalked = 200_000
 
-// commands executes commands about several jobs. A refused command does not affect the others. The
-// list ends early with the expensive command that exceeds what one step may search.
+// commands executes commands about several jobs. If one is refused, the others are still executed.
+// The reply ends before the first expensive command for which the step may not search any more
+// jobs.
 func (c *Core) commands(e Commands, now time.Time) Reply {
 	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
 	before := c.jobs.HasWalked()

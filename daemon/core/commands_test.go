@@ -9,7 +9,7 @@ import (
 
 var alice = job.Actor{UID: 1001, User: "alice"}
 
-// queue makes that many jobs of one person wait, and an array behind them.
+// queue returns a world in which that many jobs of one person wait, and an array behind them.
 func queue(t *testing.T, n int) (w *world, ids []job.ID, array job.ID) {
 	t.Helper()
 	w = newWorld(1, t.Logf)
@@ -37,8 +37,8 @@ func (w *world) many(ids []job.ID, c job.Change) []job.Outcome {
 	return w.core.Step(core.Commands{Token: 2, Who: alice, List: list}, w.now).Replies[0].Each
 }
 
-// Making a job wait for an array does not search the other jobs: otherwise a few such commands
-// would use up a step.
+// A command that makes a job wait for an array does not search the other jobs. Otherwise a few such
+// commands would reach the bound on the work of a step.
 func TestWaitingForAnArraySearchesNoOtherJob(t *testing.T) {
 	w, ids, array := queue(t, 2500)
 	after := []job.Dependency{{Kind: job.AfterAny, Job: array}}

@@ -17,16 +17,16 @@ import (
 // Core is the state of the scheduler. It must be used by one goroutine.
 type Core struct{ lifecycle }
 
-// lifecycle carries jobs from state to state: its methods change a job's state, ask for the actions
-// that this takes, and record it. The methods of Core handle the events and commands that cause
-// this.
+// lifecycle moves jobs from state to state. Its methods change a job's state, ask for the actions
+// that the change needs, and record it. The methods of Core handle the events and commands that
+// cause such changes.
 type lifecycle struct {
 	state
 	step stepBuffer
 }
 
-// state is the scheduler's books. Its methods report what is in them and what they allow; only
-// methods of lifecycle and Core record what a step changes.
+// state is the scheduler's data: its books. Methods of state report what the books contain and
+// allow. Only methods of lifecycle and Core record changes.
 type state struct {
 	policy    site.Policy
 	systemd   systemd
@@ -42,8 +42,8 @@ type state struct {
 	messages  outbox.Book
 }
 
-// New makes a core from the stored state. It places nothing until a Listed event has told it which
-// units exist. Boot is the id of the running boot.
+// New makes a core from the stored state. The core places no job until a Listed event has said
+// which units exist. Boot is the id of the running boot.
 func New(p site.Policy, boot string, r job.Restored) *Core {
 	c := &Core{lifecycle{step: newStepBuffer(), state: state{
 		policy: p, systemd: newSystemd(boot, r.Alive), starts: starts.NewPlaces(), jobs: tracked.NewBook(r.NextID),
@@ -68,11 +68,11 @@ func New(p site.Policy, boot string, r job.Restored) *Core {
 	return c
 }
 
-// restoreAll adds the jobs on record. It resolves dependencies last, when all jobs are known.
+// restoreAll adds the jobs on record. It resolves dependencies after all jobs are known.
 func (c *Core) restoreAll(r *job.Restored) {
 	var pending []job.ID
 	for i := range r.Jobs {
-		j := r.Jobs[i] // a copy, so that a long waiting job does not keep the list
+		j := r.Jobs[i] // a copy, so that a job that waits long does not keep the whole list in memory
 		l := c.restore(&j)
 		switch {
 		case j.State != job.Queued:
@@ -97,11 +97,11 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	}
 	if j.Task != nil {
 		if array := c.jobs.Get(j.Task.Array); array != nil {
-			j.Request.Array = array.Request.Array // not stored with each task; only the array changes it
+			j.Request.Array = array.Request.Array // not stored with each task; only a change of the array changes it
 		}
 	}
 	as := j
-	if j.Heir != nil { // the account has the name of the user who has its number now
+	if j.Heir != nil { // the account has the name of the present holder of its number
 		own := *j
 		as = &own
 		setName(as, *j.Heir)
@@ -110,10 +110,10 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	l := c.adopt(j)
 	l.StopSent = j.State == job.Ending
 	c.jobs.Claim(j.ID)
-	if j.Task == nil { // a task has its array's request
+	if j.Task == nil { // a task shares its array's request, which is remembered already
 		key := j.Key
 		if c.jobs.Next()-j.ID > tracked.KeysSize {
-			key = "" // the keys of later jobs would be dropped for it, and the store finds it
+			key = "" // too old: it would displace newer keys, and the store has it
 		}
 		c.requests.Remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
 	}
@@ -140,11 +140,11 @@ func (c *lifecycle) adopt(j *job.Job) *tracked.Job {
 	return l
 }
 
-// Step consumes one event and returns its effects, which belong to the caller.
+// Step handles one event and returns its effects. The effects belong to the caller.
 func (c *Core) Step(ev Event, now time.Time) Effects {
 	c.step.begin(ev)
 	c.apply(ev, now)
-	for c.step.takeReplan() { // a pass may start jobs that others wait for, so that another is needed
+	for c.step.takeReplan() { // a pass may start jobs on which other jobs depend; then another pass is needed
 		c.queue.changed()
 		c.schedule(now)
 		c.accounts.CountCapped(c.queue.Accounts(), now)
@@ -152,7 +152,7 @@ func (c *Core) Step(ev Event, now time.Time) Effects {
 		wanted := func(memory []bool) []bool { return c.queue.Wanted(c.queue.snapshot(now), memory) }
 		c.queue.replanBy(c.accounts.ChargeSharers(wanted, now))
 	}
-	if !c.systemd.leaving() { // otherwise messages owed wait on record
+	if !c.systemd.leaving() { // while systemd stops everything, messages stay on record as owed
 		for _, n := range c.messages.Send(now) {
 			c.step.act(Deliver{n})
 		}
@@ -214,7 +214,7 @@ func (c *Core) apply(ev Event, now time.Time) {
 	}
 }
 
-// finish ends the step: it collects the effects, fills in the replies and drops ended jobs.
+// finish ends the step: it collects the effects, fills in the replies and removes ended jobs.
 func (c *Core) finish(now time.Time) Effects {
 	out, over := c.step.end()
 	if len(out.Records) > 0 {
@@ -229,8 +229,8 @@ func (c *Core) finish(now time.Time) Effects {
 	return out
 }
 
-// answer fills in the jobs of a reply, as they are after the step; a job that has ended is left
-// out. It explains the first waiting jobs only, as listings do.
+// answer fills in the jobs of a reply as they are after the step, without jobs that have ended.
+// Like a listing, it explains only the first waiting jobs.
 func (c *Core) answer(r *Reply, now time.Time) {
 	explained := 0
 	show := func(id job.ID) *job.JobView {
@@ -257,8 +257,8 @@ func (c *Core) answer(r *Reply, now time.Time) {
 	}
 }
 
-// move changes the job's state. A transition that the table does not allow is a bug, which the
-// tests find.
+// move changes the job's state. A change that the transition table does not allow is a bug; the
+// tests find such bugs.
 func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	if !l.State.Next(to) {
 		panic("core: job " + l.ID.String() + " can't go from " + string(l.State) + " to " + string(to))
@@ -274,7 +274,7 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 	c.jobs.Sort(l)
 	c.step.markDirty(l)
-	if to != job.Starting && to != job.Running { // a start frees nothing
+	if to != job.Starting && to != job.Running { // these two states free no resources
 		c.step.replan()
 	}
 	c.updateFollowers(l, now)
@@ -291,8 +291,8 @@ func (c *lifecycle) move(l *tracked.Job, to job.State, now time.Time) {
 	}
 }
 
-// edit changes the current attempt. It replaces the attempt, since records and views share the old
-// one.
+// edit changes the current attempt. It replaces the attempt by a changed copy, because records and
+// views may share the old one.
 func (c *lifecycle) edit(l *tracked.Job, change func(*job.Attempt)) {
 	l.KeepUse()
 	a := *l.Attempt

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// course describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m" from now,
-// with "?" for unknown times.
+// course describes the expected use of the GPUs, such as "0 running 1 alice 0..60m/60m". Times
+// count from now, and "?" is an unknown time.
 func (w *world) course() string {
 	f := w.core.Prospect(w.now)
 	if other := w.core.Prospect(w.now); !w.closed() && other != f {
@@ -38,7 +38,8 @@ func (w *world) course() string {
 
 func (w *world) closed() bool { return w.core.Foresee(w.now) == nil }
 
-// The course names jobs as people do, and shows what else the GPUs are reserved for.
+// A course uses the names that people use for jobs. It also shows what else the GPUs are reserved
+// for.
 func TestCourse(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	w.policy.Predict = func(job.ID) time.Duration { return 30 * time.Minute }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tick does what is due.
+// tick does everything that is due.
 func (c *Core) tick(e Tick, now time.Time) {
 	if e.Clock != 0 {
 		c.clockSet(e.Clock, now)
@@ -21,7 +21,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
 		c.step.replan()
 	}
-	if c.systemd.listed() { // otherwise a unit may still tell how long it has really run
+	if c.systemd.listed() { // before the listing, a unit may still show a different run time
 		c.tickActive(e.Retry, now)
 	}
 	if c.gpus.DueAgain(now) {
@@ -68,8 +68,8 @@ func (c *lifecycle) stopDue(l *tracked.Job, now time.Time) {
 	}
 }
 
-// limitAt returns when a running job reaches its time limit; zero: never, or not while it is
-// suspended.
+// limitAt returns when a running job reaches its time limit. It returns zero if the job has no
+// limit, or is suspended.
 func limitAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.TimeLimit == 0 || j.Stop != "" || j.IsSuspended() {
 		return time.Time{}
@@ -77,8 +77,8 @@ func limitAt(j *job.Job) time.Time {
 	return j.Attempt.StartedAt.Add(j.Request.TimeLimit.Duration() + j.SuspendedTime)
 }
 
-// stopAt returns when a running job that was warned is to be stopped; zero: it is not to be
-// stopped, or has been.
+// stopAt returns when a warned running job is to be stopped. It returns zero if no stop is planned,
+// or if the job is being stopped already.
 func stopAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Stop == "" {
 		return time.Time{}
@@ -99,7 +99,7 @@ func (c *Core) expire(now time.Time) {
 	}
 }
 
-// Deadline returns when the next Tick is needed; zero: not before something else happens.
+// Deadline returns when the next Tick is needed; zero: not until the next event.
 func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }

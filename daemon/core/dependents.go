@@ -7,8 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// commandBegan notes that the job's command runs, and that its array has started with its first
-// task. An attempt does not show that: systemd may have been unable to start the command.
+// commandBegan notes that the job's command runs and, if it is the first task of an array to run,
+// that the array has started. An attempt alone does not show that: systemd may have failed to start
+// the command.
 func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 	if !l.Began {
 		c.oweMessages(l, job.NotifyStart, now)
@@ -25,14 +26,14 @@ func (c *lifecycle) commandBegan(l *tracked.Job, now time.Time) {
 	}
 }
 
-// oweMessages records the messages that the job's owner is to get now.
+// oweMessages records the messages that are now owed to the job's owner.
 func (c *lifecycle) oweMessages(l *tracked.Job, event job.NotifyEvent, now time.Time) {
 	for _, n := range c.messages.Owe(l.Job, event, c.policy.WebhookPace, now) {
 		c.step.record(job.Record{Notification: &n})
 	}
 }
 
-// pending returns the dependencies that are not met yet.
+// pending returns the dependencies in a list that are not met yet.
 func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.Dependency, *job.Refusal) {
 	var open []job.Dependency
 	for _, d := range list {
@@ -55,9 +56,10 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 	return open, nil
 }
 
-// stillOpen returns the unmet dependencies of a waiting job on record. Met dependencies are not
-// recorded with each dependent job: they follow from the other job's state. A dependency on a
-// job that is no longer known is met: a job whose dependency can't be met ends in the same step.
+// stillOpen returns the unmet dependencies of a waiting job on record. The record may also list met
+// ones: it is not rewritten for each dependency that is met, since the other job's state shows
+// that. A dependency on a job that is no longer known is met: had it become impossible, the waiting
+// job would have ended in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {
@@ -69,7 +71,7 @@ func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	return open
 }
 
-// updateFollowers tells the jobs that wait for this one its state.
+// updateFollowers informs the jobs that wait for l about its state.
 func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	j := l.Job
 	end := job.End{State: j.State, Started: j.Began}
@@ -81,11 +83,11 @@ func (c *lifecycle) updateFollowers(l *tracked.Job, now time.Time) {
 	}
 }
 
-// updateFollower removes a follower's met dependencies on a job, or ends the follower if one can't
-// be met any more.
+// updateFollower updates a follower's dependencies on another job: it removes those that are met.
+// If one of them can no longer be met, it ends the follower.
 func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now time.Time) {
 	if f == nil || f.State != job.Queued {
-		return // another job's end in this step has ended it
+		return // it was ended earlier in this step, because of another job
 	}
 	var open []job.Dependency
 	waits := false
@@ -111,13 +113,13 @@ func (c *lifecycle) updateFollower(f *tracked.Job, on job.ID, end job.End, now t
 		c.deps.RemoveFollower(on, f.ID)
 	}
 	if len(open) == 0 {
-		c.step.markDirtyQuietly(f) // the rows of the others stay as they are, see stillOpen
+		c.step.markDirtyQuietly(f) // records of followers that still wait are not rewritten, see stillOpen
 		c.queue.consider(f, now)
 	}
 }
 
-// endUnmet ends a job whose dependency can't be met. An array with tasks that have not ended starts
-// no more tasks, and ends after these: they need it.
+// endUnmet ends a job whose dependency can't be met. If the job is an array with tasks that have
+// not ended, these tasks go on, no others start, and the array ends after them.
 func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	j := l.Job
 	if j.Tasks == nil || j.Tasks.Live == 0 {
@@ -129,8 +131,8 @@ func (c *lifecycle) endUnmet(l *tracked.Job, why job.Message, now time.Time) {
 	c.move(l, job.Spawned, now)
 }
 
-// isCycle reports whether a job would wait for itself if it had these dependencies. An array waits
-// for its tasks, whatever they wait for.
+// isCycle reports whether a job would wait for itself if it had these dependencies. A dependency on
+// an array is also one on each of its tasks, and on everything that these wait for.
 func (c *state) isCycle(id job.ID, list []job.Dependency) bool {
 	seen := map[job.ID]bool{}
 	var todo []*tracked.Job

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A short command ends, and the signal of its end arrives, before the answer to its start, which
-// was read earlier.
+// A short command ends, and systemd signals its end, before the answer to its start arrives. That
+// answer shows the unit as it was before the end.
 func TestEndsBeforeItsStartIsKnown(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.revive()

@@ -10,15 +10,15 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// endAttempt records how an attempt ended and tears its unit down.
+// endAttempt records the result of an attempt and tears its unit down.
 func (c *lifecycle) endAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
 	c.teardown(l, now)
 }
 
-// foundGone drops the reason for stopping a job that turned out to have no unit before any stop was
-// sent: it can't have done what it was to be stopped for. A stop that somebody asked for still
-// happens.
+// foundGone handles a job that was to be stopped, but whose unit was gone before any stop was sent.
+// It drops a cause such as exceeding a limit, since the job did not get to exceed it. A stop that
+// somebody asked for remains.
 func foundGone(l *tracked.Job) {
 	switch j := l.Job; j.Stop {
 	case job.StopTime, job.StopGPUMem, job.StopIdle, job.StopTrespass:
@@ -30,8 +30,8 @@ func foundGone(l *tracked.Job) {
 	}
 }
 
-// vanished returns the result of a job whose unit is gone, so that its end is unknown: it was
-// stopped, or it had ended, well or badly, and somebody cleared that.
+// vanished returns the result of a job whose unit is gone, so that nobody knows how it ended: it
+// was stopped, or it ended by itself and somebody made systemd forget it.
 func vanished(l *tracked.Job) *job.Result {
 	l.Lifetime().Gone = true
 	return &job.Result{Outcome: job.Lost, Detail: job.Say("detail/vanished")}
@@ -44,7 +44,7 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 		r.Unfiltered = u.Unfiltered
 		a.HostUse = a.Max(u.Used)
 		if r.Outcome == job.OutOfMemory {
-			r.PeakBytes = u.Used.PeakMemBytes // 0: unknown; samples only show that it reached the limit
+			r.PeakBytes = u.Used.PeakMemBytes // 0: unknown; samples show at most that the limit was reached
 			if r.PeakBytes == 0 && job.MemoryReached(a.PeakMemBytes, r.MemBytes) {
 				r.PeakBytes = a.PeakMemBytes
 			}
@@ -53,11 +53,12 @@ func (c *lifecycle) recordExit(l *tracked.Job, u Unit) {
 	})
 }
 
-// resultOf translates the end of a unit's command. If the machine kept the command from being
-// executed, the job is retried, provided its command is known. A command that ended while its unit
-// was being stopped responded to that stop, whatever its exit status: finalResult knows whether the
-// stop was the scheduler's. The same holds for a job that ran out of memory during the stop,
-// perhaps while it saved its work, but not for a stop at its time limit, or by others.
+// resultOf translates the end of a unit's command into a result. If the machine prevented the
+// command from being executed, the job is retried, provided its command is known. If the command
+// ended while its unit was being stopped, the stop counts as the cause, whatever the exit status:
+// finalResult decides whether the scheduler sent that stop. The same is true if the job ran out of
+// memory during the stop, perhaps while it saved its work, unless it was stopped at its time limit
+// or by others.
 func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	r := job.Result{ExitCode: e.Code, Signal: e.Signal, Launch: e.Launch, Errno: e.Errno, Detail: job.Text(e.Detail)}
 	switch {
@@ -67,7 +68,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: j.Request.MemBytes}
 	case e.OOM:
 		r.Outcome, r.MemBytes = job.OutOfMemory, j.Request.MemBytes
-	// SIGKILL may come before the stop.
+	// the SIGKILL of a cancel may reach the job before the stop does
 	case e.Stopped, e.Signal == job.SIGKILL && j.Stop == job.StopCancel && !j.KillAt.IsZero():
 		r = job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed")}
 	case e.Code == 0 && e.Signal == 0 && e.Launch == "":
@@ -78,7 +79,7 @@ func resultOf(e contract.Exit, j *job.Job, tries int) job.Result {
 	return r
 }
 
-// ended closes the attempt, whose unit has no processes left. The job gets its result or goes back
+// ended closes an attempt whose unit has no processes left. The job gets its result, or goes back
 // to the queue.
 func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	over := c.ranUntil(l, now)
@@ -87,14 +88,14 @@ func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	r := c.result(l.Job)
 	r.GPUError, r.Left = l.GPUError, job.Text(l.Left)
 	taken := r.Cause == job.StopTaken || r.Cause == job.StopPreempt || r.Cause == job.StopRequeue
-	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: those before it still count
+	if taken && l.Attempt.StartedAt.IsZero() { // this start neither worked nor failed: earlier failed starts still count
 		r.Tries = max(r.Tries, l.Tries)
 	}
 	place := c.nextPlace(l, &r, now)
 	if place == samePlace && r.Outcome == job.Failed && r.Cause == "" {
 		r.Detail = job.Say("detail/blamed", c.gpus.Culprit(l, &r, now))
 	}
-	if r.Outcome == job.Completed && r.Left.IsZero() { // if it failed, systemd kills the rest at once
+	if r.Outcome == job.Completed && r.Left.IsZero() { // after a failure systemd kills the rest at once
 		r.Left = leftRunning(l.Lifetime().Left)
 	}
 	c.edit(l, func(a *job.Attempt) { a.EndedAt, a.Result = over, &r })
@@ -119,7 +120,7 @@ func (c *lifecycle) ended(l *tracked.Job, now time.Time) {
 	l.ChangedAt = over
 }
 
-// leftRunning says how many processes a command left running, which ended with its unit.
+// leftRunning says how many processes a command left running. They ended with its unit.
 func leftRunning(n int) job.Message {
 	switch n {
 	case 0:
@@ -131,8 +132,9 @@ func leftRunning(n int) job.Message {
 }
 
 // nextPlace returns the place in the queue for another attempt, or nowhere. A job has another
-// attempt if it was preempted, its owner requeued it, its time was up and it asked for that, the
-// machine took it, its GPU is at fault, or it failed and has retries left.
+// attempt in these cases: it was preempted, somebody requeued it, it reached its time limit and
+// asked to be requeued then, a reboot took it, the machine prevented its start, its GPU is at
+// fault, or it failed and has retries left.
 func (c *state) nextPlace(l *tracked.Job, r *job.Result, now time.Time) requeueAt {
 	j := l.Job
 	switch {
@@ -172,7 +174,7 @@ func (c *lifecycle) backOff(l *tracked.Job, r *job.Result, place requeueAt, now 
 	}
 }
 
-// result is finalResult with the name of the other job involved.
+// result is finalResult plus the name of the other job that the result mentions.
 func (c *state) result(j *job.Job) job.Result {
 	r := finalResult(j)
 	if name := c.jobs.Called(r.For); r.For != 0 && name != r.For.String() {
@@ -181,13 +183,13 @@ func (c *state) result(j *job.Job) job.Result {
 	return r
 }
 
-// finalResult combines how the command ended with why it was told to.
+// finalResult combines how the command ended with the reason why the job was told to stop.
 func finalResult(j *job.Job) job.Result {
 	r := job.Result{Outcome: job.Lost, Detail: job.Say("detail/unknown-end")}
 	if j.Attempt.Result != nil {
 		r = *j.Attempt.Result
 		if r.Outcome != job.Lost {
-			return r // it ended by itself before it was stopped
+			return r // the job ended by itself before it was stopped
 		}
 	}
 	switch j.Stop {

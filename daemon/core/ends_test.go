@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A command that ended while systemd was stopping its unit responded to the stop, whatever its exit
-// status. Any other end is the command's own, even after a stop that may have been sent.
+// If a command ended while systemd was stopping its unit, the stop counts as the cause, whatever
+// the exit status. Any other end is the command's own, even if a stop may have been sent before.
 func TestEndAfterAFailedStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit contract.Exit
@@ -46,7 +46,8 @@ func TestEndAfterAFailedStop(t *testing.T) {
 	}
 }
 
-// A completed job says how many processes its command left running, which end with its unit.
+// The result of a completed job says how many processes its command left running. They end with its
+// unit.
 func TestProcessesLeftRunningAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, code int
@@ -74,7 +75,7 @@ func TestProcessesLeftRunningAreCounted(t *testing.T) {
 	}
 }
 
-// The SIGKILL of a cancel may reach the job before the stop does: the job is still cancelled.
+// If the SIGKILL of a cancel reaches the job before the stop does, the job is still cancelled.
 func TestKilledBeforeItsStop(t *testing.T) {
 	w := running(t, 1, func(*job.Request) {})
 	at := job.Span(0)
@@ -90,8 +91,8 @@ func TestKilledBeforeItsStop(t *testing.T) {
 	}
 }
 
-// A daemon that restarts while a job responds to a stop judges the end by the stop, whatever the
-// exit status: the result is the same as without the restart.
+// A job ends because of its stop while the daemon restarts. The result is the same as without the
+// restart, whatever the exit status.
 func TestEndFoundAfterARestart(t *testing.T) {
 	stop := func(kind job.CommandKind) func(*world) {
 		return func(w *world) {
@@ -106,7 +107,7 @@ func TestEndFoundAfterARestart(t *testing.T) {
 		ask  func(*world)
 		then job.TimeoutAction
 		want job.State
-		next int // the next attempt
+		next int // the job's next attempt
 	}{
 		"cancel":                 {stop(job.CommandCancel), "", job.Cancelled, 1},
 		"requeue":                {stop(job.CommandRequeue), "", job.Running, 2},
@@ -131,8 +132,9 @@ func TestEndFoundAfterARestart(t *testing.T) {
 	}
 }
 
-// A job that runs out of memory while it saves its work has responded to its stop: it is cancelled
-// or requeued as if it had not. At its time limit, or if others stopped it, it is out of memory.
+// A job that runs out of memory after it was told to stop, while it saves its work, is cancelled or
+// requeued as if that had not happened. If it was stopped at its time limit or by others, its
+// result is out of memory.
 func TestOutOfMemoryInTheGrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*world)
@@ -172,8 +174,8 @@ func TestOutOfMemoryInTheGrace(t *testing.T) {
 	}
 }
 
-// If a job's unit was gone before any stop was sent, the job did not do what it was to be stopped
-// for. A stop that somebody asked for still happens.
+// If a job's unit was gone before any stop was sent, the job did not break the rule for which it
+// was to be stopped. A stop that somebody asked for remains.
 func TestGoneBeforeItsStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask  func(*world)
@@ -186,7 +188,7 @@ func TestGoneBeforeItsStop(t *testing.T) {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
 		w.sweep(1)
 		w.revive()
-		w.step(w.listed(), -1) // the inspection that would find it is under way
+		w.step(w.listed(), -1) // the inspection that would find the end is under way
 		c.ask(w)
 		w.settle()
 		w.step(w.sample(0), -1)
@@ -197,7 +199,7 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
-// The same holds in a later attempt, whatever became of the stop of the earlier one.
+// The same is true in a later attempt, whatever happened to the stop of an earlier attempt.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })
@@ -226,7 +228,7 @@ func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	}
 }
 
-// A new unit of the job's name is not the job's: the job is lost.
+// Another unit of the job's name is found: it is not the job's, so the job is lost.
 func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	w.units[1].Invocation = "another"
@@ -237,11 +239,12 @@ func TestNewUnitOfTheNameIsNotTheJobs(t *testing.T) {
 	}
 }
 
-// Run times are learned from attempts that ended by themselves or at their limit, over all attempts
-// whose work counts, but not from failed launches or a run of a second.
+// The scheduler learns run times from attempts that ended by themselves or at their limit. It adds
+// up all attempts of a job whose work was not lost. It learns nothing from failed launches and from
+// runs of a second.
 func TestRunTimesAreLearned(t *testing.T) {
 	for name, c := range map[string]struct {
-		after time.Duration // between the ends; 0: 10 minutes
+		after time.Duration // the time between two ends; 0: 10 minutes
 		ends  []func(*world)
 		want  time.Duration
 	}{
@@ -300,8 +303,8 @@ func stops(kind job.CommandKind) func(*world) {
 	}
 }
 
-// An attempt stopped three hours after its expected end teaches that such jobs run longer than
-// that, but not how long. An attempt stopped earlier teaches nothing.
+// If an attempt is stopped three hours after its expected end, the scheduler learns that such jobs
+// run at least that long. If it is stopped earlier, the scheduler learns nothing.
 func TestStopsTeachALowerBound(t *testing.T) {
 	for name, stop := range map[string]func(*world){
 		"cancelled": stops(job.CommandCancel),

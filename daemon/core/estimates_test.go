@@ -26,8 +26,9 @@ func (w *world) lastLesson() (last job.Prediction) {
 	return last
 }
 
-// A retried failure is not the end of the job: an early one teaches nothing, and one after hours
-// that such jobs run longer. The next attempt's run time counts afresh.
+// A retried failure is not the end of the job. If it came early, the scheduler learns nothing; if
+// it came after hours, it learns that such jobs run longer. The next attempt's run time counts
+// afresh.
 func TestRetriedFailure(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.Retries, r.Backoff = 2, job.Span(time.Second) })
 	after := func(d time.Duration) {
@@ -56,7 +57,7 @@ func TestRetriedFailure(t *testing.T) {
 	}
 }
 
-// A job that goes on after its time limit has run at least that long.
+// A job that is requeued at its time limit counts as running at least that long.
 func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.OnTimeout = job.Span(3*time.Hour), job.TimeoutRequeue })
 	w.after(3 * time.Hour)
@@ -65,8 +66,8 @@ func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 	}
 }
 
-// A job that outlasts its expected run time teaches that once for each doubling, however often the
-// daemon restarts meanwhile.
+// The scheduler learns once for each doubling of its run time that a job outlasts its expected run
+// time, however often the daemon restarts.
 func TestRestartTeachesNothingTwice(t *testing.T) {
 	w := running(t, 1, nil)
 	w.queue(nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// expectedAfter returns the expected run time of a waiting job after 25 jobs of 3 s and one of the
-// given length with the given end, while other users' jobs run as long as expected.
+// expectedAfter returns the expected run time of a waiting job after its user ran 25 jobs of 3 s
+// and one of the given length, which ended in the given way. Other users' jobs run as long as
+// expected.
 func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) time.Duration {
 	w := newWorld(1, t.Logf)
 	w.step(w.listed(), -1)
@@ -42,7 +43,7 @@ func expectedAfter(t *testing.T, long time.Duration, end func(*world, job.ID)) t
 		run(3*time.Second, nil, false)
 	}
 	run(long, end, false)
-	if w.jobs[46].State == job.Running { // it was to run again
+	if w.jobs[46].State == job.Running { // the job was requeued, and runs again
 		itself(w, 46)
 		w.settle()
 		w.after(time.Second)
@@ -64,14 +65,14 @@ func commanded(kind job.CommandKind, by job.Actor) func(*world, job.ID) {
 	}
 }
 
-// looksUnlaunched ends a command in the way of a launch that failed at a step.
+// looksUnlaunched ends a command so that it looks like a launch that failed at a step.
 func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.ID) {
 	return func(w *world, id job.ID) {
 		u := w.units[id]
 		u.Phase, u.Exit = core.Exited, contract.Exit{Code: step.ExitStatus(), Launch: step, Errno: int(errno)}
 		w.step(core.Changed{Job: id}, -1)
 		w.settle()
-		for w.jobs[id].State == job.Queued { // it is tried again
+		for w.jobs[id].State == job.Queued { // the scheduler tries the job again
 			w.now = w.now.Add(time.Minute)
 			w.step(core.Tick{}, -1)
 			w.settle()
@@ -79,9 +80,9 @@ func looksUnlaunched(step contract.Step, errno syscall.Errno) func(*world, job.I
 	}
 }
 
-// A job that its owner ends after its expected run time teaches as much as one that ends by itself:
-// otherwise many short runs would let a long job go first. An administrator's cancel does not teach
-// that.
+// If an owner ends a job after its expected run time, the scheduler learns as much from it as from
+// a job that ended by itself. Otherwise a user could make long jobs look short with many short
+// runs. An administrator's cancel teaches nothing of that kind.
 func TestOwnersCancelTeachesRunTimes(t *testing.T) {
 	owner, admin := job.Actor{UID: 1001, User: "alice"}, job.Actor{User: "root", Admin: true}
 	const long = 10 * time.Hour

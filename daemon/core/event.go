@@ -17,11 +17,11 @@ type Event interface{ event() }
 // Token identifies the request that a reply answers; the core only passes it on.
 type Token uint64
 
-// Submit asks to queue a job. The submission has passed Validate.
+// Submit asks to queue a job. The submission has passed Submission.Validate.
 type Submit struct {
 	Token      Token
 	Submission job.Submission
-	Forgotten  job.ID // the completed job that --dedup found before and that is no longer on record; 0: none
+	Forgotten  job.ID // the completed job that --dedup found, but that has been removed from the record since; 0: none
 }
 
 // Command is a request about a job or a GPU.
@@ -31,16 +31,17 @@ type Command struct {
 	What  job.Command
 }
 
-// Commands is a list of requests about several jobs, executed in order and in one step: no job
-// starts between two of them, since nothing is planned. The reply has the outcome of each, or, if
-// some are expensive, of the first ones: the rest was not executed.
+// Commands is a list of requests about several jobs. They are executed in order in one step, and
+// nothing is planned between them, so no job starts between two of them. The reply contains the
+// outcome of each request. If some are expensive, it may contain only the first outcomes: the
+// remaining requests were not executed.
 type Commands struct {
 	Token Token
 	Who   job.Actor
 	List  []job.Command
 }
 
-// Sampled is a sample that began after the Sample action with its number.
+// Sampled is a sample that began after the Sample action with the same number.
 type Sampled gpus.Sample
 
 // Phase is the state of a unit.
@@ -51,7 +52,7 @@ const (
 	Absent Phase = iota
 	Activating
 	Active
-	Exited // the command ended, successfully or not; the unit still exists
+	Exited // the command has ended, successfully or not; the unit still exists
 )
 
 // Unit is the state of a job's unit, as systemd reports it.
@@ -60,36 +61,36 @@ type Unit struct {
 	Phase      Phase
 	Invocation string
 	Frozen     bool          // all its processes are frozen
-	Spent      bool          // in phase Exited: it has no processes left, and stopping it runs nothing
+	Spent      bool          // in phase Exited: the unit has no processes left, and a stop of it would run nothing
 	Unfiltered bool          // the launcher reported that the device filter is not active
-	Age        time.Duration // since it became active, by a clock that can't be set; 0: unknown
-	EndAge     time.Duration // since its main process ended, by the same clock; 0: unknown
+	Age        time.Duration // the time since the unit became active, by a clock that can't be set; 0: unknown
+	EndAge     time.Duration // the time since its main process ended, by the same clock; 0: unknown
 	Old        time.Duration // the age of this report
-	Exit       contract.Exit // in phase Exited, with what it used up to then
+	Exit       contract.Exit // in phase Exited: the end of the command, and what it used until then
 	Used       job.HostUse
 }
 
-// Started answers a Start action: the unit was started and is in the state Unit.
+// Started answers a Start action: the unit was started, and Unit is its state.
 type Started struct {
 	Job     job.ID
 	Attempt int
 	Unit    Unit
 }
 
-// StartFailure is the way in which a Start action failed.
+// StartFailure says how a Start action failed.
 type StartFailure int
 
 const (
-	StartUnsure  StartFailure = iota // the bus broke; the unit may exist or not
+	StartUnsure  StartFailure = iota // the connection to the bus broke; the unit may exist or not
 	StartExists                      // a unit of that name exists already
 	StartTaken                       // a unit of that name exists and is not the job's; Detail says whose
-	StartRefused                     // systemd refuses to run it; Detail says why
-	StartLater                       // it did not begin, for a temporary cause; Detail says which
-	StartBarred                      // its user can't run anything; Detail says why
-	StartGone                        // another account, Heir, has the number of its owner or its person
-	StartNamed                       // Heir is the owner or its person, whose name was unknown at the submission
-	StartJoined                      // its person is in groups with a quota that its record lacks: see Enrolled
-	StartStale                       // systemd was not asked: the sample of the GPUs is too old by now
+	StartRefused                     // systemd refuses to run the unit; Detail says why
+	StartLater                       // the start did not begin, for a temporary cause that Detail names
+	StartBarred                      // the job's user can't run anything; Detail says why
+	StartGone                        // another account, Heir, now has the number of the job's owner or person
+	StartNamed                       // Heir is the job's owner or person, whose name was unknown at the submission
+	StartJoined                      // the job's person is in groups with a quota that the record lacks: see Enrolled
+	StartStale                       // the sample of the GPUs is too old by now, so systemd was not asked
 )
 
 // StartFailed answers a Start action that failed.
@@ -102,14 +103,15 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
-// AccountGone says that another account has taken over the number of an account whose jobs wait:
-// Heir has Was's.
+// AccountGone says that the number of an account with waiting jobs, Was, now belongs to another
+// account, Heir.
 type AccountGone struct {
 	Was  string
 	Heir job.Account
 }
 
-// StartSlow says that a Start action has not been answered for long, and why if that is known.
+// StartSlow says that a Start action has not been answered for long. It gives the cause if that is
+// known.
 type StartSlow struct {
 	Job     job.ID
 	Attempt int
@@ -117,10 +119,10 @@ type StartSlow struct {
 }
 
 // Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
-// that is uncertain. Before is the unit before the stop, if the action asked for it: a unit that
-// had ended by itself still exists. Running is the number of processes that the job's command had
-// left running, if its end was known. Left names, for people, the processes that outlived SIGKILL;
-// "" if none are known.
+// that is uncertain. Before is the unit as it was before the stop, if the action asked for that: a
+// unit that had ended by itself still exists. Running is the number of processes that the job's
+// command had left running, if its end was known. Left names, for people, the processes that
+// survived SIGKILL; "" if none are known.
 type Stopped struct {
 	Job     job.ID
 	Attempt int
@@ -130,8 +132,8 @@ type Stopped struct {
 	Left    string
 }
 
-// Inspected answers an Inspect action. OK is false if systemd could not be asked. Early is as in
-// the action.
+// Inspected answers an Inspect action. OK is false if systemd could not be asked. Early is copied
+// from the action.
 type Inspected struct {
 	Job     job.ID
 	Attempt int
@@ -143,9 +145,9 @@ type Inspected struct {
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
 
-// Signalled answers a Signal action. If it is not OK, it is unknown whether the job got the signal;
-// but if Refused, systemd answered that it did not, and if Unsent, nothing was sent, since systemd
-// did not say whose the unit is.
+// Signalled answers a Signal action. OK means that the job got the signal, Refused that systemd
+// answered that it did not. Unsent means that nothing was sent, because systemd did not say whose
+// the unit is. If none of these is set, it is unknown whether the job got the signal.
 type Signalled struct {
 	Job     job.ID
 	Attempt int
@@ -154,14 +156,14 @@ type Signalled struct {
 	Unsent  bool
 }
 
-// Listed is the list of all job units, at start and from time to time. Recovered are jobs known
-// from their units alone: they were never recorded, or the record is lost.
+// Listed is the list of all job units. It arrives at the daemon's start and from time to time.
+// Recovered are jobs that only their units show: they were never recorded, or the record is lost.
 //
 // Taken are the jobs on record whose unit is another job's.
 //
-// Boot is the kernel's boot, which tells the errors of GPUs apart. Run is the run of systemd that
-// the units belong to: a soft reboot or the restart of a container begins another run in the same
-// boot. An empty Run means that Boot names it.
+// Boot is the kernel's boot, which tells the GPU errors of different boots apart. Run is the run of
+// systemd that the units belong to: a soft reboot or the restart of a container begins another run
+// in the same boot. If Run is empty, Boot identifies the run.
 type Listed struct {
 	Boot      string
 	Run       string
@@ -176,14 +178,14 @@ type Taken struct {
 	By  string
 }
 
-// Closing says that this daemon exits. Jobs go on.
+// Closing says that this daemon exits. Jobs continue to run.
 type Closing struct{}
 
-// Leaving says that systemd stops everything, for a shutdown or a reboot of any kind, or, with Not,
-// that it no longer does.
+// Leaving says that systemd stops everything for a shutdown or a reboot of any kind. If Not is set,
+// it says that systemd no longer does.
 type Leaving struct{ Not bool }
 
-// Measured is what running jobs have used so far.
+// Measured is the resource use of running jobs so far.
 type Measured struct {
 	Usage []Usage
 }
@@ -209,7 +211,8 @@ type Delivered outbox.Report
 // Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
-// Enrolled lists groups with a quota that accounts turned out to be in, besides the known ones.
+// Enrolled lists groups with a quota in which accounts were found to be, in addition to the groups
+// known before.
 type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()      {}

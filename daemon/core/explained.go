@@ -8,15 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxAhead is the largest number of jobs named as going before another.
+// maxAhead is the largest number of jobs that an explanation names as ahead of another.
 const maxAhead = 10
 
-// Explained lists what goes before a waiting job. It reports false if the job is not in the queue.
+// Explained lists the jobs that go before a waiting job. It reports false if the job is not in the
+// queue.
 func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bool) {
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.placements(now) // other views of the queue forget for which jobs GPUs are kept
+	c.queue.placements(now) // other uses of the queue forget for which jobs GPUs are kept
 	kept := c.queue.Kept()
 	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)
@@ -30,7 +31,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	return out, true
 }
 
-// Trial returns the changes to try for a job that waits for room, or nil if there are none.
+// Trial returns the changes to try for a job that waits for resources, or nil if there are none.
 func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	l := c.jobs.Get(id)
 	if l == nil || !c.queue.Has(id) || !c.systemd.listed() {
@@ -50,7 +51,8 @@ func (c *state) Trial(id job.ID, now time.Time) *foresight.Trial {
 	return foresight.NewTrial(c.Foresee(now), l.Job, c.estimates.ExpectedRun(l.Asking(free)), runs, takes)
 }
 
-// changedTo returns the request of a job after a change, if that is allowed.
+// changedTo returns a job's request with a change applied. It returns false if the change is not
+// allowed.
 func (c *state) changedTo(j *job.Job, w *job.Sooner, now time.Time) (job.Request, bool) {
 	s := job.Submission{Owner: j.Owner, Principal: j.Principal, Label: j.Label, Request: j.Request}
 	w.Change.Apply(&s)

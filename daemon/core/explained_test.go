@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asker is a machine on which jobs run for an hour, or as their limits say, and a client that asks
-// why they wait.
+// asker is a machine and a client that asks why jobs wait. Jobs run until their limit, or for an
+// hour.
 type asker struct {
 	*testing.T
 	*world
@@ -56,7 +56,7 @@ func (a *asker) later(d time.Duration) {
 	a.settle()
 }
 
-// ahead describes what goes before a job.
+// ahead describes the jobs that go before a job.
 func (a *asker) ahead(id job.ID) string {
 	e, _ := a.core.Explained(id, a.now)
 	var list []string
@@ -69,7 +69,7 @@ func (a *asker) ahead(id job.ID) string {
 	return strings.Join(list, ", ")
 }
 
-// sooner describes the changes that would make a job start sooner, and when.
+// sooner describes the changes that would make a job start sooner, with the start times.
 func (a *asker) sooner(id job.ID) string {
 	trial := a.core.Trial(id, a.now)
 	if trial == nil {
@@ -104,8 +104,8 @@ func (a *asker) want(what, got, want string) {
 	}
 }
 
-// Jobs that are held, begin later, wait for others, are at a bound of their own or want other GPUs
-// are not ahead of anybody.
+// Some waiting jobs are not ahead of anybody: those that are held, begin later, wait for other
+// jobs, have reached a bound of their own, or want other GPUs.
 func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Quotas.Default = job.Quota{Running: 1} })
 	first := a.submit("ann", whole(1))
@@ -128,7 +128,8 @@ func TestJobsThatCannotStartAreNotAhead(t *testing.T) {
 	}
 }
 
-// The causes are class, number, share, wait and length, in the planner's order.
+// The causes are class, number, share, wait and length, in the order in which the planner compares
+// jobs.
 func TestAheadByTheOrder(t *testing.T) {
 	a := newAsker(t, 1, func(p *site.Policy) {
 		p.Predict = func(id job.ID) time.Duration { return time.Duration(id) * time.Hour }
@@ -154,7 +155,7 @@ func TestAheadByTheOrder(t *testing.T) {
 	}
 }
 
-// Sooner has exactly the changes that gain, by the planner's own forecast.
+// Sooner lists exactly the changes that make a job start sooner, by the planner's own forecast.
 func TestSooner(t *testing.T) {
 	a := newAsker(t, 4, nil)
 	limit := func(d time.Duration) func(*job.Submission) {

@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Other jobs are planned around a running job's end: some start early only because they will be
-// gone by then. So its owner may not put the end off while that would delay the planned start of
+// The planner relies on the ends of running jobs: some jobs start early only because they will have
+// ended by then. So a job's owner may not postpone its end if that would delay the planned start of
 // another user's job.
 
-// latestEnd returns when a running job ends by its time limit, if it runs from now on, or when it
-// is expected to end if it has none.
+// latestEnd returns when a running job reaches its time limit if it is not suspended from now on.
+// If it has no limit, latestEnd returns its expected end.
 func (q *queue) latestEnd(l *tracked.Job, now time.Time) sched.Instant {
 	limit := l.Request.TimeLimit
 	if limit == 0 {
@@ -40,12 +40,13 @@ func (q *queue) delaysOthers(l *tracked.Job, from, to sched.Instant, now time.Ti
 	return sched.BackfillReservation{}, false
 }
 
-// planWork is the cost of planning an empty queue, in jobs that could be searched meanwhile.
+// planWork is the cost of planning an empty queue, as the number of jobs that could be searched in
+// that time.
 const planWork = 5000
 
-// plannedStarts returns the planned starts if a running job ends at some time, all others end as
-// expected, and suspended ones that much after they resume. The list is valid until the planner's
-// next pass.
+// plannedStarts returns the planned starts if l ends at the given time and all other jobs end as
+// expected; suspended jobs are assumed to resume first. The list is valid until the planner's next
+// pass.
 func (q *queue) plannedStarts(l *tracked.Job, end sched.Instant, now time.Time) []sched.BackfillReservation {
 	s := q.snapshot(now)
 	for i := range s.Running {

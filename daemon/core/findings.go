@@ -35,8 +35,8 @@ func (c *Core) applyFindings(now time.Time) {
 	}
 }
 
-// stopFor stops a job because of a finding, unless it is being stopped already. A job that has not
-// begun to start is not at fault for a lost GPU: it returns to the queue.
+// stopFor stops a job because of a finding, unless it is being stopped already. If the GPU is lost
+// before the job has begun to start, the job is not at fault, and returns to the queue.
 func (c *Core) stopFor(f *gpus.StopFound, now time.Time) {
 	l := c.jobs.Active(f.Job)
 	if l == nil || l.Stop != "" || l.State == job.Ending {
@@ -91,10 +91,10 @@ func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 	c.step.notifyOwner(l, job.Say("notice/gpu-error", e))
 }
 
-// xidRemoved follows another error and says less.
+// xidRemoved is an error that follows another one and says less.
 const xidRemoved = 45
 
-// addLeftover adds what an ended attempt left behind to its result.
+// addLeftover adds to the result of an ended attempt what the attempt left behind.
 func (c *lifecycle) addLeftover(f job.Leftover) {
 	if l := c.jobs.Get(f.Job); l != nil && l.Attempt != nil && l.Attempt.Number == f.Attempt {
 		c.edit(l, func(a *job.Attempt) {
@@ -109,8 +109,8 @@ func (c *lifecycle) addLeftover(f job.Leftover) {
 	}
 }
 
-// recordSurvivors records the processes of an ending job that outlive SIGKILL. Only the result
-// reports them: a unit that is stopping takes no note in its journal.
+// recordSurvivors records the processes of an ending job that survive SIGKILL. The owner learns of
+// them only from the result: nothing can be written into the journal of a unit that is stopping.
 func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) {
 	if left == "" || left == l.Left || now.Sub(l.ChangedAt) <= c.policy.CleaningTimeout {
 		return
@@ -121,8 +121,8 @@ func (c *lifecycle) recordSurvivors(l *tracked.Job, left string, now time.Time) 
 	c.step.replan()
 }
 
-// announceGPUs announces which GPUs have come into service or gone out of it. The events of jobs
-// tell which of them take and leave GPUs.
+// announceGPUs announces the GPUs that have come into service or gone out of it. Which jobs take
+// and leave GPUs is clear from the events of the jobs.
 func (c *Core) announceGPUs(ev Event, now time.Time) {
 	switch ev.(type) {
 	case Sampled, Faulted, Command, Configured, Tick:

@@ -11,18 +11,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// forecastMaxAge is how long a forecast may be reused if nothing but the time has changed.
+// forecastMaxAge is the time for which a forecast may be reused if nothing else has changed.
 const forecastMaxAge = time.Second
 
 // foresights caches the last forecast.
 type foresights struct {
 	last    *foresight.Foresight
-	of      uint64 // the value of changes when it was made
+	of      uint64 // the value of changes when the forecast was made
 	made    time.Time
 	changes uint64
 }
 
-// Foresee returns the forecast as of now, or nil while no job starts.
+// Foresee returns the forecast as of now, or nil while all starts are held back.
 func (c *state) Foresee(now time.Time) *foresight.Foresight {
 	if c.gpus.Closed(now) != nil || c.troubles.OfSeveral() {
 		return nil
@@ -30,7 +30,7 @@ func (c *state) Foresee(now time.Time) *foresight.Foresight {
 	return c.queue.foresee(func() *foresight.Foresight { return c.queue.foreseeAlone(now, nil) }, now)
 }
 
-// foresee returns the last forecast, or a new one if that is outdated.
+// foresee returns the last forecast if it is still valid, or else a new one.
 func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresight.Foresight {
 	k := &q.ahead
 	if k.last != nil && k.of == k.changes && !now.Before(k.made) && now.Sub(k.made) < forecastMaxAge {
@@ -44,13 +44,15 @@ func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresi
 	return f
 }
 
-// foreseeAlone makes a forecast for one request, with a job that is only tried, if any.
+// foreseeAlone makes a forecast for one request that nobody else shares. It may include a job that
+// is only tried.
 func (q *queue) foreseeAlone(now time.Time, tried *tracked.Job) *foresight.Foresight {
 	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(tried))
 	return &foresight.Foresight{Forecast: made}
 }
 
-// estimateOf returns the estimates of run times, including a job that is only tried, if any.
+// estimateOf returns a function that estimates run times, also that of a job that is only tried, if
+// there is one.
 func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
 	return func(id job.ID) *predict.Estimate {
 		if tried != nil && id == tried.ID {
@@ -60,11 +62,12 @@ func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
 	}
 }
 
-// changed notes that the next forecast may differ: a step has planned, or changed a record.
+// changed notes that the next forecast may differ, because a step has planned or has changed a
+// record.
 func (q *queue) changed() { q.ahead.changes++ }
 
-// Prospect is Foresee with the course of the GPUs. While no job starts, it covers only the jobs
-// that run.
+// Prospect is Foresee with the data for a course of the GPUs. While all starts are held back, it
+// covers only running jobs.
 func (c *state) Prospect(now time.Time) *foresight.Foresight {
 	f := c.Foresee(now)
 	if f == nil {
@@ -99,7 +102,7 @@ func (q *queue) newScene(of *sched.Forecast, now time.Time) *foresight.Scene {
 	return s
 }
 
-// otherStays returns the spans in which a GPU is not for ordinary jobs.
+// otherStays returns the spans of time in which a GPU is not available to ordinary jobs.
 func (q *queue) otherStays(at int, v *job.GPUView, all *job.GPUControl, now time.Time) (list []job.Stay) {
 	add := func(s job.Stay) {
 		s.Milli = job.WholeGPU

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// asked is a query for why a job waits.
+// asked is a query that asks why a job waits.
 func asked(id job.ID) job.Query { return job.Query{IDs: []job.ID{id}, Reasons: true} }
 
 // All clients share one forecast until something changes or a second has passed.
@@ -66,8 +66,8 @@ func crowd(b *testing.B) *world {
 	return w
 }
 
-// BenchmarkAsk is the loop's part of answering 96 clients that ask at once why a job waits, and the
-// part that they all wait for together.
+// BenchmarkAsk measures what the core's loop does when 96 clients ask at once why a job waits, and
+// the computation that all of them wait for.
 func BenchmarkAsk(b *testing.B) {
 	w := crowd(b)
 	const clients = 96

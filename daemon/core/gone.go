@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// heldByScheduler is the name in Held of a job whose account is gone.
+// heldByScheduler is the value of Held for a job whose account is gone.
 const heldByScheduler = "the scheduler"
 
-// accountGone holds a job whose start found that another account now has the number of its owner or
-// its person, and with it all jobs of the lost account. It returns the reason.
+// accountGone handles a start that found that another account now has the number of the job's owner
+// or person. It holds all jobs of the lost account, and returns the reason.
 func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why job.Message) {
 	was := l.NameOf(heir.UID)
 	if was == nil || job.Nameless(heir.UID, heir.User) {
@@ -23,8 +23,8 @@ func (c *Core) accountGone(l *tracked.Job, heir job.Account, now time.Time) (why
 }
 
 // holdGone holds the waiting jobs of a lost account, and arrays with waiting tasks. Only an
-// administrator can tell a renamed account from a removed one, and releases what may run as the new
-// one.
+// administrator can tell whether the account was renamed or removed, and may release the jobs to
+// the new account.
 func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	waits := func(o *tracked.Job) bool { return o.State == job.Queued || o.State == job.Spawned }
 	for _, o := range c.jobs.Sorted(waits) {
@@ -35,8 +35,8 @@ func (c *Core) holdGone(gone string, heir job.Account, now time.Time) {
 	}
 }
 
-// keepFrom holds a job that would now run as another account. Anyone who holds it already still
-// does.
+// keepFrom holds a job that would now run as another account. If somebody holds the job already,
+// that hold remains.
 func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	if l.Heir = &heir; l.Held == "" {
 		l.Held, l.HeldOver = heldByScheduler, true
@@ -45,8 +45,9 @@ func (c *lifecycle) keepFrom(l *tracked.Job, heir job.Account) {
 	c.step.markDirty(l)
 }
 
-// WaitingAccounts returns the accounts whose jobs among those of a query wait, each under the name
-// on record in its first job: an account that was renamed since has its old name there.
+// WaitingAccounts returns the accounts that have waiting jobs among the jobs of a query. Each has
+// the name that its first job has on record: if the account was renamed since, that is its old
+// name.
 func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account) {
 	first := map[int]*tracked.Job{}
 	selected, _ := c.selected(&q, now)
@@ -57,7 +58,7 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 		}
 	}
 	for _, l := range first {
-		if l.Heir == nil { // otherwise the change is known
+		if l.Heir == nil { // if Heir is set, the change is known already
 			list = append(list, job.Account{UID: l.Owner.UID, User: l.Owner.User})
 		}
 		if l.Heir == nil && l.Principal != nil {
@@ -67,8 +68,8 @@ func (c *state) WaitingAccounts(q job.Query, now time.Time) (list []job.Account)
 	return list
 }
 
-// accountNamed sets the name of an account in all jobs of its number that were submitted while the
-// directory did not answer.
+// accountNamed sets an account's name in those of its jobs that were submitted while the name could
+// not be looked up.
 func (c *Core) accountNamed(named job.Account) {
 	for _, o := range c.jobs.Sorted(tracked.AnyJob) {
 		if name := o.NameOf(named.UID); name != nil && job.Nameless(named.UID, *name) && !o.IsSubordinate(named.UID) {
@@ -82,8 +83,9 @@ func (c *Core) accountNamed(named job.Account) {
 	}
 }
 
-// handOver gives a job that an administrator releases to the account that has the number now; from
-// then on it counts for that account's quota. It reports whether somebody else holds the job.
+// handOver gives a job that an administrator releases to the account that now has the number. From
+// then on the job counts towards that account's quota. It reports whether somebody else still holds
+// the job.
 func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	if j.Heir == nil {
 		return false
@@ -94,7 +96,7 @@ func (c *lifecycle) handOver(j *job.Job, now time.Time) (held bool) {
 	return j.Held != heldByScheduler
 }
 
-// setName sets the name that a job has on record for an account.
+// setName sets the recorded name of an account in a job.
 func setName(j *job.Job, a job.Account) {
 	if j.Principal != nil { // other jobs may share it
 		own := *j.Principal

@@ -9,16 +9,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// A command whose GPU memory is known from earlier runs gets that amount and a margin, in whole
-// steps. A job that was stopped for exceeding its promise had not reached its peak, so its next
-// attempt gets the larger margin.
+// If the GPU memory of a command is known from earlier runs, a job gets that amount plus a margin,
+// in whole steps. A job that was stopped for using more than it was promised had not reached its
+// peak, so its next attempt gets the larger margin.
 const (
 	autoMarginPercent = 15
 	autoStep          = 256 << 20
 	overMarginPercent = 50
 )
 
-// fillGPUMem sets the amount if a submission leaves it to earlier runs: 0 if no run is known.
+// fillGPUMem sets the GPU memory of a submission that asks for what earlier runs took: 0 if no run
+// is known.
 func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	r := &s.Request
 	if r.GPUMemBytes != job.AutoGPUMem {
@@ -30,8 +31,8 @@ func (q *queue) fillGPUMem(s *job.Submission, now time.Time) {
 	}
 }
 
-// withMargin returns a peak with a margin, in whole steps, but no more than the largest memory for
-// jobs of the GPUs that the request allows.
+// withMargin returns a peak plus a margin, in whole steps. The result is at most the largest memory
+// that a GPU allowed by the request has for jobs.
 func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) int64 {
 	amount := (peak + peak/100*percent + autoStep - 1) / autoStep * autoStep
 	s := q.snapshot(now)
@@ -41,8 +42,8 @@ func (q *queue) withMargin(peak, percent int64, r *job.Request, now time.Time) i
 	return min(amount, max(0, sched.MostUsable(s, r)/autoStep*autoStep))
 }
 
-// settleMemory sets the part of a GPU's memory that a job counts for, if the job was submitted
-// before the GPUs had been read. It reports whether it changed the job.
+// settleMemory sets the share of a GPU's memory for which a job counts, if the job was submitted
+// before the GPUs were known. It reports whether it changed the job.
 func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	r := &l.Request
 	if r.MemMilli > 0 || r.Part() == 0 || r.GPUMemBytes <= 0 {
@@ -61,8 +62,8 @@ func (q *queue) settleMemory(l *tracked.Job, now time.Time) bool {
 	return true
 }
 
-// learnMemory learns from an ended attempt how much GPU memory its command takes. If it exceeded
-// its promise, the next attempt gets more.
+// learnMemory learns from an ended attempt how much GPU memory its command takes. If the attempt
+// used more than it was promised, the next one gets more.
 func (c *lifecycle) learnMemory(l *tracked.Job, r *job.Result, again bool, now time.Time) {
 	j, peak := l.Job, c.estimates.LearnMemory(l, r.Outcome == job.Completed, now)
 	if again && j.Request.AutoMem && r.Outcome == job.GPUOutOfMemory {

@@ -8,11 +8,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Members returns all accounts that have submitted jobs, by uid, with the groups that they count
-// for.
+// Members returns all accounts that have submitted jobs, by uid, with the groups for which their
+// jobs count.
 func (c *state) Members() []accounts.Member { return c.accounts.Enrollment() }
 
-// enrolled adds groups that accounts turned out to be in, and records these with all their jobs.
+// enrolled adds groups to the accounts that were found to be in them, and records these groups with
+// all jobs of the accounts.
 func (c *Core) enrolled(e Enrolled, now time.Time) {
 	found := map[*sched.Account]bool{}
 	for _, m := range e.Members {

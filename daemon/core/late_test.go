@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// If systemd took too long to start a unit, and a restarted daemon finds that, nothing was
-// executed: the job is tried again, and its time limit plays no part.
+// systemd took too long to start a unit, and a restarted daemon finds that. Nothing was executed,
+// so the job is tried again. Its time limit has no part in this.
 func TestStartTimeoutIsTriedAgain(t *testing.T) {
 	j := &job.Job{Request: job.Request{TimeLimit: job.Span(time.Hour)}}
 	if r := resultOf(contract.Exit{Signal: 15, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {

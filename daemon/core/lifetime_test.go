@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// outside puts a process of alice's on GPU 0 that is in no job's unit and has that age.
+// outside puts a process of alice's of that age on GPU 0, outside any job's unit.
 func (w *world) outside(pid int, age time.Duration) {
 	g := &w.gpus[0]
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
@@ -24,7 +24,7 @@ func (w *world) on(pid int) bool {
 // state returns the reported state of GPU 0.
 func (w *world) state() string { return string(w.core.View(job.Query{}, w.now).GPUs[0].State) }
 
-// looks lets time pass, in which processes grow older, and then samples the GPUs.
+// looks lets time pass, ages the processes, and then samples the GPUs.
 func (w *world) looks(after time.Duration) {
 	w.now = w.now.Add(after)
 	for i := range w.gpus[0].Processes {
@@ -36,7 +36,7 @@ func (w *world) looks(after time.Duration) {
 	w.settle()
 }
 
-// unanswered starts a job and returns the answer without giving it to the core.
+// unanswered starts a job and returns the answer, which the core has not got yet.
 func (w *world) unanswered() core.Event {
 	for {
 		if _, is := w.pending[0].(core.Start); is {
@@ -46,18 +46,18 @@ func (w *world) unanswered() core.Event {
 	}
 }
 
-// A process that began before the job ended is the job's stray, and a later one is not, whenever
-// the scheduler learns of the end. If the time of the end is unknown, the process keeps the GPU
-// back and is not signalled.
+// A process that began before the job ended is a stray of the job, and one that began later is not,
+// no matter when the scheduler learns of the end. If the time of the end is unknown, the process
+// keeps the GPU out of service and is not signalled.
 func TestStraysAreDatedByTheEnd(t *testing.T) {
 	const during, after = 7, 8
 	for _, c := range []struct {
 		name        string
-		away, spent bool // no daemon ran at the end; the unit had no processes then
-		gone        bool // the unit is gone when it is looked for
-		dated       bool // the unit knows when its command ended
+		away, spent bool // away: no daemon ran at the end; spent: the unit had no processes then
+		gone        bool // the unit is gone when the daemon looks for it
+		dated       bool // the unit shows when its command ended
 		during      bool // a process that began before the end is signalled
-		free        bool // a process that began after the end does not keep the GPU from others
+		free        bool // a process that began after the end does not block the GPU
 	}{
 		{name: "a hint is lost", spent: true, dated: true, during: true, free: true},
 		{name: "away", away: true, spent: true, dated: true, during: true, free: true},
@@ -86,7 +86,7 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 		w.now = w.now.Add(time.Minute)
 		w.outside(during, 90*time.Second)
 		w.outside(after, 30*time.Second)
-		if !c.away { // the daemon sees them while it believes that the job runs
+		if !c.away { // the daemon sees the processes while it believes that the job runs
 			w.looks(0)
 		}
 		w.step(w.listed(), -1)
@@ -114,8 +114,8 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 	}
 }
 
-// A job that is stopped runs until its stop has ended: a process that begins in its grace is its
-// own.
+// A job that is being stopped runs until the stop has finished. A process that begins during its
+// grace belongs to the job.
 func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	w.now = w.now.Add(time.Hour)
@@ -127,7 +127,7 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	if !is || !ok {
 		t.Fatal("it is not stopped")
 	}
-	stopped.Before.Old = 20 * time.Second // read before the grace
+	stopped.Before.Old = 20 * time.Second // the unit was read before the grace
 	w.step(stopped, -1)
 	for range 6 {
 		w.looks(time.Second)
@@ -137,8 +137,8 @@ func TestProcessesOfTheGraceAreTheJobs(t *testing.T) {
 	}
 }
 
-// The unit of an unanswered start is inspected when something happens to it, or when all units are
-// listed: its job has begun, and may have ended. The answer may still arrive.
+// If a start is not answered, its unit is inspected when something happens to it and at each
+// listing: the job has begun, and may have ended. The answer may still arrive.
 func TestUnansweredStartIsInspected(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		w := newWorld(1, t.Logf)
@@ -175,8 +175,8 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 	}
 }
 
-// Two jobs of a user share a GPU, and both starts are unanswered. When one has ended, the other's
-// processes are not taken for its strays.
+// Two jobs of one user share a GPU, and neither start has been answered. When one job has ended,
+// the other's processes do not count as its strays.
 func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = 500 }
 	w := running(t, 1, half)
@@ -184,7 +184,7 @@ func TestUnansweredSharerIsNotAStray(t *testing.T) {
 	late := w.unanswered()
 	w.now = w.now.Add(10 * time.Second)
 	w.clear(w.units[2])
-	delete(w.units, 2) // its end goes unnoticed
+	delete(w.units, 2) // the core does not notice its end
 	w.now = w.now.Add(10 * time.Second)
 	w.outside(7, 5*time.Second)
 	leaves(w, contract.Exit{})

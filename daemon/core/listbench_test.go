@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BenchmarkList is a listing of 10 000 waiting jobs, with and without the reasons why they wait.
+// BenchmarkList lists 10 000 waiting jobs, with and without the reasons why they wait.
 func BenchmarkList(b *testing.B) {
 	w := full(b, 10_000)
 	for _, q := range []struct {

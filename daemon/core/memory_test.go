@@ -16,7 +16,8 @@ const (
 	allocsPerJob = 7
 )
 
-// A job in a long queue takes little of the daemon's memory, and few allocations at its start.
+// A waiting job takes little of the daemon's memory in a long queue, and few allocations when it
+// starts.
 func TestWaitingJobsAreSmall(t *testing.T) {
 	const n = 10_000
 	r := job.Restored{NextID: n + 1}

@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A job that a power cut or a shutdown takes ended when the machine was last seen on. Nobody is
-// charged for the time in which it was off, in whatever state the job was, even if the daemon that
-// finds this out dies of it.
+// If a power cut or a shutdown takes a job, its end is the time at which the machine was last seen
+// on. Nobody is charged for the time in which the machine was off. The job's state does not matter,
+// and neither does a second death of the daemon while it handles this.
 func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 	const weekend = 60 * time.Hour
 	for name, c := range map[string]struct {
-		last core.Event    // of the machine
-		ran  time.Duration // of the two minutes
+		last core.Event    // the last event before the machine goes off; nil: none
+		ran  time.Duration // how much of the two minutes the job ran
 		upTo func(w *world)
 	}{
 		"power cut": {nil, time.Minute, nil},
@@ -45,7 +45,7 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 		w.now = w.now.Add(weekend)
 		w.reboot()
 		w.now = w.now.Add(time.Hour)
-		w.revive() // the daemon died before it had acted on that
+		w.revive() // the daemon died before it acted on the listing
 		w.step(w.listed(), -1)
 		w.settle()
 		w.step(w.sample(0), -1)
@@ -59,14 +59,15 @@ func TestTimeWithTheMachineOffIsNotCharged(t *testing.T) {
 			t.Errorf("%s: the job was served %s, want %s", name, j.Served, c.ran)
 		}
 		used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond
-		if ran := first.EndedAt.Sub(began); used > ran || used < ran/2 { // it decays over the weekend
+		if ran := first.EndedAt.Sub(began); used > ran || used < ran/2 { // the use decays over the weekend
 			t.Errorf("%s: alice has used %s", name, used)
 		}
 	}
 }
 
-// If a job's unit was stopped, or reset after its end, while no daemon ran, nobody knows how and
-// when it ended: it is lost, retried as any lost job is, and ran as long as it was known to.
+// A job's unit was stopped, or reset after its end, while no daemon ran. Nobody knows how and when
+// the job ended. So it is lost, is retried like any lost job, and its run time ends when it was
+// last known to run.
 func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	for _, stop := range []job.Request{{}, {TimeLimit: job.Span(time.Hour)}, {Retries: 1}} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit, r.Retries = stop.TimeLimit, stop.Retries })
@@ -94,13 +95,13 @@ func TestUnitGoneWhileNoDaemonRan(t *testing.T) {
 	}
 }
 
-// A job that ended unseen ended at that time: the time until it is noticed is not learned as run
-// time, and nobody is charged for it if no daemon ran.
+// The recorded end of a job is the time at which it ended, not the time at which that was noticed.
+// The time in between is not learned as run time. If no daemon ran then, nobody is charged for it.
 func TestEndWhileNoDaemonRan(t *testing.T) {
 	const weekend = 60 * time.Hour
 	outOfBus := func(w *world) { w.busDown = true }
 	for name, c := range map[string]struct {
-		away    func(w *world) // instead of a restart
+		away    func(w *world) // done instead of a restart
 		exit    contract.Exit
 		retries int
 		want    job.State
@@ -145,7 +146,7 @@ func TestEndWhileNoDaemonRan(t *testing.T) {
 		if j.State.Terminal() && !j.ChangedAt.Equal(first.EndedAt) {
 			t.Errorf("%s: the job ended at %s, its attempt at %s", name, j.ChangedAt, first.EndedAt)
 		}
-		if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; c.away == nil && (used > want || used < want/2) { // it decays
+		if used := time.Duration(w.usage["u1001"].Micro) * time.Microsecond; c.away == nil && (used > want || used < want/2) {
 			t.Errorf("%s: alice has used %s", name, used)
 		}
 		if p := w.lastLesson(); p.Typical > 2*want {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job whose GPU gets an index that the site does not offer goes on, and other jobs get the GPU
-// with an offered index.
+// A GPU with a running job gets an index that the site does not offer: the job goes on. Other jobs
+// get the GPU that now has the offered index.
 func TestGPUsAreOfferedByIndex(t *testing.T) {
 	w := newWorld(2, t.Logf)
 	w.policy.OnlyGPUs = []int{0}

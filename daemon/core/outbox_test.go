@@ -15,7 +15,7 @@ func messageName(n *job.Notification) string {
 	return fmt.Sprintf("job %d %s %d of %d", n.Job, n.Event, n.Which, n.UID)
 }
 
-// keepMessage puts a message on the disk.
+// keepMessage stores a message on the world's disk.
 func (w *world) keepMessage(n job.Notification) {
 	text := "owed"
 	switch {
@@ -31,7 +31,8 @@ func (w *world) keepMessage(n job.Notification) {
 	w.messages = append(slices.DeleteFunc(w.messages, same), n)
 }
 
-// send puts a message on its way. Each user has one on its way at a time, and all users eight.
+// send begins the delivery of a message. One message of each user, and eight in all, may be under
+// way at a time.
 func (w *world) send(a core.Deliver) {
 	w.log("send message %s", messageName(&a.Notification))
 	owed := func(m job.Notification) bool {
@@ -46,19 +47,19 @@ func (w *world) send(a core.Deliver) {
 	w.sending = append(w.sending, a)
 }
 
-// over takes it off its way.
+// over ends the delivery of a message.
 func (w *world) over(e core.Delivered) {
 	w.sending = slices.DeleteFunc(w.sending, func(a core.Deliver) bool {
 		return a.Job == e.Job && a.Event == e.Event && a.Which == e.Which
 	})
 }
 
-// postOffice is a world in which jobs without a GPU end at once and leave messages.
+// postOffice is a world in which jobs without a GPU end at once and leave messages to be sent.
 type postOffice struct {
 	*world
 	t    *testing.T
 	next job.ID
-	wish []job.Notify // the requests of the next jobs; nil: mail at the end
+	wish []job.Notify // the notification requests of the next jobs; nil: mail at the end
 }
 
 func newPostOffice(t *testing.T) *postOffice {
@@ -68,7 +69,7 @@ func newPostOffice(t *testing.T) *postOffice {
 	return &postOffice{world: w, t: t, next: 1}
 }
 
-// owe lets jobs of a user end, and returns their ids.
+// owe ends jobs of a user, so that messages are owed, and returns the jobs' ids.
 func (p *postOffice) owe(uid, jobs int) (list []job.ID) {
 	for range jobs {
 		p.token++
@@ -91,7 +92,7 @@ func (p *postOffice) wishes() []job.Notify {
 	return notifyOf("end")
 }
 
-// answerAll answers all messages on their way, and returns their users.
+// answerAll answers all messages that are being sent, and returns their users.
 func (p *postOffice) answerAll(sent bool) (uids []int) {
 	for _, a := range slices.Clone(p.sending) {
 		uids = append(uids, a.UID)
@@ -115,9 +116,9 @@ func (p *postOffice) done() {
 	}
 }
 
-// One user's messages to the site's webhooks, which others read, are limited in rate, and the next
-// message says how many were left out. Other users' messages go on, and so do the user's own by
-// other ways.
+// The rate of one user's messages to the site's webhooks is limited, since others read them too.
+// The next message says how many were left out. Other users' messages, and the user's own messages
+// to other recipients, are not limited.
 func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	p := newPostOffice(t)
 	p.policy.WebhookPace = 30 * time.Second
@@ -149,14 +150,15 @@ func TestSiteWebhooksAreRateLimited(t *testing.T) {
 	check("by mail", p.owe(1002, 5), 0, 0)
 }
 
-// Users with slow deliveries get half of the places, however many they are: any other user's
-// message goes at once. Until deliveries are known to be slow, such users have one try each.
+// However many users have slow deliveries, their messages take at most half of the places. So the
+// message of any other user is sent at once. A user whose deliveries are not yet known to be slow
+// gets one try.
 func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 12 {
 		p.owe(2000+uid, 20)
 	}
-	for i := range 8 { // all of them are known to be slow, though each second try is fast
+	for i := range 8 { // every user is known to be slow, though each second try is fast
 		p.now = p.now.Add([]time.Duration{time.Second, 30 * time.Second}[i%2])
 		p.answerAll(true)
 	}
@@ -179,8 +181,8 @@ func TestSlowDeliveriesDelayNobodyElse(t *testing.T) {
 	p.done()
 }
 
-// Users take turns, however many messages of each wait and however old they are, even after a
-// restart.
+// Users take turns, even after a restart. The number of a user's waiting messages and their age do
+// not matter.
 func TestUsersTakeTurns(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		p := newPostOffice(t)
@@ -202,16 +204,16 @@ func TestUsersTakeTurns(t *testing.T) {
 				}
 			}
 		}
-		if rounds > 6 { // 11 users, 8 at once: a turn comes every second round at the latest
+		if rounds > 6 { // 11 users, 8 messages at once: each user gets a turn at least every second round
 			t.Errorf("restart %t: three messages beside 900 went in %d rounds", restart, rounds)
 		}
 		p.done()
 	}
 }
 
-// Each user may have a hundred waiting messages, and all together two thousand: beyond that the
-// user with the most loses the newest, and users with few lose none. Each loss is on record with
-// its reason.
+// At most a hundred messages of each user, and two thousand of all, may wait. Beyond that the user
+// with the most messages loses the newest, and a user with few loses none. Each loss is on record
+// with its reason.
 func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 	p := newPostOffice(t)
 	closed := func(code job.Code) (uids map[int]int) {
@@ -259,7 +261,7 @@ func TestMessagesBeyondTheBoundAreGivenUp(t *testing.T) {
 	p.done()
 }
 
-// Messages delay no job: with every bound reached and nothing being sent, jobs start.
+// Messages delay no job: jobs start even while all bounds are reached and no message is sent.
 func TestMessagesDelayNoJob(t *testing.T) {
 	p := newPostOffice(t)
 	for uid := range 21 {

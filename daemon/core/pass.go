@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// snapshotWithEfforts is a snapshot with the jobs' efforts, which only preemption needs: they are
-// expensive to compute.
+// snapshotWithEfforts is a snapshot that includes the jobs' efforts. They are expensive to compute,
+// and only preemption needs them.
 func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	s := q.snapshot(now)
 	for i := range s.Running {
@@ -22,9 +22,10 @@ func (q *queue) snapshotWithEfforts(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// snapshot returns the core's state for placement, valid until the next call.
+// snapshot returns the core's state in the form that placement reads. It is valid until the next
+// call.
 func (q *queue) snapshot(now time.Time) *sched.Snapshot {
-	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // keep their memory
+	q.snap.GPUs, q.snap.Running = q.snap.GPUs[:0], q.snap.Running[:0] // reuse the memory of both slices
 	s := &q.snap
 	s.Now, s.Policy = sched.At(now), q.policy.Sched
 	s.Reserved = q.reserved()
@@ -48,7 +49,8 @@ func (q *queue) snapshot(now time.Time) *sched.Snapshot {
 	return s
 }
 
-// running returns an active job for placement, and adds its parts to the GPUs.
+// running returns an active job in the form that placement reads, and adds the job's parts to the
+// GPUs.
 func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.Running {
 	j := l.Job
 	since := j.Attempt.PlacedAt
@@ -79,7 +81,7 @@ func (q *queue) running(l *tracked.Job, s *sched.Snapshot, now time.Time) sched.
 	}
 	r.Expected = q.estimates.Of(l).Total(j.Served + tracked.RanFor(j, now))
 	if n := len(s.Running); n < cap(s.Running) {
-		r.Grants = s.Running[:n+1][n].Grants[:0] // memory of an earlier pass
+		r.Grants = s.Running[:n+1][n].Grants[:0] // reuse the memory of an earlier pass
 	}
 	for _, ref := range j.Attempt.GPUs {
 		at := q.gpus.Position(&ref)
@@ -98,14 +100,14 @@ func (q *queue) plan(now time.Time) *sched.Plan {
 	return q.Plan(q.snapshotWithEfforts(now), q.Queue)
 }
 
-// placements decides which jobs start, but not which are preempted. That is enough to say why the
-// others wait.
+// placements decides which jobs start, but not which are preempted. That suffices to explain why
+// the other jobs wait.
 func (q *queue) placements(now time.Time) []sched.Placement {
 	return q.Placements(q.snapshot(now), q.Queue)
 }
 
-// schedule plans and carries out the plan. A placement that relies on free GPU memory waits for a
-// fresh sample, and so does everything behind it.
+// schedule makes a plan and carries it out. If a placement relies on free GPU memory, it waits for
+// a fresh sample, and so do all placements after it.
 func (c *Core) schedule(now time.Time) {
 	c.queue.setReplanAt(time.Time{})
 	if !c.systemd.listed() || c.systemd.leaving() {
@@ -124,7 +126,7 @@ func (c *Core) schedule(now time.Time) {
 	if p.Wake != sched.Never {
 		c.queue.replanBy(p.Wake.Time())
 	}
-	defer func() { // a job may be tried now
+	defer func() { // a job may be on trial now
 		_, at := c.troubles.HoldBack(now)
 		c.queue.replanBy(at)
 	}()
@@ -137,7 +139,7 @@ func (c *Core) schedule(now time.Time) {
 			c.requestSample()
 			return
 		}
-		if c.queue.settleMemory(l, now) { // it may count for more than the plan assumed
+		if c.queue.settleMemory(l, now) { // the job may count for more memory than the plan assumed
 			c.step.replan()
 			return
 		}
@@ -156,8 +158,9 @@ func (c *Core) schedule(now time.Time) {
 	}
 }
 
-// owe makes a job that others are stopped for go before all jobs of its class and number until it
-// starts: what they give up is meant for it. An array is never owed: all of its tasks would be.
+// owe gives a job for which others are stopped precedence over all jobs of its class and number
+// until it starts. Otherwise another job could take what they gave up. An array never gets this
+// precedence, since all of its tasks would have it.
 func (q *queue) owe(l *tracked.Job) {
 	if l.Owed || l.Tasks != nil {
 		return
@@ -189,7 +192,7 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	l.Charge = c.accounts.LargestShare(l.Job)
 	l.StopOrder, l.Suspension = job.StopOrder{}, job.Suspension{}
 	l.GPUError, l.Left = nil, ""
-	l.NotBefore = time.Time{} // otherwise setting the clock back could revive a back-off that is over
+	l.NotBefore = time.Time{} // otherwise, if the clock is set back, an expired back-off would count again
 	l.Guarded = p.Guarded
 	l.Unasked = true
 	l.RecordGroups()
@@ -199,11 +202,11 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	c.launch(l, now)
 }
 
-// eligibleAt returns the time at which a job began to wait for its current placement: not before
-// its last attempt ended, and not in the future of a clock that was set back.
+// eligibleAt returns since when a job has waited for its current placement. The result is never
+// before the end of its last attempt, and never in the future, even if the clock was set back.
 func eligibleAt(j *job.Job, now time.Time) time.Time {
 	since := j.QueuedAt
-	if j.Attempt != nil && j.ChangedAt.After(since) { // when it was requeued: the machine may have been off since
+	if j.Attempt != nil && j.ChangedAt.After(since) { // when it was requeued; the machine may have been off before
 		since = j.ChangedAt
 	}
 	if since.After(now) {
@@ -212,21 +215,21 @@ func eligibleAt(j *job.Job, now time.Time) time.Time {
 	return since
 }
 
-// recordLast records the end of an attempt that is followed by the next one in the same step.
+// recordLast records the end of an attempt if the next attempt begins in the same step.
 func (c *lifecycle) recordLast(l *tracked.Job, now time.Time) {
-	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt may have ended earlier, with the machine
+	if l.ChangedAt.Equal(now) && l.Dirty { // the attempt itself may have ended earlier, when the machine went off
 		j := *l.Job
 		c.step.record(job.Record{Job: &j})
 	}
 }
 
-// reestimatedAtOnce is the number of waiting jobs whose expected run time one pass renews.
+// reestimatedAtOnce is the number of waiting jobs whose expected run times one pass updates.
 const reestimatedAtOnce = 256
 
-// reestimate renews the expected run times of the waiting jobs whose last renewal is longest ago,
-// and moves them in the queue.
+// reestimate updates the expected run times of the waiting jobs that were updated least recently,
+// and moves these jobs in the queue.
 func (q *queue) reestimate() {
-	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // run times were learned
+	if g := q.estimates.Generation(); len(q.stale) == 0 && q.staleFor != g { // the scheduler has learned run times
 		q.stale, q.staleFor = q.IDs(q.stale), g
 	}
 	rest := max(0, len(q.stale)-reestimatedAtOnce)

@@ -17,13 +17,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// chaos drives a world with random commands and faults. Every step may be the daemon's last,
-// between any two of its effects.
+// chaos drives a world with random commands and faults. In each step the daemon may die between any
+// two effects.
 type chaos struct {
 	*world
 	t     *rapid.T
 	trail []string
-	old   core.Event // a listing on its way, from an earlier time
+	old   core.Event // an older listing, which arrives late
 }
 
 func newChaos(t *rapid.T, gpus int) *chaos {
@@ -48,7 +48,7 @@ func newChaos(t *rapid.T, gpus int) *chaos {
 	return c
 }
 
-// restart is the daemon's restart after it died.
+// restart restarts the daemon after its death.
 func (c *chaos) restart() {
 	c.trail = append(c.trail, "restart")
 	c.old = nil
@@ -87,11 +87,11 @@ func (c *chaos) sameAfterReplay() {
 	slices.SortFunc(live.Jobs, byID)
 	slices.SortFunc(replayed.Jobs, byID)
 	for i := range live.Jobs {
-		if live.Jobs[i].State == job.Queued { // new estimates reach the queue bit by bit
+		if live.Jobs[i].State == job.Queued { // new estimates reach the queued jobs only gradually
 			replayed.Jobs[i].Expected = live.Jobs[i].Expected
 		}
 		if r := &replayed.Jobs[i]; r.State == job.Starting && live.Jobs[i].State == job.Queued {
-			r.State = job.Queued // it waits for its place, which a replay does not know
+			r.State = job.Queued // the job waits for a place to start in, which is not on record
 		}
 		if !reflect.DeepEqual(live.Jobs[i].Job, replayed.Jobs[i].Job) {
 			c.fault("job %d differs after replay: %+v, %+v", live.Jobs[i].ID, live.Jobs[i].Job, replayed.Jobs[i].Job)
@@ -132,7 +132,7 @@ func (c *chaos) submit() {
 	c.feed(core.Submit{Token: c.token, Submission: s})
 }
 
-// ornament draws the options about a job's life.
+// ornament draws options about how a job starts, ends and is retried.
 func (c *chaos) ornament(r *job.Request) {
 	switch c.draw("life", 0, 10) {
 	case 0:
@@ -157,7 +157,7 @@ func (c *chaos) ornament(r *job.Request) {
 	}
 }
 
-// exit ends the command of a random running unit, with or without systemd's signal arriving.
+// exit ends the command of a random running unit. systemd's signal may or may not arrive.
 func (c *chaos) exit() {
 	ids := slices.Sorted(maps.Keys(c.units))
 	if len(ids) == 0 {
@@ -216,7 +216,7 @@ func (c *chaos) control() {
 	c.feed(core.Command{Token: c.token, What: job.Command{Kind: kind, GPU: c.draw("gpu", 0, len(c.gpus)-1)}})
 }
 
-// driver changes what the driver reports of the GPUs.
+// driver changes what the driver reports about the GPUs.
 func (c *chaos) driver() {
 	c.problem = rapid.SampledFrom([]gpu.Problem{"", "", gpu.ProblemStale}).Draw(c.t, "problem")
 	if len(c.gpus) > 0 {
@@ -301,7 +301,7 @@ func (c *chaos) act() {
 	}
 }
 
-// list feeds a listing: a new one, or one that was made a while ago and arrives late.
+// list feeds a listing: a new one, or an older one that arrives late.
 func (c *chaos) list() {
 	if c.old != nil {
 		c.feed(c.old)
@@ -315,7 +315,7 @@ func (c *chaos) list() {
 	c.feed(c.listed())
 }
 
-// recover ends all faults and lets everything run to its end.
+// recover ends all faults and lets all jobs run to their ends.
 func (c *chaos) recover() {
 	c.busDown, c.unable, c.linger = false, false, false
 	c.problem = ""
@@ -324,7 +324,7 @@ func (c *chaos) recover() {
 		c.leaving = false
 		c.step(core.Leaving{Not: true}, -1)
 	}
-	const ahead = 30 * 24 * time.Hour // beyond every begin time, by a clock that was wrong
+	const ahead = 30 * 24 * time.Hour // later than every begin time, even one by a wrong clock
 	c.now, c.set = c.now.Add(ahead), c.set+ahead
 	c.step(core.Tick{Clock: ahead}, -1)
 	c.tidy()
@@ -367,9 +367,10 @@ func (c *chaos) check() {
 	}
 }
 
-// TestChaos checks invariants 1 to 9: capacity and gangs (Check, launch), exactly one start
-// (launch), records on disk before actions and replies (launch, reply), replay, and that everything
-// acknowledged reaches one end once the faults stop.
+// TestChaos checks invariants 1 to 9. Check and launch verify capacity, and that a job gets all its
+// GPUs or none. launch verifies that each attempt starts exactly once. launch and reply verify that
+// records are on disk before actions and replies. The test also checks replay, and that every
+// acknowledged job ends exactly once after the faults stop.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChaos(t, rapid.IntRange(0, 4).Draw(t, "machine"))

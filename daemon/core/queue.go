@@ -26,29 +26,29 @@ type queue struct {
 	accounts  *accounts.Book
 	estimates *estimates.Book
 
-	stale      []job.ID // waiting jobs whose expected run time is to be renewed, the last first
-	staleFor   uint64   // the generation of the estimates that they are renewed for
+	stale      []job.ID // waiting jobs whose expected run time is to be updated; the last one comes first
+	staleFor   uint64   // the generation of the estimates for the update of stale
 	ahead      foresights
-	snap       sched.Snapshot // of the last pass; its memory is reused
+	snap       sched.Snapshot // the snapshot of the last pass; its memory is reused
 	replanTime time.Time      // when to plan again even if nothing happens
-	passes     uint64         // number of passes so far
+	passes     uint64         // number of planning passes so far
 }
 
-// Passes returns how often the queue has been planned.
+// Passes returns how many times the queue has been planned.
 func (c *state) Passes() uint64 { return c.queue.passesMade() }
 
 func (q *queue) countPass()         { q.passes++ }
 func (q *queue) passesMade() uint64 { return q.passes }
 
-// replanAt returns when to plan again even if nothing happens; zero: never.
+// replanAt returns when to plan again even if nothing happens before; zero: never.
 func (q *queue) replanAt() time.Time { return q.replanTime }
 
 func (q *queue) setReplanAt(at time.Time) { q.replanTime = at }
 
-// replanBy makes the next pass happen no later than a time; the zero time changes nothing.
+// replanBy makes the next pass happen at a given time at the latest. The zero time changes nothing.
 func (q *queue) replanBy(at time.Time) { q.replanTime = job.Earlier(q.replanTime, at) }
 
-// enqueue counts a job as queued and considers it.
+// enqueue counts a job as queued and calls consider for it.
 func (q *queue) enqueue(l *tracked.Job, now time.Time) {
 	q.jobs.EnterQueue(l)
 	q.markCapped(l, now)
@@ -63,9 +63,9 @@ func (q *queue) dequeue(l *tracked.Job, now time.Time) {
 	l.AwayAt = time.Time{}
 }
 
-// consider puts a queued job where it belongs: into the queue if it may start as soon as it fits,
-// among the timers if it waits for a time, and nowhere while it is held or waits for another job.
-// With a zero now, no time counts as passed.
+// consider puts a queued job where it belongs. A job that may start as soon as it fits goes into
+// the queue, and a job that waits for a time goes among the timers. A job that is held or waits for
+// another job goes nowhere. If now is zero, no time counts as passed.
 func (q *queue) consider(l *tracked.Job, now time.Time) {
 	j := l.Job
 	q.Remove(j.ID)
@@ -90,11 +90,11 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 	q.step.replan()
 }
 
-// mayStart reports whether a queued job waits for no person and no other job.
+// mayStart reports whether a queued job is neither held nor waits for another job.
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
-// countWait counts a queued job's wait only while it could be placed. It does nothing if
-// now is zero.
+// countWait counts a queued job's wait only while the job could be placed. It does nothing if now
+// is zero.
 func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	j := l.Job
 	switch {
@@ -109,15 +109,16 @@ func (q *queue) countWait(l *tracked.Job, could bool, now time.Time) {
 	}
 }
 
-// markCapped notes the reading of the account's clock of time at quotas when a queued job begins to
-// wait.
+// markCapped notes, when a queued job begins to wait, how long its account has been at its quotas
+// so far.
 func (q *queue) markCapped(l *tracked.Job, now time.Time) {
 	if !now.IsZero() {
 		l.Capped = l.Account.Capped(l.Request.QuotaMilli(), sched.At(now))
 	}
 }
 
-// settleCapped moves the start of a queued job's wait by the time at quotas since markCapped.
+// settleCapped shortens a queued job's wait by the time that its account was at its quotas since
+// markCapped.
 func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	if j := l.Job; j.AwayAt.IsZero() && !now.IsZero() {
 		was := j.Capped
@@ -126,8 +127,8 @@ func (q *queue) settleCapped(l *tracked.Job, now time.Time) {
 	}
 }
 
-// shortenWait moves the start of a job's wait later by some time. An array's next task begins to
-// wait later, too, but not after now.
+// shortenWait moves the start of a job's wait later by some time. The start of the wait of an
+// array's next task moves as well, but not beyond now.
 func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.QueuedAt = j.QueuedAt.Add(by)
 	if j.Tasks == nil || j.Tasks.TurnAt.IsZero() {
@@ -140,9 +141,9 @@ func shortenWait(j *job.Job, by time.Duration, now time.Time) {
 	j.Tasks = &counts
 }
 
-// since returns the start of the counted wait of a job, or of an array's next task. A task's wait
-// begins when the task before it starts; otherwise an array would go before all other jobs as long
-// as it has tasks. In strict order it does.
+// since returns the start of the counted wait of a job, or of an array's next task. Unless the site
+// uses strict order, a task's wait begins when the task before it starts. Otherwise an array would
+// go before all other jobs until its last task starts.
 func (q *queue) since(j *job.Job) time.Time {
 	if j.Tasks != nil && j.Tasks.TurnAt.After(j.QueuedAt) && !q.policy.Sched.FIFO {
 		return j.Tasks.TurnAt
@@ -150,7 +151,7 @@ func (q *queue) since(j *job.Job) time.Time {
 	return j.QueuedAt
 }
 
-// restartWait makes the next task of an array wait from now on.
+// restartWait makes the wait of an array's next task begin now.
 func (q *queue) restartWait(array *tracked.Job, now time.Time) {
 	j := array.Job
 	q.settleCapped(array, now)
@@ -181,8 +182,9 @@ func (q *queue) waiting(l *tracked.Job) sched.Waiting {
 	return w
 }
 
-// batchOf returns the name of a job's batch, "" for none. An array without a name is a batch of its
-// own, with its requeued tasks; no name that users give contains NUL.
+// batchOf returns the name of a job's batch, or "" for none. An array without a batch name is a
+// batch of its own, together with its requeued tasks. Its batch name contains NUL, unlike any name
+// that users choose.
 func batchOf(j *job.Job) string {
 	switch {
 	case j.Request.Objective != job.Makespan:
@@ -195,7 +197,7 @@ func batchOf(j *job.Job) string {
 	return "\x00" + j.ID.String()
 }
 
-// due considers the jobs whose time has come.
+// due calls consider for the jobs whose time has come.
 func (q *queue) due(now time.Time) {
 	for a := q.jobs.NextTimer(); a.ID != 0 && !a.At.After(now); a = q.jobs.NextTimer() {
 		l := q.jobs.Get(a.ID)
@@ -208,14 +210,14 @@ func (q *queue) due(now time.Time) {
 type requeueAt int
 
 const (
-	nowhere   requeueAt = iota // it has ended
-	samePlace                  // it keeps the time that it has waited
-	tail                       // it waits from now on
-	fresh                      // as tail, and its run time so far does not count
+	nowhere   requeueAt = iota // the job has ended
+	samePlace                  // the job keeps its waited time
+	tail                       // the job waits from now on
+	fresh                      // like tail, but the job's run time so far does not count
 )
 
-// requeueAfter returns a job to the queue after an attempt. An attempt that never began does not
-// count as a requeue.
+// requeueAfter returns a job to the queue after an attempt. If the attempt never began, that does
+// not count as a requeue.
 func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	j := l.Job
 	ran := tracked.RanFor(j, j.Attempt.EndedAt)
@@ -235,13 +237,13 @@ func (c *lifecycle) requeueAfter(l *tracked.Job, how requeueAt, now time.Time) {
 	c.move(l, job.Queued, now)
 }
 
-// clampBackoffs ends back-offs that would last longer than intended because the clock was set back
-// while no daemon ran, and makes no job wait from a future time.
+// clampBackoffs repairs the times of queued jobs after the clock was set back while no daemon ran.
+// Back-offs then end no later than intended, and no job waits from a future time.
 func (q *queue) clampBackoffs(now time.Time) {
 	queued := func(l *tracked.Job) bool { return l.State == job.Queued }
 	for _, l := range q.jobs.Sorted(queued) {
 		late := l.QueuedAt.After(now)
-		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the clock of time at quotas was reset
+		lost := l.Capped > l.Account.Capped(l.Request.QuotaMilli(), sched.At(now)) // the time at quotas was reset
 		if late {
 			l.QueuedAt = now
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// recoverAll adds the jobs known from their units alone. Running jobs go first: the unit of an
-// ended job may still exist, with GPUs that were reassigned.
+// recoverAll adds the jobs that only their units show. It handles running jobs first: the unit of
+// an ended job may still exist, and name GPUs that other jobs have by now.
 func (c *Core) recoverAll(e *Listed, now time.Time) {
 	units := map[job.ID]Unit{}
 	for _, u := range e.Units {
@@ -35,8 +35,8 @@ func (c *Core) recoverAll(e *Listed, now time.Time) {
 	}
 }
 
-// unplace requeues the placed jobs that have no unit: the records are an older copy, and other jobs
-// may have been given their GPUs, CPUs and memory since.
+// unplace requeues the placed jobs that have no unit. The records are an older copy, so other jobs
+// may have got the GPUs, CPUs and memory of these jobs since.
 func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	for l := range c.jobs.Live() {
 		if l.State == job.Starting && l.Action == tracked.NoAction && units[l.ID].Phase == Absent {
@@ -45,8 +45,8 @@ func (c *Core) unplace(units map[job.ID]Unit, now time.Time) {
 	}
 }
 
-// recover adds a running job that only its unit knows of. It holds its GPUs like any other job and
-// can end, but never starts again: its command is unknown.
+// recover adds a running job that only its unit shows. The job holds its GPUs and can end like any
+// other, but can't start again, because its command is unknown.
 func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	if l := c.jobs.Get(j.ID); l != nil {
 		c.reclaim(l, &j, units, now)
@@ -68,8 +68,9 @@ func (c *Core) recover(j job.Job, units map[job.ID]Unit, now time.Time) {
 	c.step.markDirty(l)
 }
 
-// rejoin counts a recovered task as one of its array, which in an older copy of the state file has
-// not made it a job yet. A task whose array is missing, or has passed it, becomes a job by itself.
+// rejoin counts a recovered task among the tasks of its array. The array is from an older copy of
+// the state file, in which the task has not become a job yet. If the array is missing, or counts
+// the task already, the task becomes a job without an array.
 func (c *Core) rejoin(j *job.Job, now time.Time) {
 	t := j.Task
 	j.Task = nil
@@ -93,8 +94,8 @@ func (c *Core) rejoin(j *job.Job, now time.Time) {
 	}
 }
 
-// outdate ends the recorded attempt of a job that has a unit of a later one: an older copy of the
-// state file was put back. The job then waits for reclaim.
+// outdate ends the recorded attempt of a job whose unit belongs to a later attempt, because an
+// older copy of the state file was put back. The job then waits until reclaim handles it.
 func (c *Core) outdate(found *job.Job, now time.Time) {
 	l := c.jobs.Active(found.ID)
 	if l == nil || l.Action != tracked.NoAction || l.Attempt.Number >= found.Attempt.Number ||
@@ -102,7 +103,7 @@ func (c *Core) outdate(found *job.Job, now time.Time) {
 		return
 	}
 	l.StopOrder = job.StopOrder{}
-	l.Unasked = true // what it left on its GPUs was awaited before the later one
+	l.Unasked = true // before the later attempt began, its GPUs were checked already
 	taken := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: job.Say("detail/removed")}
 	c.edit(l, func(a *job.Attempt) { a.Result = &taken })
 	if l.State != job.Ending {
@@ -113,9 +114,9 @@ func (c *Core) outdate(found *job.Job, now time.Time) {
 	l.GPUError, l.Left = nil, ""
 }
 
-// reclaim handles a job that is on record as waiting and has a unit of a later attempt than any on
-// record: an older copy of the state file was put back. The job runs on the GPUs that its unit has,
-// wherever it would be placed now.
+// reclaim handles a job that waits according to the records, but whose unit belongs to a later
+// attempt than any on record: an older copy of the state file was put back. The job goes on, on the
+// GPUs that its unit reports.
 func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, now time.Time) {
 	j := l.Job
 	known := j.Attempt != nil && j.Attempt.Number >= found.Attempt.Number
@@ -132,8 +133,8 @@ func (c *Core) reclaim(l *tracked.Job, found *job.Job, units map[job.ID]Unit, no
 	c.charge(l, now)
 }
 
-// withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold; the
-// job then no longer asks for these.
+// withoutTaken returns the attempt that a unit reports, without the GPUs that other jobs hold. It
+// also removes these GPUs from the job's request.
 func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *job.Attempt {
 	a := *j.Attempt
 	if phase := units[j.ID].Phase; !c.systemd.listed() && (phase == Active || phase == Activating) {
@@ -151,9 +152,9 @@ func (c *Core) withoutTaken(j *job.Job, units map[job.ID]Unit, now time.Time) *j
 	return &a
 }
 
-// endGone ends jobs that are in the way of a running unit: by the records they hold more of a GPU
-// than is left beside the unit's part, and their commands no longer run. The records are an older
-// copy, since the unit got its part after these jobs had gone.
+// endGone ends jobs that, by the records, hold a GPU that a running unit needs, if their commands
+// no longer run. The records are an older copy: the unit got its part of the GPU after these jobs
+// had gone.
 func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Time) {
 	if c.jobs.ShareHeld(part.UUID)+part.Share() <= job.WholeGPU {
 		return
@@ -179,8 +180,8 @@ func (c *Core) endGone(part *job.Allocation, units map[job.ID]Unit, now time.Tim
 	}
 }
 
-// Unknown returns the jobs of the units that are not on record: units of jobs without one, and,
-// before the first listing, units with another invocation than recorded.
+// Unknown returns the jobs whose units are not on record. Before the first listing, a unit whose
+// invocation differs from the recorded one counts as well.
 func (c *state) Unknown(units []Unit) []job.ID {
 	var unknown []job.ID
 	for _, u := range units {

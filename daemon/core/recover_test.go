@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lostFile returns a world in which a job runs on one of two GPUs and its record is lost: the disk
-// is empty, and its unit reports it.
+// lostFile returns a world in which a job runs on one of two GPUs. Its record is lost: the disk is
+// empty, and only its unit reports the job.
 func lostFile(t *testing.T) (*world, job.Job) {
 	w := newWorld(2, t.Logf)
 	w.revive()
@@ -33,7 +33,7 @@ func lostFile(t *testing.T) (*world, job.Job) {
 	return w, ran
 }
 
-// recovered lists the units, including one that reports a job that is not on record.
+// recovered feeds a listing of the units, in which one unit reports a job that is not on record.
 func recovered(w *world, j job.Job) {
 	ev := w.listed().(core.Listed)
 	ev.Recovered = []job.Job{j}
@@ -43,8 +43,8 @@ func recovered(w *world, j job.Job) {
 	w.settle()
 }
 
-// A job known from its unit alone is recorded again, holds its GPU and can end, and its id is not
-// used again.
+// A job that only its unit shows is recorded again, holds its GPU and can end. Its id is not used
+// for another job.
 func TestRecoveredJobGoesOn(t *testing.T) {
 	w, ran := lostFile(t)
 	recovered(w, ran)
@@ -72,7 +72,8 @@ func TestRecoveredJobGoesOn(t *testing.T) {
 	}
 }
 
-// Listing it again, and dying at any point of handling that, changes nothing.
+// Listing a recovered job again changes nothing. Neither does a death of the daemon at any point
+// while it handles the listing.
 func TestRecoveryIsRepeated(t *testing.T) {
 	for death := range 4 {
 		w, ran := lostFile(t)
@@ -92,7 +93,7 @@ func TestRecoveryIsRepeated(t *testing.T) {
 	}
 }
 
-// Without its command it can't be requeued.
+// A recovered job has no command, so it can't be requeued.
 func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	w, ran := lostFile(t)
 	recovered(w, ran)
@@ -106,8 +107,8 @@ func TestRecoveredJobDoesNotStartAgain(t *testing.T) {
 	}
 }
 
-// The unit of an ended job may outlive its record while another job runs on its GPU: the GPU is the
-// other job's.
+// The unit of an ended job may still exist after its record is lost, while another job runs on its
+// GPU. The GPU belongs to the other job.
 func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 	w, ran := lostFile(t)
 	ended := ran
@@ -130,9 +131,9 @@ func TestRecoveredEndedJobHoldsNoReassignedGPU(t *testing.T) {
 	}
 }
 
-// An older copy of the state file has a job as waiting, and its unit belongs to a later attempt:
-// the job goes on as its unit has it. A job whose unit belongs to a recorded attempt, or to another
-// job, still waits.
+// By an older copy of the state file a job waits, but its unit belongs to a later attempt: the job
+// goes on as its unit shows. If the unit belongs to a recorded attempt, or to another job, the job
+// still waits.
 func TestUnitOfAWaitingJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(onRecord, found *job.Job)
@@ -178,8 +179,8 @@ func TestUnitOfAWaitingJob(t *testing.T) {
 	}
 }
 
-// later returns the job that came to run on the first job's GPU after that had ended, and that only
-// its unit knows of.
+// later returns a job that only its unit shows. It came to run on the first job's GPU after the
+// first job had ended.
 func later(w *world, ran job.Job) job.Job {
 	ran.ID, ran.Attempt = 2, new(*ran.Attempt)
 	ran.Attempt.InvocationID = "inv2"
@@ -187,11 +188,11 @@ func later(w *world, ran job.Job) job.Job {
 	return ran
 }
 
-// By an older copy of the state file, a job that has ended since holds a GPU; the job that runs
-// there by now keeps it, alone.
+// By an older copy of the state file, a job that has ended since still holds a GPU. Another job
+// runs on that GPU by now, and keeps all of it.
 func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
-		for _, left := range []bool{false, true} { // the unit of the ended job
+		for _, left := range []bool{false, true} { // whether the unit of the ended job still exists
 			w, ran := lostFile(t)
 			old := ran
 			old.State, old.Attempt = state, new(*ran.Attempt)
@@ -205,7 +206,7 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 				w.units[1] = &unit{Unit: u, attempt: 1, gpus: []int{0}}
 			}
 			w.runs["1/1"] = 0
-			w.drop(0, func(gpu.Process) bool { return true }) // it has not opened its GPU yet
+			w.drop(0, func(gpu.Process) bool { return true }) // the running job has not opened its GPU yet
 			w.revive()
 			recovered(w, later(w, ran))
 			if j := w.jobs[2]; j.State != job.Running || len(j.Attempt.GPUs) != 1 || j.Request.GPUMilli != job.WholeGPU {
@@ -231,8 +232,8 @@ func TestOldHolderTakesNoGPUOfARunningJob(t *testing.T) {
 	}
 }
 
-// A job that an older copy of the state file has as placed, and that has no unit, is requeued if
-// jobs run that the copy does not know: they may have been given its CPUs.
+// By an older copy of the state file a job is placed, but it has no unit. If jobs run that the copy
+// does not contain, this job is requeued: the others may have got its CPUs.
 func TestOldPlacementIsNotBelieved(t *testing.T) {
 	w, ran := lostFile(t)
 	old := ran
@@ -259,7 +260,7 @@ func TestOldPlacementIsNotBelieved(t *testing.T) {
 	}
 }
 
-// Nor is it stopped for using that GPU.
+// A recovered job that lost its GPU to another is not stopped for using that GPU.
 func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	w, ran := lostFile(t)
 	w.jobs[1], w.payloads[1] = ran, true
@@ -279,8 +280,8 @@ func TestJobWithoutItsGPUIsNotStopped(t *testing.T) {
 	}
 }
 
-// A job runs in a later attempt than an older copy of the state file has, maybe on another GPU: it
-// goes on there and ends as that attempt does.
+// A job runs in a later attempt than an older copy of the state file shows, maybe on another GPU.
+// It goes on there, and ends as that attempt does.
 func TestOldCopyOfARunningJob(t *testing.T) {
 	for _, state := range []job.State{job.Starting, job.Running, job.Ending} {
 		for at := range 2 {
@@ -327,7 +328,8 @@ func TestOldCopyOfARunningJob(t *testing.T) {
 	}
 }
 
-// Two jobs that have swapped GPUs since keep the GPUs they run on.
+// Two jobs swapped GPUs after the copy of the state file was made. Each keeps the GPU on which it
+// runs.
 func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	w, ran := lostFile(t)
 	ev := core.Listed{}
@@ -368,8 +370,8 @@ func TestOldCopyOfTwoJobsThatSwappedGPUs(t *testing.T) {
 	}
 }
 
-// An array in an older copy of the state file makes no second job of a running task, and counts the
-// tasks that run. Tasks that have ended since the copy was made wait again.
+// An array from an older copy of the state file makes no second job of a running task, and counts
+// its running tasks. Tasks that ended after the copy was made wait again.
 func TestRecoveredTasksAreOfTheirArray(t *testing.T) {
 	for name, over := range map[string]bool{"all run": false, "the first is over": true} {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Bugs that daemon/dst found, each as short as possible.
+// These are bugs that daemon/dst found, each in a test as short as possible.
 
-// running returns a world in which one job runs, with a request as change makes it.
+// running returns a world in which one job runs; change may alter its request.
 func running(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
 	w.step(w.listed(), -1)
@@ -36,7 +36,7 @@ func (w *world) queue(change func(*job.Request)) {
 	w.step(core.Submit{Token: w.token, Submission: s}, -1)
 }
 
-// next removes and returns the pending action of a type.
+// next removes and returns the pending action of type A.
 func next[A core.Action](t *testing.T, w *world) A {
 	t.Helper()
 	for i, a := range w.pending {
@@ -50,8 +50,8 @@ func next[A core.Action](t *testing.T, w *world) A {
 	return none
 }
 
-// A job leaves its GPU before the first sample after a restart has shown that GPU, and a dead
-// process stays on it.
+// A job leaves its GPU after a restart, before a sample has shown that GPU. A dead process stays on
+// it.
 func TestUnsampledGPUIsCleaned(t *testing.T) {
 	for name, leave := range map[string]func(*world){
 		"after the restart":  func(w *world) { w.revive() },
@@ -77,7 +77,7 @@ func TestUnsampledGPUIsCleaned(t *testing.T) {
 	}
 }
 
-// The machine was off for longer than a running job's limit: the shutdown ended the job, not its
+// The machine was off for longer than a running job's limit. The shutdown ended the job, not its
 // limit.
 func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Minute) })
@@ -95,7 +95,8 @@ func TestLimitBeforeTheUnitsAreListed(t *testing.T) {
 	}
 }
 
-// A cancel acknowledged while a failed job's unit is being stopped prevents another attempt.
+// A failed job is cancelled while its unit is being stopped. Once the cancel is acknowledged, the
+// job gets no other attempt.
 func TestCancelOfAnEndingJob(t *testing.T) {
 	w := running(t, 1, func(r *job.Request) { r.Retries = 2 })
 	w.units[1].Phase, w.units[1].Exit.Code = core.Exited, 3
@@ -111,7 +112,7 @@ func TestCancelOfAnEndingJob(t *testing.T) {
 	}
 }
 
-// The end of a job that had ended by itself when its stop was decided is on record before its unit
+// A stop is decided for a job that has just ended by itself. Its end is on record before its unit
 // is collected.
 func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	w := running(t, 1, nil)
@@ -131,8 +132,8 @@ func TestEndIsOnRecordBeforeItsUnitGoes(t *testing.T) {
 	}
 }
 
-// A back-off that began while the clock was wrong ends in time when the clock is set back, even if
-// the daemon was restarted in between.
+// A back-off began while the clock was wrong. When the clock is set back, the back-off still ends
+// in time, even if the daemon restarted in between.
 func TestBackoffEndsInTimeWhenTheClockIsSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ahead := job.Job{
@@ -148,7 +149,7 @@ func TestBackoffEndsInTimeWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// If the site withdraws a GPU while a job has a part of it, the rest is no longer assigned.
+// The site withdraws a GPU while a job holds a part of it. No job gets the rest.
 func TestSharedGPUIsWithdrawn(t *testing.T) {
 	half := func(r *job.Request) { r.GPUMilli = job.WholeGPU / 2 }
 	w := running(t, 2, half)
@@ -169,7 +170,7 @@ func TestSharedGPUIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A GPU that is withdrawn and offered again while it is not clean is still not clean, even if only
+// A GPU that is not clean is withdrawn and offered again. It is still not clean, even if only
 // memory without a process is left.
 func TestWithdrawnGPUStaysUnclean(t *testing.T) {
 	w := running(t, 2, nil)
@@ -199,9 +200,9 @@ func TestWithdrawnGPUStaysUnclean(t *testing.T) {
 	}
 }
 
-// A dead process of an unknown job is on a GPU when the daemon starts. It does not count against a
-// GPU whose job goes on and has all of it, and no job is made up for it; of a shared GPU nothing
-// more is assigned.
+// A dead process of an unknown job is on a GPU when the daemon starts. It does not affect a job
+// that holds the whole GPU, and the daemon invents no job for it. If the GPU is shared, no further
+// parts of it are assigned.
 func TestDeadProcessAtTheDaemonsStart(t *testing.T) {
 	t.Run("whole", func(t *testing.T) { deadAtTheStart(t, nil, "busy") })
 	t.Run("shared", func(t *testing.T) {
@@ -231,8 +232,8 @@ func deadAtTheStart(t *testing.T, change func(*job.Request), state job.GPUState)
 	}
 }
 
-// A job returns to the queue before its unit began, and processes of an older unit of its name
-// outlive the stop for a while: its GPU is in service again once they are gone.
+// A job returns to the queue before its unit began. Processes of an older unit of the same name
+// survive the stop for a while. Once they are gone, the job's GPU is in service again.
 func TestReturnedJobWithSurvivors(t *testing.T) {
 	w := newWorld(1, t.Logf)
 	w.policy.MaxForeignBytes = gib
@@ -260,8 +261,8 @@ func TestReturnedJobWithSurvivors(t *testing.T) {
 	}
 }
 
-// Jobs are charged for the time that passed, however the clock is set meanwhile. A small step, as
-// of a correction, is not worth a record of every job.
+// Jobs are charged for the time that passed, even if the clock is set meanwhile. A small step, such
+// as a correction, does not cause a record of every job.
 func TestSettingTheClockChargesNobody(t *testing.T) {
 	for _, by := range []time.Duration{-30 * time.Hour, -40 * time.Second, 40 * time.Second, 30 * time.Hour} {
 		w := running(t, 1, nil)
@@ -282,8 +283,8 @@ func TestSettingTheClockChargesNobody(t *testing.T) {
 	}
 }
 
-// If the sample of a start is too old by now, the start waits for another, which is not worth a
-// record. If the GPU is in use by then, the job returns to the queue.
+// If the sample for a start has become too old, the start waits for another sample, and nothing is
+// recorded. If the GPU is in use by then, the job returns to the queue.
 func TestStaleStartSamplesAgain(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		w := newWorld(1, t.Logf)

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// reserve makes a reservation. The command has its GPUs by index.
+// reserve makes a reservation. The command names its GPUs by index.
 func (c *Core) reserve(e Command, now time.Time) *job.Refusal {
 	if e.What.Reservation == nil {
 		return job.Refuse("usage/no-reservation")
@@ -50,15 +50,15 @@ func (c *Core) unreserve(e Command) *job.Refusal {
 	return nil
 }
 
-// reserved returns the reservations for placement. The members of a group are the users who were in
-// it when they last submitted a job.
+// reserved returns the reservations in the form that placement reads. A user counts as a member of
+// a group if the user was in it at the last submission.
 func (q *queue) reserved() []sched.AdvanceReservation {
 	var list []sched.AdvanceReservation
 	for _, r := range q.gpus.Reservations.All() {
 		v := sched.AdvanceReservation{GPUs: q.gpus.Among(r.GPUs), From: sched.At(r.From), To: sched.At(r.To)}
 		for _, u := range r.Users {
 			who := job.Owner{UID: u.UID, User: u.User}
-			if a := q.accounts.User(u.UID); a == nil || who.Is(a.UID, a.Name) { // otherwise another account has its number
+			if a := q.accounts.User(u.UID); a == nil || who.Is(a.UID, a.Name) { // otherwise another account has the number
 				v.UIDs = append(v.UIDs, u.UID)
 			}
 		}

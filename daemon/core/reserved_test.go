@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A GPU that is free until a reservation begins is shown as free until then, and one that a job
-// holds is not.
+// A GPU that is free now and reserved later is shown as free until the reservation begins. A GPU
+// that a job holds is not.
 func TestFreeUntilReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	from := a.now.Add(3 * time.Hour)

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 1, 4, 12, 0, 0, 0, time.UTC)
 
-// started returns a core without units.
+// started returns a core that has been told that no units exist.
 func started(p site.Policy, r job.Restored) *Core {
 	c := New(p, "boot1", r)
 	c.Step(Listed{Boot: "boot1"}, noon)
@@ -26,7 +26,7 @@ func asks(change func(*job.Request)) job.Submission {
 	return s
 }
 
-// Each of the site's rules holds at its edge and beyond.
+// Each of the site's rules is tested at its limit and beyond.
 func TestSiteRules(t *testing.T) {
 	hours := func(n int) func(*job.Request) {
 		return func(r *job.Request) { r.TimeLimit = job.Span(n) * job.Span(time.Hour) }
@@ -68,7 +68,7 @@ func TestSiteRules(t *testing.T) {
 	}
 }
 
-// A job that does not ask for retries has the site's; one that asks for none has none.
+// A job that asks for no number of retries gets the site's default. A job may also ask for none.
 func TestDefaultRetries(t *testing.T) {
 	for asked, want := range map[int]int{0: 2, job.NoRetries: 0, 1: 1, 3: 3} {
 		s := asks(func(r *job.Request) { r.Retries = asked })
@@ -79,7 +79,7 @@ func TestDefaultRetries(t *testing.T) {
 	}
 }
 
-// Options that a job leaves open have the site's values, and never exceed its rules.
+// Options that a job leaves open get the site's defaults, and these never exceed the site's rules.
 func TestDefaultsKeepToTheRules(t *testing.T) {
 	perGPU := func(milli, gpus int) int64 { return int64(milli / job.WholeGPU * 10) }
 	for name, c := range map[string]struct {
@@ -109,7 +109,8 @@ func TestDefaultsKeepToTheRules(t *testing.T) {
 	}
 }
 
-// A submission is refused if too many jobs wait, in all or of its user, or if they are too large.
+// A submission is refused if too many jobs wait, of all users or of its own, or if these jobs
+// together are too large.
 func TestFullQueues(t *testing.T) {
 	held := func(id job.ID, uid int, user string, groups ...string) job.Job {
 		o := job.Owner{UID: uid, User: user, Groups: groups}
@@ -137,7 +138,8 @@ func TestFullQueues(t *testing.T) {
 	}
 }
 
-// A dry run starts or waits as the job would, and is refused as the job would be.
+// A dry run reports whether the job would start, wait or be refused. A real submission does the
+// same.
 func TestTryReportsWhatWouldHappen(t *testing.T) {
 	past := job.Job{ID: 1, Owner: job.Owner{UID: 1001, User: "alice"}, State: job.Queued, SubmittedAt: noon, ChangedAt: noon, Life: job.Life{Held: "root"}}
 	c := started(site.Policy{}, job.Restored{NextID: 2, Jobs: []job.Job{past}})
@@ -162,8 +164,8 @@ func TestTryReportsWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// No limit is the largest limit, so that a change can't exceed it. (A job that asks for more begins
-// its wait anew.)
+// Having no limit counts as the largest limit, so a change of such a job is never larger. (A job
+// that asks for more begins its wait anew.)
 func TestLargerRequests(t *testing.T) {
 	for _, c := range []struct {
 		old, now job.Request

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// BenchmarkScrape is what monitoring asks of a machine with 64 GPUs on which a thousand jobs run:
-// the part that occupies the loop, and the page that is made of it.
+// BenchmarkScrape measures one request of a monitoring system on a machine with 64 GPUs and a
+// thousand running jobs: the part in the core's loop, and the page that is made from it.
 func BenchmarkScrape(b *testing.B) {
 	w := newWorld(64, func(string, ...any) {})
 	w.step(w.listed(), -1)

@@ -18,8 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into testdata; read the difference before committing it")
 
-// TestScripts runs testdata/*.txt: blocks of commands, a line "----", and everything that follows
-// from them. Actions are answered at once unless the command says otherwise.
+// TestScripts runs the scripts testdata/*.txt. Each block has commands, a line "----" and then
+// everything that follows from the commands. Actions are answered at once unless a command says
+// otherwise.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -70,10 +71,10 @@ type script struct {
 	w    *world
 	out  strings.Builder
 	args map[string]string
-	read map[string]bool // the words of the line that its verb has read
+	read map[string]bool // the words of the line that the command has read
 }
 
-// judge fails the script for breaches that the world has seen so far.
+// judge fails the script if the world has seen a breach.
 func (s *script) judge() {
 	if s.w == nil {
 		return
@@ -86,7 +87,7 @@ func (s *script) judge() {
 
 func (s *script) log(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
 
-// defaultMem reads default-mem=SIZE, for each GPU.
+// defaultMem reads default-mem=SIZE, the host memory for each GPU.
 func (s *script) defaultMem() {
 	if per := s.size("default-mem"); per > 0 {
 		s.w.policy.DefaultMem = func(milli, _ int) int64 { return per * int64(milli) / job.WholeGPU }
@@ -126,7 +127,7 @@ func (s *script) feed(ev core.Event) {
 
 var verbs = map[string]func(*script){
 	// machine gpus=N: a machine that has been listed and sampled. Without max-foreign=SIZE, jobs
-	// start beside foreign processes, and at once.
+	// start even on GPUs with foreign processes, and without a check.
 	"machine": func(s *script) {
 		s.judge()
 		s.w = newWorld(s.num("gpus", 1), func(string, ...any) {})
@@ -171,7 +172,8 @@ var verbs = map[string]func(*script){
 		s.w.log = s.log
 	},
 	"submit": (*script).submit,
-	// cancel job=N task=INDEX: this task of the array N; unawaited: only if no job waits for it.
+	// cancel job=N task=INDEX: cancel a job, or this task of the array N; unawaited: only if no job
+	// waits for it.
 	"cancel": func(s *script) {
 		what := job.Command{Kind: job.CommandCancel, Job: s.id()}
 		if s.has("task") {
@@ -210,30 +212,30 @@ var verbs = map[string]func(*script){
 		s.command(job.Command{Kind: job.CommandUnreserve, Reservation: &job.Reservation{ID: int64(s.num("id", 1))}})
 	},
 	// exit job=N code= signal= oom stopped launch= peak=: the command ends; stopped: while its unit
-	// was being stopped; spent: it leaves no process; quiet: systemd's signal does not arrive.
+	// was being stopped; spent: no process is left; quiet: systemd's signal does not arrive.
 	"exit": (*script).exit,
 	// vanish job=N: somebody else stopped the unit.
 	"vanish": func(s *script) {
 		s.w.sweep(s.id())
 		s.feed(core.Changed{Job: s.id()})
 	},
-	// stuck job=N: from now on its processes outlive SIGKILL; no: no longer.
+	// stuck job=N: from now on the job's processes survive SIGKILL; no: no longer.
 	"stuck": func(s *script) {
 		no := s.has("no")
 		s.w.stuck[s.id()] = !no
 	},
-	// hangs job=N: its unit is neither up nor down, and stays so.
+	// hangs job=N: the job's unit is neither active nor ended, and stays so.
 	"hangs": func(s *script) { s.w.units[s.id()].Phase = core.Activating },
-	// stray job=N: a unit that somebody else made; spent: it has ended.
+	// stray job=N: a unit of the job's name that somebody else made; spent: the unit has ended.
 	"stray": func(s *script) {
 		s.w.units[s.id()] = &unit{Unit: core.Unit{Job: s.id(), Phase: core.Active, Invocation: "stray"}}
 		if s.has("spent") {
 			s.w.units[s.id()].Phase, s.w.units[s.id()].Spent = core.Exited, true
 		}
 	},
-	// uses job=N gpu=N mem=SIZE: the GPU memory of the job's process (pid=N: of a foreign process;
-	// dead: it has ended), its user, and start=N, the tick at which it began; mem=unknown;
-	// mem=none: it is gone.
+	// uses job=N gpu=N mem=SIZE: the job's process uses that much GPU memory. pid=N: a foreign
+	// process uses it; dead: the process has ended; start=N: the tick at which it began;
+	// mem=unknown: its use is unknown; mem=none: it is gone.
 	"uses": func(s *script) {
 		pid, unit := 1000+int(s.id()), fmt.Sprintf("gpujob-%d.service", s.id())
 		if s.has("pid") {
@@ -248,15 +250,15 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"computes": func(s *script) { s.w.gpus[s.num("gpu", 0)].UtilGPUPercent = s.num("util", 0) },
-	// samples n=N every=TIME: that many samples, as the daemon takes them.
+	// samples n=N every=TIME: feed that many samples, as the daemon does.
 	"samples": func(s *script) {
 		for range s.num("n", 1) {
 			s.w.now = s.w.now.Add(s.duration("every"))
 			s.feed(s.w.sample(0))
 		}
 	},
-	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=; down: from
-	// the next start on.
+	// watch memory=warn|stop tolerance= patience= idle=warn|stop after= idle-patience=: the policy
+	// about use of GPUs; down: it is in force from the next start on.
 	"watch": func(s *script) {
 		words := map[string]site.Response{"": site.Ignore, "warn": site.Warn, "stop": site.WarnAndStop}
 		s.w.policy.Usage = site.UsagePolicy{
@@ -267,7 +269,7 @@ var verbs = map[string]func(*script){
 			s.feed(core.Configured{Policy: s.w.policy})
 		}
 	},
-	// use job=N: its recorded use.
+	// gpumem job=N: the job's recorded use.
 	"gpumem": func(s *script) {
 		for _, v := range s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs {
 			s.log("job %d asks %s of GPU memory, %s is known", v.ID, job.FormatSize(v.Request.GPUMemBytes), job.FormatSize(v.MemKnown))
@@ -279,8 +281,8 @@ var verbs = map[string]func(*script){
 				job.FormatSize(u.PeakBytes), u.BusyPercent(), job.FormatDuration(u.Over), job.FormatDuration(u.Idle), job.FormatSize(s.w.jobs[s.id()].Attempt.GPUs[i].Use.PeakBytes))
 		}
 	},
-	// sent job=N event=start|end which=N: the message was sent; why=WORD: it was not; again: it may
-	// be retried.
+	// sent job=N event=start|end which=N: the message was sent; why=WORD: it was not sent, for this
+	// cause; again: another try may succeed.
 	"sent": func(s *script) {
 		e := core.Delivered{Job: s.id(), Event: job.NotifyEnd, Which: s.num("which", 0), Sent: s.text("why") == "", Why: job.Text(s.text("why"))}
 		if s.has("event") {
@@ -290,7 +292,7 @@ var verbs = map[string]func(*script){
 		s.w.over(e)
 		s.feed(e)
 	},
-	// answer job=N: answers the first pending action, or the start of this job.
+	// answer job=N: answer this job's pending start, or without job= the first pending action.
 	"answer": func(s *script) {
 		at := slices.IndexFunc(s.w.pending, func(a core.Action) bool {
 			start, is := a.(core.Start)
@@ -298,14 +300,14 @@ var verbs = map[string]func(*script){
 		})
 		s.feed(s.w.answer(at))
 	},
-	// slow job=N why=WORD: the cause of its slow start.
+	// slow job=N why=WORD: the job's start is slow, for this cause.
 	"slow": func(s *script) {
 		s.feed(core.StartSlow{Job: s.id(), Attempt: s.w.jobs[s.id()].Attempt.Number, Why: s.text("why")})
 		if slow := s.w.core.SlowStart(s.w.now); slow != nil {
 			s.log("the start of job %d is long: %s", slow.Job.ID, slow.Why)
 		}
 	},
-	// sample late=TIME: a sample that was read that long ago.
+	// sample late=TIME: feed a sample that was read that long ago.
 	"sample": func(s *script) {
 		ev := s.w.sample(^uint64(0)).(core.Sampled)
 		if late := s.duration("late"); late > 0 {
@@ -326,20 +328,21 @@ var verbs = map[string]func(*script){
 			s.feed(core.Tick{Clock: s.duration("by")})
 		}
 	},
-	// began job=N: how long ago it began, by the present clock.
+	// began job=N: print how long ago the job began, by the present clock.
 	"began": func(s *script) {
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0]
 		s.log("job %d began %s ago", s.id(), job.FormatDuration(s.w.now.Sub(j.Attempt.StartedAt)))
 	},
 	"bus": func(s *script) { s.w.busDown = s.text("is") == "down" },
-	// driver problem=WORD: the driver has a problem; installed=VERSION loaded=VERSION: what is known of it.
+	// driver problem=WORD: the driver has a problem; installed=VERSION loaded=VERSION: its
+	// versions, as far as they are known.
 	"driver": func(s *script) {
 		s.w.problem = gpu.Problem(s.text("problem"))
 		s.w.driver = gpu.DriverVersions{Installed: s.text("installed"), Loaded: s.text("loaded")}
 		s.feed(s.w.sample(0))
 	},
 	"gpu": (*script).gpu,
-	// pull gpu=N: it disappears, and the GPUs behind it get other indexes; push: it is back.
+	// pull gpu=N: the GPU disappears, and the GPUs after it get other indexes; push: it is back.
 	"pull": func(s *script) {
 		s.w.gpus, s.w.pulled = slices.Delete(slices.Clone(s.w.gpus), s.num("gpu", 0), s.num("gpu", 0)+1), s.w.gpus
 		s.w.renumber()
@@ -350,8 +353,8 @@ var verbs = map[string]func(*script){
 		s.w.renumber()
 		s.feed(s.w.sample(0))
 	},
-	// silent name=WORD, answers: a GPU that the driver lists but can't read, or can't read beyond
-	// its name; later it can.
+	// silent name=WORD: the driver lists a GPU but can read nothing except its name, if one is
+	// given; answers: the driver can read it again.
 	"silent": func(s *script) {
 		g := gpu.Device{Index: s.num("gpu", 0), Minor: -1, Health: gpu.HealthLost, HealthDetail: "it does not answer"}
 		if g.Name = s.text("name"); g.Name != "" {
@@ -360,8 +363,8 @@ var verbs = map[string]func(*script){
 		s.w.gpus = []gpu.Device{g}
 	},
 	"answers": func(s *script) { s.w.gpus = newWorld(s.num("gpu", 0)+1, s.w.log).gpus },
-	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: of that job's control
-	// group.
+	// xid gpu=N code=N pid=N text=WORD: the driver reports an error; job=N: the process is in that
+	// job's control group.
 	"xid": func(s *script) {
 		rest := s.text("code")
 		if pid, ok := s.word("pid"); ok {
@@ -376,34 +379,35 @@ var verbs = map[string]func(*script){
 		s.w.policy.HostCPUs = s.num("cpus", 0)
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// strays are=end|keep|tell: what happens to them from now on.
+	// strays are=end|keep|tell: the policy about strays from now on.
 	"strays": func(s *script) {
 		s.w.policy.Strays = map[string]site.Strays{"end": site.EndStrays, "keep": site.KeepStrays, "tell": site.TellStrays}[s.text("are")]
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// troubles: what keeps jobs from being started.
+	// troubles: print what keeps jobs from being started.
 	"troubles": func(s *script) {
 		for _, t := range s.w.core.StartTroubles(s.w.now) {
 			s.log("%d starts of %q failed: %v, next %s, nobody's since: %t", t.Starts, t.User, t.Why, t.Next.Format("15:04:05"), t.All)
 		}
 	},
-	// person uid=N of=N: from now on uid is this person's; unsure: as far as is known.
+	// person uid=N of=N: from now on the first uid belongs to the second; unsure: that is
+	// uncertain.
 	"person": func(s *script) {
 		unsure := s.has("unsure")
 		s.w.persons[s.num("uid", 0)] = gpus.Person{UID: s.num("of", 0), Unsure: unsure}
 	},
-	// whose gpu=N: the jobs of the processes on it.
+	// whose gpu=N: print the job of each process on the GPU.
 	"whose": func(s *script) {
 		for _, p := range s.w.core.View(job.Query{}, s.w.now).GPUs[s.num("gpu", 0)].Processes {
 			s.log("process %d: job %d, stray %t", p.PID, p.Job, p.Stray)
 		}
 	},
-	// die after=TIME: the daemon is killed, and restarted that much later.
+	// die after=TIME: the daemon is killed, and is restarted after that time.
 	"die": func(s *script) {
 		s.w.now = s.w.now.Add(s.duration("after"))
 		s.w.revive()
 		s.log("the daemon starts again")
-		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) { // a back-off is over
+		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) { // a back-off has ended
 			s.w.core.Step(core.Tick{}, s.w.now)
 		}
 		if due := s.w.core.Deadline(); !due.IsZero() && !due.After(s.w.now) {
@@ -423,7 +427,7 @@ var verbs = map[string]func(*script){
 		s.feed(s.w.listed())
 		s.feed(s.w.sample(0))
 	},
-	// soft-reboot: another run of systemd under the same kernel.
+	// soft-reboot: systemd runs anew under the same kernel.
 	"soft-reboot": func(s *script) {
 		s.w.soft++
 		s.w.userspace()
@@ -440,7 +444,7 @@ var verbs = map[string]func(*script){
 		s.w.leaving = !no
 		s.feed(core.Leaving{Not: no})
 	},
-	// unable: systemd can't start anything for the moment; no: it can again.
+	// unable: systemd can't start any unit for now; no: it can again.
 	"unable": func(s *script) {
 		no := s.has("no")
 		s.w.unable = !no
@@ -450,11 +454,11 @@ var verbs = map[string]func(*script){
 		no := s.has("no")
 		s.w.expired[s.num("uid", 1001)] = !no
 	},
-	// heir uid=N user=NAME: another account has the number now; ?: unknown which; none: the one on
-	// record.
+	// heir uid=N user=NAME: another account has the number now; ?: its name is unknown; none: the
+	// account on record has it again.
 	"heir": func(s *script) { s.w.heirs[s.num("uid", 1001)] = s.text("user") },
-	// find-renamed: a release of jobs makes the daemon look up whether the accounts of waiting jobs
-	// have other names now.
+	// find-renamed: a release of jobs makes the daemon look up the present names of the accounts of
+	// waiting jobs.
 	"find-renamed": func(s *script) {
 		for _, a := range s.w.core.WaitingAccounts(job.Query{}, s.w.now) {
 			if name := s.w.heirs[a.UID]; name != "" && name != a.User {
@@ -463,14 +467,14 @@ var verbs = map[string]func(*script){
 		}
 	},
 	"group": (*script).group,
-	// slurm minors=LIST: the settings are reloaded, and these GPUs are Slurm's; every: all of them.
+	// slurm minors=LIST: reload the settings, with these GPUs assigned to Slurm; every: all GPUs.
 	"slurm": func(s *script) {
 		s.w.policy.SlurmGPUs.Every = s.has("every")
 		s.w.policy.SlurmGPUs.Minors = must(s, job.ParseGPUList, s.text("minors"))
 		s.feed(core.Configured{Policy: s.w.policy})
 	},
-	// reload default-mem=SIZE: the settings are reloaded, and each GPU comes with that much host
-	// memory from now on.
+	// reload default-mem=SIZE: reload the settings; from now on a job gets that much host memory
+	// for each GPU by default.
 	"reload": func(s *script) {
 		s.defaultMem()
 		s.feed(core.Configured{Policy: s.w.policy})
@@ -483,12 +487,12 @@ var verbs = map[string]func(*script){
 		}
 		s.log("job %d %s%s%s", s.id(), v.Jobs[0].State, reasonText(v.Jobs[0].Reasons), start)
 	},
-	// asks job=N: the derived parts of its request.
+	// asks job=N: print the derived parts of the job's request.
 	"asks": func(s *script) {
 		r := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Request
 		s.log("job %d asks %s of host memory, preemptible %t, the first retry after %s", s.id(), job.FormatSize(r.MemBytes), r.Preemptible, r.Backoff)
 	},
-	// count job=N: the part of the machine that it counts for.
+	// count job=N: print the part of the machine for which the job counts.
 	"count": func(s *script) {
 		j := s.w.core.View(job.Query{IDs: []job.ID{s.id()}}, s.w.now).Jobs[0].Job
 		s.log("job %d counts for %s", s.id(), job.CPUs(j.CPUs()))

@@ -58,8 +58,8 @@ func (s *script) submit() {
 	s.feed(core.Submit{Token: s.w.token, Submission: sub})
 }
 
-// group puts accounts into a group: uids=1001,1002 name=lab; told: the daemon looks it up, as at a
-// reload; quota=N: the group may have that many GPUs from now on.
+// group uids=1001,1002 name=lab: put accounts into a group; told: the daemon looks that up, as at a
+// reload; quota=N: from now on the group may have that many GPUs.
 func (s *script) group() {
 	if s.has("quota") {
 		s.w.policy.Quotas.Groups = map[string]job.Quota{s.text("name"): {GPUMilli: s.num("quota", 0) * job.WholeGPU}}
@@ -76,7 +76,7 @@ func (s *script) group() {
 	}
 }
 
-// until returns the end of a pause of a given length.
+// until returns the end of a pause that has the length given in the line.
 func (s *script) until() time.Time {
 	if d := s.duration("until"); d > 0 {
 		return s.w.now.Add(d)
@@ -93,9 +93,9 @@ func (s *script) milli() int {
 	return milli
 }
 
-// life reads the options about a job's life: preemptible spread hold retries= notify=start,end/fail
-// backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB array= max-failures=
-// dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
+// life reads the options about how a job starts, ends and is retried: preemptible spread hold
+// retries= notify=start,end/fail backoff= on-timeout=requeue warn=SIGNAL@TIME begin=IN after-ok=JOB
+// array= max-failures= dedup=HASH batch=NAME shape=COMMAND script=PROGRAM.
 func (s *script) life(r *job.Request) {
 	r.Preemptible = s.has("preemptible")
 	r.Spread = s.has("spread")
@@ -124,7 +124,7 @@ func (s *script) life(r *job.Request) {
 	}
 }
 
-// notifyOf reads requests for mail such as start,end/fail, with a slash between them.
+// notifyOf reads requests for mail such as start,end/fail: a slash separates two requests.
 func notifyOf(text string) (list []job.Notify) {
 	for wish := range strings.SplitSeq(text, "/") {
 		n := job.Notify{Way: job.NotifyMail}
@@ -136,7 +136,7 @@ func notifyOf(text string) (list []job.Notify) {
 	return list
 }
 
-// after reads dependencies, one of each kind: after= after-ok= after-fail= after-any=.
+// after reads at most one dependency of each kind: after= after-ok= after-fail= after-any=.
 func (s *script) after() (list []job.Dependency) {
 	for _, kind := range []job.DependencyKind{job.AfterStart, job.AfterOK, job.AfterFail, job.AfterAny} {
 		if on := s.num(string(kind), 0); on > 0 {
@@ -213,7 +213,7 @@ func (s *script) command(c job.Command) {
 	if who.UID == 0 {
 		who.User, who.Admin = "root", true
 	}
-	if name, ok := s.word("as"); ok { // the present name of the account; admin: in the admin group
+	if name, ok := s.word("as"); ok { // the present name of the account; admin: the account is in the admin group
 		who.User = name
 	}
 	if s.has("admin") {

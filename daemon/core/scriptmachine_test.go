@@ -1,6 +1,6 @@
 package core_test
 
-// The parts of a script's machine that change by themselves: commands end, GPUs change.
+// These commands change the machine itself: job commands end, and GPUs change.
 
 import (
 	"github.com/gpusched/gpusched/daemon/core"
@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// used reads the memory of a process.
+// used reads the memory that a process uses.
 func (s *script) used() int64 {
 	switch s.text("mem") {
 	case "unknown":
@@ -43,9 +43,9 @@ func (s *script) exit() {
 	}
 }
 
-// gpu changes what the driver says: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE, dead=SIZE,
-// orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no, rows=pending|failed|ok,
-// clean.
+// gpu changes what the driver reports about a GPU: foreign=SIZE kind=WORD, ghost=SIZE, used=SIZE,
+// dead=SIZE, orphan=JOB, processes=unknown, memory=node, health=lost, well=yes|no,
+// rows=pending|failed|ok, clean.
 func (s *script) gpu() {
 	g := &s.w.gpus[s.num("gpu", 0)]
 	used := func(n int64, p ...gpu.Process) {

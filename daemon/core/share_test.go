@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Shares that make up a whole GPU fit on an idle one, however much memory the driver keeps for
-// itself, whether it reports that or counts it as used, and whatever the earlier shares use of
-// their own.
+// Shares that add up to a whole GPU fit on an idle GPU. It does not matter how much memory the
+// driver keeps for itself, whether it reports that memory or counts it as used, and how much of
+// their own memory the earlier shares use.
 func TestSharesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(1, func(string, ...any) {})

@@ -41,8 +41,9 @@ func (w *world) cancel(id job.ID) {
 	w.settle()
 }
 
-// A hundredth of each GPU keeps whole GPUs from others, and is charged as all of them while
-// somebody waits for a whole one, even if the daemon restarts meanwhile (invariant 12).
+// Jobs that hold a hundredth of each GPU keep whole GPUs from others. While somebody waits for a
+// whole GPU, they are charged as if they held all of them, even if the daemon restarts meanwhile
+// (invariant 12).
 func TestSharersPayForTheWholeGPU(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {

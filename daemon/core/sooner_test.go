@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ran runs a command several times to its end, with that length and memory.
+// ran runs a command to its end several times, each with the given length and memory.
 func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 	a.Helper()
 	for range times {
@@ -30,15 +30,16 @@ func (a *asker) ran(command string, times int, d time.Duration, mem int64) {
 
 var real = job.Derived{Shape: "real"}
 
-// reserved reserves all GPUs for somebody else from some time on.
+// reserved reserves all GPUs for another user, beginning after some time.
 func (a *asker) reserved(in time.Duration) {
 	res := job.Reservation{GPUs: []job.Allocation{{}}, From: a.now.Add(in), To: a.now.Add(in + 9*time.Hour), Users: []job.Account{{UID: 9, User: "dora"}}}
 	a.token++
 	a.step(core.Command{Token: a.token, Who: job.Actor{Admin: true}, What: job.Command{Kind: job.CommandReserve, Reservation: &res}}, -1)
 }
 
-// A suggested limit never lies below a run of the same command, and does not rely on other
-// commands' runs. If the command's run time is unknown, it is the longest limit that starts now.
+// A suggested limit is never shorter than a run of the same command, and does not depend on runs of
+// other commands. If no run time of the command is known, the suggestion is the longest limit with
+// which the job starts now.
 func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 	type past struct {
 		command string
@@ -79,7 +80,7 @@ func TestSuggestedLimitsExceedKnownRuns(t *testing.T) {
 	}
 }
 
-// The time that a run of the command has lasted until now counts, too.
+// A run that is still going on counts with the time that it has lasted so far.
 func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a := newAsker(t, 2, func(p *site.Policy) { p.Predict = nil })
 	a.submit("bob", job.Request{GPUMilli: job.WholeGPU, GPUIDs: []int{1}, Derived: real})
@@ -89,7 +90,7 @@ func TestSuggestedLimitsExceedPresentRuns(t *testing.T) {
 	a.want("beside one that runs", a.sooner(id), " of 3")
 }
 
-// Less memory is suggested if five runs of the command took no more.
+// Less memory is suggested if five runs of the command did not need more.
 func TestSoonerWithProvenMemory(t *testing.T) {
 	const all = 64 * gib
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// start starts the unit of the current attempt as soon as there is a place. The attempt is on
-// record, or in this step's records.
+// start starts the unit of the current attempt as soon as there is a place for the start. The
+// attempt is on record, or among the records of this step.
 func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 	var looked time.Time
 	if c.needsSample(l) {
@@ -23,7 +23,7 @@ func (c *lifecycle) start(l *tracked.Job, now time.Time) {
 	c.barSlow(p, now)
 }
 
-// beginStarts begins as many starts as there are places.
+// beginStarts begins as many starts as there are free places.
 func (c *lifecycle) beginStarts(now time.Time) {
 	for w, ok := c.starts.Begin(c.policy.StartsInFlight, now); ok; w, ok = c.starts.Begin(c.policy.StartsInFlight, now) {
 		w.Of.Action, w.Of.Unasked = tracked.Starting, false
@@ -32,7 +32,7 @@ func (c *lifecycle) beginStarts(now time.Time) {
 	}
 }
 
-// startFinished notes that a start has finished, in whatever way, and gives its place to the next.
+// startFinished notes that a start has succeeded or failed, and gives its place to the next start.
 func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStart) {
 	if s = c.starts.End(id); s == nil {
 		return nil
@@ -48,8 +48,8 @@ func (c *lifecycle) startFinished(id job.ID, now time.Time) (s *starts.BegunStar
 	return s
 }
 
-// slowed frees the place of a slow start, unless it was freed before. Why is "" if nothing is
-// known.
+// slowed frees the place of a slow start, unless that has happened already. Why is the cause, or ""
+// if it is unknown.
 func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	s.Why = cmp.Or(s.Why, why)
 	if !s.Slow {
@@ -60,8 +60,8 @@ func (c *lifecycle) slowed(s *starts.BegunStart, why string, now time.Time) {
 	c.barSlow(s.By, now)
 }
 
-// barSlow keeps a person's other jobs in the queue while too many of the person's starts are slow:
-// others can use their GPUs meanwhile.
+// barSlow acts if too many of a person's starts are slow. It then keeps the person's other jobs in
+// the queue, so that other users can have the GPUs meanwhile.
 func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	if p.Slow < starts.MaxSlowStarts {
 		return
@@ -75,19 +75,20 @@ func (c *lifecycle) barSlow(p *starts.Starter, now time.Time) {
 	}
 }
 
-// returnUnstarted returns a job that has not begun to start to the queue.
+// returnUnstarted returns a job to the queue that has been placed but whose start has not begun.
 func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Time) {
 	c.starts.Leave(l)
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {
 		c.abandonAttempt(l, r, now)
-	} else { // a call of an earlier daemon may still make its unit
+	} else { // an earlier daemon may have asked for the unit, so it may still appear
 		c.endAttempt(l, r, now)
 	}
 }
 
-// leave notes whether systemd stops everything. A job that has not begun to start returns to the
-// queue before the machine is down: on record it would look like a start that the reboot took.
+// leave notes whether systemd stops everything. If it does, jobs whose starts have not begun return
+// to the queue before the machine is down. Otherwise the record would look as if the reboot had
+// ended their starts.
 func (c *Core) leave(down bool, now time.Time) {
 	c.systemd.setLeaving(down)
 	c.step.replan()
@@ -101,7 +102,7 @@ func (c *Core) leave(down bool, now time.Time) {
 	}
 }
 
-// slowMessage says why no other start of a person begins.
+// slowMessage says why no other starts of a person begin.
 func (c *state) slowMessage(p *starts.Starter) string {
 	var names []string
 	why := ""
@@ -115,14 +116,14 @@ func (c *state) slowMessage(p *starts.Starter) string {
 	return text
 }
 
-// SlowStart is a start that has been under way for long.
+// SlowStart is a start that takes very long.
 type SlowStart struct {
 	Job   job.Job
 	Since time.Time
 	Why   string // "": unknown
 }
 
-// SlowStart returns the start that has been under way longest, or nil if none takes long.
+// SlowStart returns the start that has taken longest, or nil if none takes very long.
 func (c *state) SlowStart(now time.Time) *SlowStart {
 	for _, s := range c.starts.Since(now.Add(-starts.LongStart)) {
 		return &SlowStart{Job: *s.Of.Job, Since: s.Since, Why: s.Why}
@@ -130,7 +131,7 @@ func (c *state) SlowStart(now time.Time) *SlowStart {
 	return nil
 }
 
-// startEnded counts an attempt that has ended as a start that worked or failed.
+// startEnded counts whether the start of an ended attempt worked or failed.
 func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	switch {
 	case c.systemd.leaving():
@@ -142,7 +143,7 @@ func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	}
 }
 
-// tryNow ends the back-off of all jobs that could not be started, of one account or of all.
+// tryNow ends the back-offs of jobs that could not be started: those of one account, or all.
 func (c *Core) tryNow(a *sched.Account, now time.Time) {
 	c.step.replan()
 	failed := func(l *tracked.Job) bool {

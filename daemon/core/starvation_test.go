@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A daemon that restarts while a guarded job runs, and has not seen the GPUs yet, owes nothing for
-// the time before.
+// A daemon restarts while a guarded job runs, and has not seen the GPUs yet. The lane owes nothing
+// for the time before.
 func TestLaneAfterARestart(t *testing.T) {
 	now := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
 	began := now.Add(-72 * time.Hour)
@@ -30,7 +30,7 @@ func TestLaneAfterARestart(t *testing.T) {
 		if s := c.queue.snapshot(now); !s.GuardOpen {
 			t.Fatal("the lane is closed")
 		}
-		if err := c.Check(); err != nil { // the sums of its jobs
+		if err := c.Check(); err != nil { // checks the sums over the lane's jobs
 			t.Fatal(err)
 		}
 	}

@@ -9,18 +9,18 @@ import (
 type stepBuffer struct {
 	out          Effects
 	dirty        []*tracked.Job         // jobs to record, in the order of their first change
-	unlogged     map[job.ID]bool        // of these, the jobs whose change is not logged
-	updated      map[job.ID]*job.Update // of these, the jobs whose options or label changed
+	unlogged     map[job.ID]bool        // those of dirty whose change is not logged
+	updated      map[job.ID]*job.Update // those of dirty whose options or label changed
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
-	sampled      bool // this step's event is a sample
+	sampled      bool // the event of this step is a sample
 }
 
 func newStepBuffer() stepBuffer {
 	return stepBuffer{unlogged: map[job.ID]bool{}, updated: map[job.ID]*job.Update{}, payload: map[job.ID]*job.Payload{}}
 }
 
-// begin clears what the last step collected, except that the plan is out of date.
+// begin clears what the last step collected. It keeps replanNeeded.
 func (s *stepBuffer) begin(ev Event) {
 	s.out, s.dirty = Effects{}, nil
 	_, s.sampled = ev.(Sampled)
@@ -29,7 +29,7 @@ func (s *stepBuffer) begin(ev Event) {
 func (s *stepBuffer) act(a Action)        { s.out.Actions = append(s.out.Actions, a) }
 func (s *stepBuffer) record(r job.Record) { s.out.Records = append(s.out.Records, r) }
 
-// reply answers a request; finish fills in the job with the reply's id.
+// reply answers a request. finish fills in the job that the reply names by id.
 func (s *stepBuffer) reply(r Reply) { s.out.Replies = append(s.out.Replies, r) }
 
 // replan asks for another pass of the planner before the step ends.
@@ -42,19 +42,19 @@ func (s *stepBuffer) takeReplan() bool {
 	return needed
 }
 
-// hasSample reports whether this step's event is a sample.
+// hasSample reports whether the event of this step is a sample.
 func (s *stepBuffer) hasSample() bool { return s.sampled }
 
-// markDirty records the job at the end of the step.
+// markDirty makes the step record the job at its end.
 func (s *stepBuffer) markDirty(l *tracked.Job) {
-	if !l.Dirty { // a step may touch every job
+	if !l.Dirty { // the flag is fast even if a step touches every job
 		l.Dirty = true
 		s.dirty = append(s.dirty, l)
 	}
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job whose options somebody changed; before are the old ones.
+// markUpdated is markDirty for a job whose options somebody changed. Before are the old options.
 func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)
@@ -64,7 +64,7 @@ func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask)
 // announce adds an event that no record implies.
 func (s *stepBuffer) announce(e job.Event) { s.out.News = append(s.out.News, e) }
 
-// markDirtyQuietly is markDirty without logging the change.
+// markDirtyQuietly is markDirty, but the change is not logged.
 func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	if !l.Dirty {
 		l.Dirty = true
@@ -73,14 +73,14 @@ func (s *stepBuffer) markDirtyQuietly(l *tracked.Job) {
 	}
 }
 
-// store records the payload of a new job together with the job.
+// store records the payload of a new job when the job is recorded.
 func (s *stepBuffer) store(id job.ID, p *job.Payload) { s.payload[id] = p }
 
-// notifyOwner puts a sentence into the job's journal for its owner, together with the other
-// sentences of this step.
+// notifyOwner puts a sentence for the owner into the job's journal. All sentences of one step are
+// written together.
 func (s *stepBuffer) notifyOwner(l *tracked.Job, say job.Message) {
 	s.markDirtyQuietly(l)
-	if l.IsSuspended() { // nothing runs in its unit
+	if l.IsSuspended() { // no process of the job runs, so nothing can write to its journal
 		return
 	}
 	for i, a := range s.out.Actions {

@@ -14,8 +14,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// justified checks invariant 10: a job is stopped for its use of GPUs on the evidence of the last
-// sample, after a warning, and for GPU memory only if another job lacks what it was promised.
+// justified checks invariant 10: a job is stopped for its use of GPUs only if the last sample shows
+// the reason, and only after a warning. A stop for GPU memory also requires that another job lacks
+// memory that it was promised.
 func (w *world) justified(j *job.Job) {
 	switch j.Stop {
 	case job.StopGPUMem:
@@ -37,7 +38,7 @@ func (w *world) shown(uuid string) *gpu.Device {
 	return &w.sampled.Devices[i]
 }
 
-// has returns a job's use of a GPU in the last sample; -1 unknown.
+// has returns a job's use of a GPU in the last sample; -1: unknown.
 func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	for _, p := range d.Processes {
 		if p.Unit == fmt.Sprintf("gpujob-%d.service", id) {
@@ -50,7 +51,7 @@ func has(d *gpu.Device, id job.ID) (bytes int64, processes int) {
 	return bytes, processes
 }
 
-// look notes what a sample shows.
+// look notes the last sample, and counts the shortages and excesses that it shows.
 func (w *world) look(s gpu.Snapshot) {
 	w.sampled = s
 	for _, g := range w.gpus {
@@ -105,7 +106,7 @@ func (w *world) noBreach(j *job.Job) string {
 	return ""
 }
 
-// owed returns the promised memory that jobs on a GPU do not use.
+// owed returns the memory that the jobs on a GPU were promised and do not use.
 func (w *world) owed(d *gpu.Device) (owed int64) {
 	for id, j := range w.jobs {
 		if !j.State.Live() {
@@ -140,10 +141,10 @@ func (w *world) notIdle(j *job.Job) string {
 	return ""
 }
 
-// jumps are the steps of the clock between two samples.
+// jumps are the possible changes of the clock between two samples.
 var jumps = []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 15 * time.Second, 0, 10 * time.Minute, -30 * time.Second}
 
-// occupy lets a job, or somebody else, take memory of a GPU or compute on it.
+// occupy lets a job or a foreign process use memory or compute on a GPU.
 func (c *chaos) occupy() {
 	if len(c.gpus) == 0 {
 		return
@@ -163,8 +164,8 @@ func (c *chaos) occupy() {
 	}
 }
 
-// TestStopsAreJustified lets jobs that share GPUs, and others, use random amounts of them, with
-// faults in between; justified checks each stop.
+// TestStopsAreJustified lets jobs that share GPUs, and foreign processes, use random amounts of
+// memory, with faults in between. justified checks each stop.
 func TestStopsAreJustified(t *testing.T) {
 	stops := map[job.StopCause]int{}
 	rapid.Check(t, func(t *rapid.T) {

@@ -43,7 +43,7 @@ func (c *Core) submit(e Submit, now time.Time) Reply {
 	return r
 }
 
-// findPending fills in the jobs that a new job waits for.
+// findPending fills in the unmet dependencies of a new job.
 func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal) {
 	if j.Pending, refusal = c.pending(s.Request.After, s.Ended); refusal != nil {
 		return refusal
@@ -51,7 +51,7 @@ func (c *state) findPending(j *job.Job, s *job.Submission) (refusal *job.Refusal
 	return c.deps.EdgesQuota(j, len(j.Pending), 0)
 }
 
-// newJob returns the job of a submission, without a number and dependencies.
+// newJob returns the job of a submission, without an id and without dependencies.
 func newJob(s *job.Submission, now time.Time) job.Job {
 	j := job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request,
@@ -67,8 +67,9 @@ func newJob(s *job.Submission, now time.Time) job.Job {
 	return j
 }
 
-// Try returns what a submission would lead to: the job as it would be queued, the reasons for which
-// it would wait (none: it would start) with a forecast, or the refusal. It changes nothing.
+// Try returns what would become of a submission, and changes nothing. It returns the job as it
+// would be queued, with the reasons why it would wait (none: it would start) and a forecast. If the
+// submission would be refused, it returns the refusal.
 func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Foresight, *job.Refusal) {
 	j, refusal := c.admit(&s, now)
 	if refusal == nil {
@@ -84,7 +85,7 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	v := job.JobView{Job: *l.Job, MemKnown: c.estimates.Memory(l.Kind())}
 	for _, p := range c.queue.placements(now) {
 		if p.Job == 0 && c.gpus.Closed(now) == nil {
-			v.State = job.Starting // a view of a queued job shows no GPUs
+			v.State = job.Starting // a view shows GPUs only for jobs that are not queued
 			v.Attempt = &job.Attempt{Number: 1, GPUs: c.gpus.Refs(p.Grants)}
 			return v, nil, nil
 		}
@@ -96,7 +97,7 @@ func (c *state) Try(s job.Submission, now time.Time) (job.JobView, *foresight.Fo
 	return v, c.queue.foreseeAlone(now, l), nil
 }
 
-// admit fills in the site's defaults, and makes the job if it may be queued.
+// admit fills in the site's defaults. It makes the job if the site's rules allow that.
 func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job.Refusal) {
 	c.accounts.Enroll(s.Owner, s.Principal, now)
 	c.queue.fillGPUMem(s, now)
@@ -119,8 +120,8 @@ func (c *state) admit(s *job.Submission, now time.Time) (j job.Job, refusal *job
 	return j, sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &j.Request)
 }
 
-// allowed checks a request against the site's rules; mayRaise is set for a job whose priority an
-// administrator raised before.
+// allowed checks a request against the site's rules. mayRaise says that the priority may be raised:
+// the submitter may do that, or an administrator did it before.
 func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	p, r := &c.policy, &s.Request
 	if r.Priority.Raised() && !c.mayRaise(s) && !mayRaise {
@@ -144,7 +145,7 @@ func (c *state) allowed(s *job.Submission, mayRaise bool) *job.Refusal {
 	return nil
 }
 
-// timeAllowed checks a time limit against the site's.
+// timeAllowed checks a time limit against the site's limits.
 func (c *state) timeAllowed(r *job.Request) *job.Refusal {
 	p := &c.policy
 	limit, most := r.TimeLimit.Duration(), p.ClassMaxTime[r.Priority.Class]
@@ -198,7 +199,7 @@ func (c *state) applyDefaults(s *job.Submission) {
 	r.Requeue = cmp.Or(r.Requeue, new(p.DefaultRequeue))
 }
 
-// applyDerivedDefaults fills in what follows from the rest of a new or changed request.
+// applyDerivedDefaults fills in the defaults that depend on the rest of a new or changed request.
 func (c *state) applyDerivedDefaults(s *job.Submission) {
 	p, r := &c.policy, &s.Request
 	if r.MemBytes == 0 {
@@ -215,8 +216,8 @@ func (c *state) applyDerivedDefaults(s *job.Submission) {
 	r.Preemptible = r.Preemptible || r.ImpliedStop
 }
 
-// defaultMem returns the host memory of an account's job that names none; 0 means no limit. It
-// never exceeds what the job can get.
+// defaultMem returns the host memory of an account's job that does not name any; 0 means no limit.
+// It never exceeds what such a job can get.
 func (c *state) defaultMem(gpuMilli int, a *sched.Account) int64 {
 	p, n := &c.policy, int64(0)
 	if p.DefaultMem != nil {

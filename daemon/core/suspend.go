@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// suspend suspends or resumes a running job. The job keeps what it has, and the time does not count
-// against its limit. Only administrators resume what an administrator suspended; a job that its
-// owner suspended resumes by itself after some time.
+// suspend suspends or resumes a running job. A suspended job keeps its GPUs and memory, and the
+// time does not count towards its limit. Only administrators can resume a job that an administrator
+// suspended. A job that its owner suspended also resumes by itself after some time.
 func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j := l.Job
 	on := e.What.Kind == job.CommandSuspend
@@ -55,8 +55,8 @@ func (c *lifecycle) resumeJob(l *tracked.Job, now time.Time) {
 	c.step.replan()
 }
 
-// maySuspend refuses the owner a suspension that would end at once, or that would delay others who
-// are to get the job's GPUs.
+// maySuspend refuses a suspension by the owner if it would end at once, or would delay others who
+// wait for the job's GPUs.
 func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 	halted := *l.Job
 	halted.SuspendedAt = now
@@ -79,7 +79,7 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 }
 
 const (
-	demandGrace = 5 * time.Minute // how long others wait for a job that its owner suspended
+	demandGrace = 5 * time.Minute // how long others have to wait for a job that its owner suspended
 	demandEvery = time.Minute     // how often that is checked while others wait
 )
 
@@ -100,7 +100,7 @@ func resumesByItself(j *job.Job) bool {
 	return j.State == job.Running && j.Stop == "" && j.IsSuspended() && !j.Endless
 }
 
-// demandCheckAt returns when to check whether others wait for a suspended job; zero: not at all.
+// demandCheckAt returns when to check whether others wait for a suspended job; zero: never.
 func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	if !resumesByItself(l.Job) || q.Len() == 0 && l.Suspended.Since.IsZero() {
 		return time.Time{}
@@ -111,7 +111,7 @@ func (q *queue) demandCheckAt(l *tracked.Job) time.Time {
 	return l.Suspended.Checked.Add(demandEvery)
 }
 
-// checkDemand notes whether others wait longer for a suspended job than if it resumed.
+// checkDemand notes whether a suspended job makes others wait longer than if it resumed now.
 func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 	late, end := sched.Never, c.queue.latestEnd(l, now)
 	if until, _ := c.queue.suspendedUntil(l.Job); !until.IsZero() {
@@ -123,14 +123,14 @@ func (c *lifecycle) checkDemand(l *tracked.Job, now time.Time) {
 		l.Suspended.Since = time.Time{}
 	case l.Suspended.Since.IsZero():
 		l.Suspended.Since = now
-		c.step.replan() // it resumes sooner than planned
+		c.step.replan() // the job will resume sooner, so the plan changes
 	}
 }
 
-// suspendedUntil returns the time until which the owner may leave a job suspended; zero: for ever.
-// The site bounds the suspended time of an attempt. The job must also be able to end, by its time
-// limit or as expected, before its GPUs are reserved for others; that reservation is returned if it
-// decides.
+// suspendedUntil returns the time until which an owner may leave a job suspended; zero: for ever.
+// The site limits the total suspended time of an attempt. The job must also be able to end, by its
+// time limit or as expected, before a reservation of its GPUs for others begins. If a reservation
+// sets the time, suspendedUntil returns it, too.
 func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservation) {
 	if most := q.policy.MaxSuspend; most > 0 {
 		until = j.SuspendedAt.Add(max(0, most-j.SuspendedTime))
@@ -147,14 +147,15 @@ func (q *queue) suspendedUntil(j *job.Job) (until time.Time, ahead *job.Reservat
 	return until, nil
 }
 
-// storeKept stores outside the state file what a running job's unit does not report.
+// storeKept stores the facts about a running job that its unit does not report, outside the state
+// file.
 func (c *lifecycle) storeKept(l *tracked.Job) {
 	k := job.Kept{TimeLimit: l.Request.TimeLimit, Suspension: l.Suspension}
 	c.step.act(Keep{Job: l.ID, Attempt: l.Attempt.Number, What: k})
 }
 
-// limit changes the time limit of a job that has a unit, and nothing else. Ordinary users must stay
-// within the site's bounds.
+// limit handles a change of a job that has a unit: only the time limit may change. Ordinary users
+// must stay within the site's limits.
 func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j, ch := l.Job, e.What.Change
 	if ch == nil {
@@ -186,7 +187,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 			return refusal
 		}
 	}
-	if !e.Who.Admin && longer { // a first limit delays nobody, however long
+	if !e.Who.Admin && longer { // a job without a limit gets one: that delays nobody
 		if refusal := c.mayProlong(l, &s.Request, now); refusal != nil {
 			return refusal
 		}
@@ -195,7 +196,7 @@ func (c *Core) limit(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j.Request.TimeLimit = s.Request.TimeLimit
 	left := s.Request.TimeLimit.Duration() - ranSoFar(j, now)
 	if s.Request.TimeLimit == 0 || left > j.Request.WarnBefore.Duration() {
-		j.Warned, j.WarnsAt = false, time.Time{} // warn again, ahead of the new end
+		j.Warned, j.WarnsAt = false, time.Time{} // the job gets another warning before the new end
 		c.systemd.forgetWarning(j.ID)
 	}
 	c.storeKept(l)
@@ -212,8 +213,8 @@ func ranSoFar(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.StartedAt)-j.SuspendedFor(now))
 }
 
-// mayProlong refuses the owner a time limit of a running job that would delay others who are to get
-// its GPUs.
+// mayProlong refuses the owner a new time limit for a running job if it would delay others who wait
+// for the job's GPUs.
 func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.Refusal {
 	j, end := l.Job, sched.Never
 	if r.TimeLimit > 0 {
@@ -228,8 +229,8 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	return nil
 }
 
-// firstReserved returns the first reservation of one of the job's GPUs for others that begins after
-// a time, or nil. A reservation that has begun does not affect running jobs.
+// firstReserved returns the first reservation, of one of the job's GPUs for other users, that
+// begins after a time; or nil. A reservation that has begun does not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := q.gpus.Reservations.All(), q.reserved()
 	for i := range list {

@@ -9,22 +9,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// systemd is what is known of systemd and of its boot.
+// systemd is the known state of systemd and its boot.
 type systemd struct {
-	boot      string             // of the kernel
-	run       string             // of systemd in that boot
-	stopping  bool               // it stops everything
-	wasListed bool               // its units have been listed since New
+	boot      string             // the kernel's boot
+	run       string             // the run of systemd in that boot
+	stopping  bool               // systemd stops everything
+	wasListed bool               // the units have been listed since New
 	seen      time.Time          // when an earlier daemon last saw the machine on; zero: unknown
-	orphans   map[job.ID]int     // units without a job, with the number of consecutive listings that had them
-	warnings  map[job.ID]warning // warnings whose arrival is not known
+	orphans   map[job.ID]int     // for each unit without a job, the number of consecutive listings that contained it
+	warnings  map[job.ID]warning // warnings that may not have arrived
 }
 
 func newSystemd(boot string, seen time.Time) systemd {
 	return systemd{boot: boot, seen: seen, warnings: map[job.ID]warning{}}
 }
 
-// shift moves its times with a clock that was set.
+// shift adjusts the times in s after the clock was set.
 func (s *systemd) shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &s.seen)
 	for id, w := range s.warnings {
@@ -43,11 +43,11 @@ func (s *systemd) setListed()           { s.wasListed = true }
 // runs records the boot and the run of systemd that the units belong to.
 func (s *systemd) runs(boot, run string) { s.boot, s.run = boot, cmp.Or(run, boot) }
 
-// rebooted reports whether a reboot of any kind has taken the unit of an attempt.
+// rebooted reports whether a reboot of any kind has ended the unit of an attempt.
 func (s *systemd) rebooted(a *job.Attempt) bool { return a.BootID != s.run }
 
-// wasOff is rebooted, but false for attempts of this boot before the first listing, when a soft
-// reboot can't be detected yet.
+// wasOff is like rebooted, but can't detect a soft reboot before the first listing. Until then it
+// returns false for attempts of this boot.
 func (s *systemd) wasOff(a *job.Attempt) bool {
 	if boot, _, _ := strings.Cut(a.BootID, "."); s.run == "" {
 		return boot != s.boot
@@ -55,12 +55,12 @@ func (s *systemd) wasOff(a *job.Attempt) bool {
 	return s.rebooted(a)
 }
 
-// ReportedAt is the number of the consecutive listing at which a unit without a job is reported; a
+// ReportedAt is the number of consecutive listings after which a unit without a job is reported. A
 // unit that is just being collected is gone by then.
 const ReportedAt = 2
 
-// orphaned records the units of a listing that have no job, and yields each with the number of
-// consecutive listings that had it.
+// orphaned records the units of a listing that have no job. It yields each of them with the number
+// of consecutive listings that contained it.
 func (s *systemd) orphaned(units []Unit) iter.Seq2[Unit, int] {
 	before := s.orphans
 	s.orphans = map[job.ID]int{}

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The record of an array stays small: the separate runs of tasks that can be cancelled alone are
-// bounded, but their neighbours and the whole array can still be cancelled.
+// The record of an array stays small: the number of separate runs of cancelled tasks is bounded. At
+// the bound, neighbours of cancelled tasks and the whole array can still be cancelled.
 func TestCancelledTasksAreBounded(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	s := job.Submission{
@@ -36,7 +36,7 @@ func TestCancelledTasksAreBounded(t *testing.T) {
 	}
 }
 
-// A task's record lacks the parts that it shares with its array; a restart restores them.
+// A task's record lacks the parts that the task shares with its array. A restart restores them.
 func TestRestoredTaskGetsItsArray(t *testing.T) {
 	a := &job.Array{Ranges: []job.Range{{First: 0, Last: 3, Step: 1}}, Limit: 1, Params: []job.Param{{Name: "p", Values: []string{"a", "b", "c", "d"}}}}
 	owner := job.Owner{UID: 1001, User: "alice"}

@@ -12,12 +12,12 @@ import (
 func (c *Core) started(e Started, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	if l == nil || l.Action != tracked.Starting {
-		return // an inspection has shown it already
+		return // an early inspection has already shown the start
 	}
 	c.unitMade(l, e.Unit, now)
 }
 
-// unitMade notes that the unit of an attempt exists.
+// unitMade notes that the unit of an attempt now exists.
 func (c *lifecycle) unitMade(l *tracked.Job, u Unit, now time.Time) {
 	l.Action = tracked.NoAction
 	c.startFinished(l.ID, now)
@@ -26,8 +26,8 @@ func (c *lifecycle) unitMade(l *tracked.Job, u Unit, now time.Time) {
 	c.reinspect(l)
 }
 
-// reinspect inspects a unit that changed during another action, whose answer may be older than the
-// change.
+// reinspect inspects a unit that changed while another action was under way: that action's answer
+// may be older than the change.
 func (c *lifecycle) reinspect(l *tracked.Job) {
 	if l.Recheck && l.Action == tracked.NoAction && !l.State.Terminal() {
 		l.Recheck = false
@@ -44,9 +44,9 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	start := c.startFinished(l.ID, now)
 	r := job.Result{Outcome: job.Lost, Launch: e.Launch, Detail: job.Text(e.Detail), Tries: l.Tries + 1}
 	switch e.How {
-	case StartUnsure: // the next listing or retry shows whether the unit exists
+	case StartUnsure: // the next listing or retry will show whether the unit exists
 		return
-	case StartExists, StartStale: // if there is no unit, it is tried again
+	case StartExists, StartStale: // if the unit does not exist, the core tries again
 		c.inspect(l)
 		return
 	case StartTaken:
@@ -55,7 +55,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	case StartRefused:
 		r.Outcome, r.Tries = job.Failed, 0
 	case StartLater:
-		if start != nil && start.Slow { // it only delays its own person's starts, see barSlow
+		if start != nil && start.Slow { // the start only delays other starts of the same person, see barSlow
 			r.Launch, r.Detail = "", job.Text(cmp.Or(start.Why, e.Detail))
 		}
 	case StartNamed:
@@ -68,7 +68,7 @@ func (c *Core) startFailed(e StartFailed, now time.Time) {
 	c.endAttempt(l, r, now)
 }
 
-// abandonAttempt ends an attempt that has no unit, or another job's unit in its place, which is
+// abandonAttempt ends an attempt that has no unit. If another job's unit has its name, that unit is
 // left alone.
 func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) {
 	c.edit(l, func(a *job.Attempt) { a.Result = &r })
@@ -76,7 +76,7 @@ func (c *lifecycle) abandonAttempt(l *tracked.Job, r job.Result, now time.Time) 
 	c.ended(l, now)
 }
 
-// teardown brings a job to its end: it stops every process of its unit and collects the unit.
+// teardown brings an attempt to its end: it stops every process of the unit and collects the unit.
 func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	if l.State != job.Ending {
 		c.move(l, job.Ending, now)
@@ -93,7 +93,8 @@ func (c *lifecycle) teardown(l *tracked.Job, now time.Time) {
 	}
 }
 
-// stopNotice says why a job is stopped, if its owner did not ask for it.
+// stopNotice returns the reason why a job is stopped, for its owner, unless the owner asked for the
+// stop.
 func (c *state) stopNotice(j *job.Job) NotifyOwner {
 	t := NotifyOwner{Job: j.ID, UID: j.Owner.UID}
 	if j.Attempt.Result == nil && (j.Stop == job.StopGPUMem || j.Stop == job.StopIdle || j.Stop == job.StopTrespass) {
@@ -110,7 +111,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	l.Action = tracked.NoAction
 	observeUnit(l, &e.Before, now)
 	l.Lifetime().Left = max(l.Lifetime().Left, e.Running)
-	if e.OK && e.Before.Phase == Active { // it ended when the stop did
+	if e.OK && e.Before.Phase == Active { // the command ended during this stop
 		l.Lifetime().SawProcess(now)
 	}
 	unknown := l.Attempt.Result == nil
@@ -123,7 +124,7 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	switch {
 	case e.OK:
 		c.ended(l, now)
-	case unknown && e.Before.Phase == Exited: // its end is on record before the unit that reports it goes
+	case unknown && e.Before.Phase == Exited: // first record the end, then remove the unit that reports it
 		c.teardown(l, now)
 	default:
 		l.StopSent = l.StopSent || e.Before.Phase != Absent
@@ -131,9 +132,9 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 	}
 }
 
-// changed handles the hint that something happened to a unit. A start or an inspection under way
-// may have read the unit earlier, so another inspection follows it; a stop reads the unit at its
-// end.
+// changed handles a hint that something happened to a unit. A start or an inspection that is under
+// way may have read the unit before that, so another inspection follows it. A stop needs none: it
+// reads the unit last.
 func (c *Core) changed(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {
@@ -167,7 +168,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 		}
 		return
 	case l.Action != tracked.Inspecting:
-		return // a stop was decided meanwhile
+		return // a stop began meanwhile
 	}
 	l.Action = tracked.NoAction
 	if e.OK {
@@ -176,7 +177,7 @@ func (c *Core) inspected(e Inspected, now time.Time) {
 	c.reinspect(l)
 }
 
-// list compares all live jobs with the units that exist.
+// list compares all live jobs with the units in a listing.
 func (c *Core) list(e Listed, now time.Time) {
 	if c.systemd.leaving() {
 		return
@@ -229,9 +230,9 @@ func (c *Core) list(e Listed, now time.Time) {
 	c.noteAlive(now)
 }
 
-// reconcileUnit applies what systemd says of a job's unit while no action of the core is under way.
-// It believes that there is no unit only if the answer is fresh, that is, asked for after the job
-// was last touched.
+// reconcileUnit applies what systemd reports about a job's unit while no action of the core is
+// under way. Only a fresh answer counts as proof that there is no unit: one that was asked for
+// after the last change of the job.
 func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
@@ -258,7 +259,8 @@ func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.T
 	}
 }
 
-// launch starts the current attempt, after a sample of its GPUs if it needs one.
+// launch starts the current attempt. If the start needs a sample of its GPUs, launch asks for that
+// first.
 func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	if !c.step.hasSample() && c.needsSample(l) {
 		l.Action, l.Awaits = tracked.Checking, c.requestSample()
@@ -267,21 +269,21 @@ func (c *lifecycle) launch(l *tracked.Job, now time.Time) {
 	}
 }
 
-// applyUnitState applies the state of a unit that exists. If the state is not fresh, processes may
-// have appeared in the unit since.
+// applyUnitState applies the state of a unit that exists. If the state is not fresh, the unit may
+// have got processes since.
 func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	if u.Phase == Absent {
 		return
 	}
-	if u.Phase == Activating { // started by somebody else, or by a start that is over
+	if u.Phase == Activating { // somebody else started it, or an earlier start did
 		if isToStop(l.Job, now) {
 			c.teardown(l, now)
 		}
 		return
 	}
 	if l.State == job.Starting {
-		// A launch that failed because of the machine is retried. A failure of the job itself
-		// counts as begun.
+		// A launch that failed because of the machine is retried. After any other failure the
+		// command counts as begun.
 		if failed := (job.Result{Launch: u.Exit.Launch, Errno: u.Exit.Errno}); !failed.OfMachine() {
 			c.commandBegan(l, now)
 			c.move(l, job.Running, now)
@@ -291,7 +293,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 		}
 		c.edit(l, func(a *job.Attempt) {
 			a.StartedAt, a.InvocationID = now, u.Invocation
-			if u.Age > tracked.StartSlack { // no daemon saw the start, which says nothing about the clock
+			if u.Age > tracked.StartSlack { // no daemon saw the start: the difference does not mean that the clock was set
 				a.StartedAt = now.Add(-u.Age)
 			}
 			if a.PlacedAt.After(a.StartedAt) {
@@ -313,9 +315,9 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 	}
 }
 
-// release ends a job whose command has ended. If its unit has no processes left, and no other
-// attempt needs a unit of that name, the job ends at once, and its unit is collected while its GPUs
-// go to the next job.
+// release ends a job whose command has ended. The job ends at once if its unit has no processes
+// left, and if no further attempt needs a unit of the same name. Its unit is then collected while
+// its GPUs already go to the next job.
 func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	r := c.result(l.Job)
 	if !spent || l.Stop != "" || c.nextPlace(l, &r, now) != nowhere {
@@ -327,7 +329,7 @@ func (c *lifecycle) release(l *tracked.Job, spent bool, now time.Time) {
 	c.step.act(Collect{Job: l.ID})
 }
 
-// measured keeps the peaks of running jobs, to be recorded with their result.
+// measured keeps the peak use of running jobs, which is recorded with their results.
 func (c *lifecycle) measured(e Measured) {
 	for _, u := range e.Usage {
 		l := c.jobs.Active(u.Job)
@@ -340,10 +342,10 @@ func (c *lifecycle) measured(e Measured) {
 	}
 }
 
-// A process on a GPU began during its job or after it: systemd knows when a command ended, and the
-// scheduler learns of it later, sometimes much later.
+// Whether a process on a GPU began during its job or after it depends on the end of the job's
+// command. systemd knows that time. The scheduler learns it later, sometimes much later.
 
-// observeUnit notes what a unit tells about the time in which its command ran.
+// observeUnit notes what a unit shows about the time in which its command ran.
 func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 	switch t, read := l.Lifetime(), now.Add(-u.Old); {
 	case u.Phase == Active:
@@ -353,11 +355,11 @@ func observeUnit(l *tracked.Job, u *Unit, now time.Time) {
 	}
 }
 
-// startPatience is how long a start may stay unanswered before its unit is inspected when something
-// happens to it, and at each listing: the answer may be lost.
+// startPatience is how long a start may stay unanswered. After that its unit is inspected at each
+// listing and whenever something happens to it, because the answer may be lost.
 const startPatience = time.Second
 
-// inspectEarly inspects the unit of a start that has been unanswered for long.
+// inspectEarly inspects the unit of a start that has not been answered for long.
 func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.Starting && now.Sub(l.Lifetime().Asked) > startPatience {
 		w := whose(l.Job)
@@ -366,8 +368,8 @@ func (c *lifecycle) inspectEarly(l *tracked.Job, now time.Time) {
 	}
 }
 
-// noteAlive records that the machine is on, so that jobs which a reboot or a power cut takes are
-// known to have run until now. It keeps the last record as long as that is needed.
+// noteAlive records that the machine is on. If a reboot or a power cut ends jobs, this shows until
+// when they ran. While such jobs are not handled yet, noteAlive does not replace the record.
 func (c *lifecycle) noteAlive(now time.Time) {
 	for l := range c.jobs.Live() {
 		if c.systemd.wasOff(l.Attempt) {
@@ -379,9 +381,9 @@ func (c *lifecycle) noteAlive(now time.Time) {
 	}
 }
 
-// ranUntil returns the time until which an attempt without EndedAt ran: now, or the end of its
-// command if nothing of it was left then. An attempt that a reboot took ran until the machine was
-// last known to be on, as did one whose unit vanished while no daemon ran.
+// ranUntil returns the time until which an attempt without EndedAt ran. That is now, or the end of
+// its command if the command left no processes. If a reboot ended the attempt, or its unit vanished
+// while no daemon ran, it is the time at which the machine was last known to be on.
 func (c *state) ranUntil(l *tracked.Job, now time.Time) time.Time {
 	at := now
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// hold holds or releases a queued job. Only administrators release what an administrator holds,
-// even if its owner holds it as well.
+// hold holds or releases a queued job. If an administrator holds the job, only administrators can
+// release it, even if its owner holds it as well.
 func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	if l.Action == tracked.InLine && e.What.Kind == job.CommandRelease {
 		return nil // nobody holds it
@@ -25,7 +25,7 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 		if !c.handOver(j, now) {
 			j.Held, j.HeldOver = "", false
 		}
-		if j.Tasks != nil && j.Tasks.Failures > 0 { // a release allows as many failures again
+		if j.Tasks != nil && j.Tasks.Failures > 0 { // after a release, the array may have as many failures again
 			counts := *j.Tasks
 			counts.Failures = 0
 			j.Tasks = &counts
@@ -39,9 +39,10 @@ func (c *Core) hold(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// canHold reports whether a command holds a job that waits for its turn to be started, or releases
-// one that was held there. Such a job returns to the queue held, even if its unit is stopped first,
-// which may take a while.
+// canHold reports whether a hold or a release applies to a job that is not queued. A hold applies
+// to a placed job that waits for its turn to start, and a release to such a job that was held. The
+// job returns to the queue as held, though its unit may have to be stopped first, which can take a
+// while.
 func canHold(l *tracked.Job, e *Command) bool {
 	switch e.What.Kind {
 	case job.CommandHold:
@@ -52,15 +53,15 @@ func canHold(l *tracked.Job, e *Command) bool {
 	return false
 }
 
-// backInQueue returns a job that waits for its turn to be started, and that views show as queued,
-// to the queue.
+// backInQueue returns a placed job that waits for its turn to start to the queue. Views show such a
+// job as queued.
 func (c *Core) backInQueue(l *tracked.Job, now time.Time) {
 	if l.Action == tracked.InLine {
 		c.returnUnstarted(l, job.Say("detail/changed"), now)
 	}
 }
 
-// requeue stops a running job and sends it to the end of the queue.
+// requeue stops a running job and moves it to the end of the queue.
 func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	if l.State != job.Running || l.Stop != "" {
 		return job.Refuse("conflict/no-requeue", l.Called(), l.Shown())
@@ -72,22 +73,22 @@ func (c *Core) requeue(l *tracked.Job, by string, now time.Time) *job.Refusal {
 	return nil
 }
 
-// changed is a job with the options that it is to have, which are allowed.
+// changed is a job with the new options that it is allowed to have.
 type changed struct {
 	l    *tracked.Job
 	asks job.Submission
 	open []job.Dependency // unmet dependencies
-	more bool             // more than the label changes
+	more bool             // not only the label changes
 }
 
-// update changes queued jobs: one job, or tasks of an array and then the array. It changes all of
-// them, or none if one change is refused.
+// update changes queued jobs: one job, or some tasks of an array and then the array itself. It
+// changes all of them, or none if it refuses one of the changes.
 func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusal {
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                             // shared: there may be thousands of tasks
-	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // sums over the jobs before
+	machine := c.queue.snapshot(now)                             // for all: there may be thousands of tasks
+	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // sums of the changes so far
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
 		if refusal == nil {
@@ -107,7 +108,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 		l := all[i].l
 		before := job.Asked(&l.Label, &l.Request)
 		l.Label = all[i].asks.Label
-		if all[i].more { // otherwise it keeps its place and its charge
+		if all[i].more { // if only the label changes, the job keeps its place and its charge
 			c.backInQueue(l, now)
 			c.change(&all[i], now)
 		}
@@ -118,7 +119,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	return nil
 }
 
-// changedAs returns a job with a change applied, if that is allowed.
+// changedAs returns a job with a change applied, or a refusal if the change is not allowed.
 func (c *state) changedAs(
 	l *tracked.Job, e *Command, machine *sched.Snapshot, now time.Time,
 ) (out changed, refusal *job.Refusal) {
@@ -133,7 +134,7 @@ func (c *state) changedAs(
 		own := *s.Request.Array
 		own.Ranges, own.Params = slices.Clone(own.Ranges), slices.Clone(own.Params)
 		s.Request.Array = &own
-	case e.What.Job != l.ID: // the change is for its array
+	case e.What.Job != l.ID: // the change is for the job's array
 		own := *ch
 		own.ArrayLimit, own.MaxFailures = nil, nil
 		ch = &own
@@ -149,10 +150,10 @@ func (c *state) changedAs(
 		c.queue.fillGPUMem(s, now)
 	}
 	if s.Request.DefaultedMem && ch.GPUMilli != nil {
-		s.Request.MemBytes = 0 // the site's default depends on it
+		s.Request.MemBytes = 0 // the default is computed anew from the changed request
 	}
 	c.applyDerivedDefaults(s)
-	if ch.After != nil && l.Shown() == job.Queued { // an array whose tasks are all jobs waits for none
+	if ch.After != nil && l.Shown() == job.Queued { // an array whose tasks are all jobs waits for no other job
 		if out.open, refusal = c.pending(*ch.After, e.What.Ended); refusal != nil {
 			return out, refusal
 		}
@@ -181,8 +182,8 @@ func larger(old, now *job.Request) bool {
 		more(int64(old.TimeLimit), int64(now.TimeLimit))
 }
 
-// admitChange is admit without the bounds on waiting jobs. A raised priority that the change does
-// not touch may stay.
+// admitChange is like admit, but without the limits on waiting jobs. A raised priority may remain
+// if the change does not touch it.
 func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Snapshot) *job.Refusal {
 	if err := s.Request.Err(); err != nil {
 		return job.Refuse("usage/form", err)
@@ -194,15 +195,15 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
-// change replaces a job's request. The job is no longer owed anything. An array whose tasks are all
-// jobs is in no queue.
+// change replaces a job's request. The job loses the precedence that owe gave it. If the job is an
+// array whose tasks are all jobs, it is in no queue.
 func (c *Core) change(to *changed, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if larger(&l.Request, &s.Request) { // otherwise a small request made early could place a large one first
+		if larger(&l.Request, &s.Request) { // otherwise a small request queued early could be enlarged later
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job's use is on record when it has ended, and survives a restart; a job without GPUs uses none.
+// A job's use of GPUs is on record when it has ended, and survives a restart. A job without GPUs
+// has none.
 func TestUseIsOnRecord(t *testing.T) {
 	for milli, want := range map[int]map[string]int64{1500: {"u1001": (90 * time.Minute).Microseconds()}, 0: {}} {
 		w := running(t, 2, func(r *job.Request) { r.GPUMilli = milli })
@@ -30,12 +31,12 @@ func TestUseIsOnRecord(t *testing.T) {
 	}
 }
 
-// The energy of a job is its part of the driver's count, or of power times time if the driver has
-// no counter. Time without good samples, or without a known power, adds nothing.
+// The energy of a job is its part of what the driver's counter shows. If the driver has no counter,
+// it is power times time. Time without good samples, or without a known power, adds nothing.
 func TestEnergyIsOnRecord(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli   int
-		counter []uint64 // of the samples, 10 s apart
+		counter []uint64 // the counter's value in each sample, 10 s apart
 		power   []int64
 		want    float64
 	}{
@@ -67,8 +68,8 @@ func TestEnergyIsOnRecord(t *testing.T) {
 	}
 }
 
-// A job that follows another on a GPU is counted only its own energy, whenever the driver updates
-// its counter.
+// If two jobs use a GPU one after the other, each gets only its own energy, no matter when the
+// driver updates its counter.
 func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 	w := running(t, 1, nil)
 	look := func(after time.Duration, counter uint64, milliW int64) {
@@ -96,7 +97,7 @@ func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 		t.Fatalf("the second is %s", j.State)
 	}
 	look(time.Millisecond, 0, 100_000)
-	look(90*time.Millisecond, 1_000_000+3_600_000, 100_000) // it counted more than was estimated
+	look(90*time.Millisecond, 1_000_000+3_600_000, 100_000) // the counter shows more than was estimated
 	if got := joules(2); got < 9 || got > 10 {
 		t.Errorf("the second used %g J in 90 ms at 100 W", got)
 	}
@@ -104,7 +105,7 @@ func TestEnergyIsSplitBetweenSuccessiveJobs(t *testing.T) {
 		if v := w.core.View(job.Query{}, w.now).GPUs[0]; v.EnergyMilliJ != 4_600_000 {
 			t.Errorf("the GPU used %d mJ", v.EnergyMilliJ)
 		}
-		look(time.Second, 0, 100_000) // it changes nothing of that
+		look(time.Second, 0, 100_000) // a sample without the counter changes nothing
 	}
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxExplained is the number of queued jobs, from the first, whose reasons one listing explains, so
-// that listing a hundred thousand jobs delays nobody. Reasons other than lack of room are cheap and
-// always explained.
+// maxExplained is the number of jobs, from the head of the queue, for which one listing explains a
+// lack of room, so that a listing of a hundred thousand jobs delays nobody. Other reasons are
+// cheap, and are always explained.
 const maxExplained = 1000
 
-// View returns the jobs selected by the query that have not ended, and the GPUs.
+// View returns the GPUs and the jobs that the query selects and that have not ended.
 func (c *state) View(q job.Query, now time.Time) job.View {
 	v, ahead := c.ViewAndForesight(q, now)
 	for i := range v.Jobs {
@@ -23,8 +23,8 @@ func (c *state) View(q job.Query, now time.Time) job.View {
 	return v
 }
 
-// ViewAndForesight is View without expected starts. It also returns the forecast that foretells
-// them, or nil if they were not asked for.
+// ViewAndForesight is View without the expected starts. It also returns the forecast from which
+// they can be filled in, or nil if the query does not ask for reasons.
 func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresight.Foresight) {
 	v := job.View{Counts: c.Counts(), Reservations: slices.Clone(c.gpus.Reservations.All())}
 	c.gpus.Show(&v, now)
@@ -45,24 +45,24 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 		ahead = c.Foresee(now)
 		c.queue.placements(now)
 	}
-	v.Jobs = make([]job.JobView, 0, len(list)) // rows are large, and there may be a hundred thousand
+	v.Jobs = make([]job.JobView, 0, len(list)) // rows are large, and there may be a hundred thousand of them
 	inQueue := 0
 	for _, l := range list {
 		jv, has, w := c.show(l, now), c.queue.Has(l.ID), c.waiter(l)
-		again := w != nil && w != l // a task, whose reasons its array has
+		again := w != nil && w != l // w is then a requeued task whose reasons also explain its array
 		if has || again {
 			inQueue++
 		}
 		switch {
 		case has:
-			jv.Expected = c.queue.Expected(l.ID) // computing it again for many jobs is expensive
+			jv.Expected = c.queue.Expected(l.ID) // computing the estimate again would be expensive for many jobs
 		case l.State == job.Queued:
 			jv.Expected = c.estimates.ExpectedRun(l)
 		}
 		if q.IDs != nil {
 			jv.MemKnown = c.estimates.Memory(l.Kind())
 			if !c.estimates.Of(l).Known {
-				jv.Expected = 0 // it is only the planner's default
+				jv.Expected = 0 // an unknown run time has only the planner's default
 			}
 		}
 		if q.Reasons && w != nil && (inQueue <= maxExplained || !has && !again) {
@@ -73,13 +73,13 @@ func (c *state) ViewAndForesight(q job.Query, now time.Time) (job.View, *foresig
 	return v, ahead
 }
 
-// Names returns only the names of the jobs that View shows.
+// Names is like View, but returns only the names of the jobs.
 func (c *state) Names(q job.Query, now time.Time) []job.Name {
 	list, _ := c.selected(&q, now)
 	if q.For != "" {
 		list = slices.DeleteFunc(list, func(l *tracked.Job) bool { return !q.For.Takes(l.Seen()) })
 	}
-	if q.For == job.CommandCancel { // the last in the queue first, so that no job starts because another was cancelled
+	if q.For == job.CommandCancel { // the last in the queue first, so that no cancel starts a job to be cancelled
 		slices.Reverse(list)
 		slices.SortStableFunc(list, func(x, y *tracked.Job) int { return y.State.ListRank() - x.State.ListRank() })
 	}
@@ -99,13 +99,13 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 	return v
 }
 
-// selected returns the jobs with a unit by id, then the queue in its order, then the jobs that wait
-// for something other than room, by id. A query by ids returns only these jobs; a query for the
-// first waiting jobs returns the number of the others.
+// selected returns first the jobs with a unit by id, then the queue in its order, then the jobs
+// that wait for something other than room, by id. A query by ids gets only these jobs. A query for
+// the first waiting jobs also gets the number of waiting jobs that were left out.
 func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
-		return nil, 0 // ended jobs are not here, so the queue need not be ordered
+		return nil, 0 // the core has no ended jobs, so the queue need not be ordered
 	}
 	var queue []job.ID
 	var running, rest []*tracked.Job
@@ -155,11 +155,11 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns the jobs that have no unit and are not in the queue, by id. Of those that are
-// held or wait for something other than room, it returns the first ones and the number of the
-// others.
+// outside returns by id the jobs that have no unit and are not in the queue. Of the jobs that are
+// held or wait for something other than room, it returns only the first, and the number of the
+// rest.
 func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
-	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // every job is either active or in the queue
+	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue
 		return nil, 0
 	}
 	var queued, spawned []job.ID
@@ -179,7 +179,7 @@ func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	return list, len(queued) - first
 }
 
-// explain returns the reasons why a queued job waits, by the planner's last plan.
+// explain returns the reasons why a queued job waits, according to the last plan.
 func (c *state) explain(l *tracked.Job) []job.Reason {
 	if !c.systemd.listed() {
 		return []job.Reason{{Code: job.ReasonNoSample, GPU: job.NoGPU}}
@@ -216,7 +216,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	case l.Throttle != nil && l.Throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
 	}
-	if g := c.gpus.Closed(time.Time{}); g != nil { // the end of a drain has a tick of its own
+	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain that has ended is still shown until its own tick
 		return alone(job.ReasonDrained, g.Say())
 	}
 	if why := c.troubles.StartsHeld(l); why != nil {
@@ -232,8 +232,8 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	return []job.Reason{{Code: job.ReasonChecking, GPU: job.NoGPU}}
 }
 
-// explainHolders adds to reasons about GPUs that jobs hold: the time by which a warned job has to
-// make room, or why nobody can tell when a job ends.
+// explainHolders completes reasons that name jobs on a GPU. It adds the time by which a warned job
+// has to make room, or the reason why nobody can tell when a job ends.
 func (c *state) explainHolders(why []job.Reason) []job.Reason {
 	for i := range why {
 		by := c.jobs.Active(why[i].Job)
@@ -254,14 +254,14 @@ func (c *state) explainHolders(why []job.Reason) []job.Reason {
 	return why
 }
 
-// toDo is what the other job of a dependency has to do.
+// toDo says, for each kind of dependency, what the other job has to do.
 var toDo = map[job.DependencyKind]job.Code{
 	job.AfterStart: "detail/has-started", job.AfterOK: "detail/has-completed",
 	job.AfterFail: "detail/has-failed", job.AfterAny: "detail/has-ended",
 }
 
-// endsAt returns when a running job is expected to end. If nothing like it has ended, that is its
-// time limit; the time is zero if it has none.
+// endsAt returns when a running job is expected to end. If no similar job has ended, that is when
+// the job reaches its time limit; zero: it has no limit.
 func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 	limit := l.Request.TimeLimit.Duration()
 	switch {
@@ -278,8 +278,8 @@ func (c *state) endsAt(l *tracked.Job, now time.Time) time.Time {
 // DriverDiffers reports whether the installed driver is not the loaded one, which keeps jobs from all GPUs.
 func (c *state) DriverDiffers() bool { return c.gpus.DriverDiffers() }
 
-// OutOfService returns the index, by UUID, of each GPU that a fault keeps from jobs. While the
-// state of the GPUs is unknown, it is empty.
+// OutOfService returns the GPUs that a fault keeps from jobs, as a map from UUID to index. It is
+// empty while the state of the GPUs is unknown.
 func (c *state) OutOfService(now time.Time) map[string]int {
 	return c.gpus.OutOfService(now)
 }
@@ -307,7 +307,7 @@ func (c *state) Uses() map[job.ID][]job.GPUNow {
 	return all
 }
 
-// Entitlement returns a user's standing.
+// Entitlement returns a user's use of GPUs and what is left of the quotas.
 func (c *state) Entitlement(uid int, now time.Time) job.Entitlement {
 	return c.accounts.Entitlement(uid, now)
 }

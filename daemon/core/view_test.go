@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A listing of a long queue can be cut, and says how many jobs it left out.
+// A listing of a long queue may show only the first jobs. It then says how many it left out.
 func TestViewOfTheFirstWaitingJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	for range 5 {
@@ -57,7 +57,7 @@ func TestViewExplainsOnlyTheFirstJobs(t *testing.T) {
 	}
 }
 
-// A held job is explained however many jobs wait before it, since that is cheap.
+// A held job is explained no matter how many jobs wait before it, since its reason is cheap.
 func TestViewExplainsHeldJobs(t *testing.T) {
 	w := newWorld(1, func(string, ...any) {})
 	w.step(w.listed(), -1)
@@ -76,7 +76,7 @@ func TestViewExplainsHeldJobs(t *testing.T) {
 	}
 }
 
-// Names returns the jobs that View shows, in its order, inside and outside of the queue.
+// Names returns the jobs that View shows, in the same order, whether or not they are in the queue.
 func TestNamesMatchTheView(t *testing.T) {
 	w := newWorld(2, func(string, ...any) {})
 	w.step(w.listed(), -1)

@@ -8,21 +8,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The time after which a warning is sent again: after a failed try, and after one without an
-// answer.
+// These are the times after which a warning is sent again: after a failed try, and after a try that
+// nobody answered.
 const (
 	warnAgain   = time.Second
 	warnUnheard = 30 * time.Second
 )
 
-// warning is a warning that is not known to have reached its job.
+// warning is a warning that may not have reached its job yet.
 type warning struct {
-	again time.Time // when it is sent again, unless it is answered before
-	since time.Time // it was not sent before, however often that was tried; zero: unknown
+	again time.Time // when it is sent again, unless an answer comes before
+	since time.Time // it was certainly not sent before this time; zero: unknown
 }
 
-// warnAgain notes that a signal may have been sent, and when to send it again unless it is
-// answered.
+// warnAgain notes that a signal may have been sent, and when to send it again if no answer comes.
 func (s *systemd) warnAgain(id job.ID, at time.Time) { s.warnings[id] = warning{again: at} }
 
 // sends notes that a warning is being sent, for the first time or again.
@@ -34,7 +33,7 @@ func (s *systemd) sends(id job.ID, first bool, now time.Time) {
 	s.warnings[id] = w
 }
 
-// notSent notes that a warning was not sent, and will not be before the next try.
+// notSent notes that a warning was not sent. The next try happens at the given time.
 func (s *systemd) notSent(id job.ID, at time.Time) {
 	w := warning{again: at}
 	if !s.warnings[id].since.IsZero() {
@@ -45,12 +44,13 @@ func (s *systemd) notSent(id job.ID, at time.Time) {
 
 func (s *systemd) forgetWarning(id job.ID) { delete(s.warnings, id) }
 
-// nextWarning returns when a warning that is due at some time is sent next.
+// nextWarning returns when a warning that is due at a given time is actually sent.
 func (s *systemd) nextWarning(id job.ID, due time.Time) time.Time {
 	return job.Later(due, s.warnings[id].again)
 }
 
-// warnedSince returns the time before which a job did not get its warning; zero: none was sent.
+// warnedSince returns the earliest time at which a job can have got its warning; zero: no warning
+// was sent.
 func (s *systemd) warnedSince(j *job.Job) time.Time {
 	if j.WarnsAt.IsZero() || j.Warned {
 		return j.WarnsAt
@@ -58,13 +58,13 @@ func (s *systemd) warnedSince(j *job.Job) time.Time {
 	return job.Later(j.WarnsAt, s.warnings[j.ID].since)
 }
 
-// warnAt returns when a running job is to be sent its warning signal, for the first time or again;
-// zero: never.
+// warnAt returns when to send a running job its warning signal, for the first time or again; zero:
+// never.
 func (s *systemd) warnAt(j *job.Job) time.Time {
 	if j.State != job.Running || j.Request.WarnSignal == 0 || j.Warned {
 		return time.Time{}
 	}
-	at := j.WarnsAt // it is to be preempted
+	at := j.WarnsAt // the job is to be preempted
 	if j.Stop != job.StopPreempt {
 		limit := limitAt(j)
 		if limit.IsZero() {
@@ -75,7 +75,8 @@ func (s *systemd) warnAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, at)
 }
 
-// warn sends a job its warning signal, until the job is known to have got it.
+// warn sends a job its warning signal. It is called again until the job is known to have got the
+// signal.
 func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	if l.WarnsAt.IsZero() {
 		l.WarnsAt = now
@@ -88,19 +89,20 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 	})
 }
 
-// awaitsWarning reports whether a running job's stop must wait for its warning: the warning was
-// sent, and systemd has not answered. A stop would not reach the job either.
+// awaitsWarning reports whether the stop of a running job must wait for the job's warning: the
+// warning was sent, and systemd has not answered. Until it does, a stop would not reach the job
+// either.
 func awaitsWarning(j *job.Job) bool {
 	return j.State == job.Running && (j.Stop == "" || j.Stop == job.StopPreempt) &&
 		j.Request.WarnSignal != 0 && !j.Warned && !j.WarnsAt.IsZero()
 }
 
-// isToStop reports whether a job that was told to stop has had its notice.
+// isToStop reports whether a job was told to stop and its notice is over.
 func isToStop(j *job.Job, now time.Time) bool {
 	return j.Stop != "" && !now.Before(j.StopAt) && !awaitsWarning(j)
 }
 
-// killSooner kills what is left of a cancelled job at a time, unless an earlier one is set.
+// killSooner kills the rest of a cancelled job at a given time, unless an earlier time is set.
 func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
 	j := l.Job
 	if !j.State.Live() || j.Stop != job.StopCancel || !j.KillAt.IsZero() && !at.Before(j.KillAt) {
@@ -111,7 +113,7 @@ func (c *lifecycle) killSooner(l *tracked.Job, at time.Time) {
 	c.step.markDirtyQuietly(l)
 }
 
-// killAt returns when what is left of a job is to get SIGKILL, for the first time or again; zero:
+// killAt returns when to send SIGKILL to the rest of a job, for the first time or again; zero:
 // systemd sends it when the grace is over.
 func (s *systemd) killAt(j *job.Job) time.Time {
 	if j.State != job.Ending || j.KillAt.IsZero() {
@@ -120,8 +122,9 @@ func (s *systemd) killAt(j *job.Job) time.Time {
 	return s.nextWarning(j.ID, j.KillAt)
 }
 
-// signalled notes that a job got its warning, or when to send it again. A preempted job has its
-// whole notice from then on. A job that can't be warned is stopped when its notice would be over.
+// signalled notes that a job got its warning, or when to send the warning again. When a preempted
+// job gets its warning, its notice begins. A job that can't be warned is stopped when its notice
+// would have been over.
 func (c *Core) signalled(e Signalled, now time.Time) {
 	l := c.jobs.Attempt(e.Job, e.Attempt)
 	switch {
@@ -152,26 +155,27 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 }
 
 // afterWarning adjusts the result of a command that exited after a warning. The warning was sent at
-// since or later; zero: it was not sent. A preempted job has made room, whatever its exit status. A
-// job that asked to run again after its time limit does so, unless it exited with 0, which says
-// that it is done.
+// the time since or later; zero: none was sent. A preempted job counts as having made room,
+// whatever its exit status. A job that asked to run again after its time limit is requeued, unless
+// its exit status 0 says that it is done.
 func afterWarning(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r
 	}
-	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // by a clock that can't be set
+	ran, known := u.Age-u.EndAge, u.Age != 0 && u.EndAge != 0 // measured by a clock that can't be set
 	switch {
 	case known && ran < since.Sub(j.Attempt.StartedAt):
 	case j.Stop == job.StopPreempt && !j.StopAt.IsZero():
-		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // finalResult says why
+		return job.Result{Outcome: job.Lost, Detail: job.Say("detail/removed"), MemBytes: r.MemBytes} // see finalResult
 	case j.Request.OnTimeout == job.TimeoutRequeue && r.Outcome == job.Failed && r.Launch == "":
 		r.Cause, r.Limit = job.StopTime, j.Request.TimeLimit
 	}
 	return r
 }
 
-// warnFirst warns a job that is to be preempted, if it asked for a warning and has not had it, and
-// gives it its notice. It resumes a suspended job, which could not use the notice otherwise.
+// warnFirst warns a job that is to be preempted, if the job asked for a warning and has not got it.
+// The job's notice begins then. A suspended job is resumed, since it could not use the notice
+// otherwise.
 func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	j := l.Job
 	if j.Stop != job.StopPreempt || j.Request.WarnSignal == 0 || j.Warned {
@@ -185,8 +189,9 @@ func (c *lifecycle) warnFirst(l *tracked.Job, now time.Time) bool {
 	return true
 }
 
-// notice returns how long before its stop a job is told that it is to be preempted: the time that
-// it asked for, but at most the site's longest grace, or one time slice if the site has no bound.
+// notice returns how long before its stop a job learns that it is to be preempted. That is the time
+// for which the job asked, but at most the site's longest grace, or one time slice if the site has
+// no such limit.
 func (q *queue) notice(j *job.Job) time.Duration {
 	if j.Request.WarnSignal == 0 || j.Warned {
 		return 0

@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// leaves ends the command of job 1 by itself, now.
+// leaves makes the command of job 1 exit by itself now.
 func leaves(w *world, e contract.Exit) {
 	w.units[1].Phase, w.units[1].Exit, w.units[1].ended = core.Exited, e, w.now.Add(-w.set)
 }
 
 // A job that exits after the warning of its preemption has made room, whatever its exit status,
-// even if no daemon ran. A job that had ended before the warning has its own end.
+// even if no daemon ran then. A job that ended before the warning keeps its own result.
 func TestExitAfterPreemptionWarning(t *testing.T) {
 	for _, exit := range []contract.Exit{{}, {Code: 1}, {Code: 75}, {Signal: 10}, {Signal: 15}, {Signal: 9, OOM: true}} {
 		for _, away := range []bool{false, true} {
@@ -53,7 +53,7 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 	leaves(w, contract.Exit{})
 	w.now = w.now.Add(time.Second)
 	w.step(w.sample(0), -1)
-	w.queue(nil) // before the end is known
+	w.queue(nil) // before the core knows about the end
 	w.step(core.Changed{Job: 1}, -1)
 	w.settle()
 	if j := w.jobs[1]; j.State != job.Completed {
@@ -61,8 +61,8 @@ func TestExitAfterPreemptionWarning(t *testing.T) {
 	}
 }
 
-// After a warning before the time limit, exit status 0 says that the job is done; any other status
-// requeues the job if it asked for that.
+// A job exits after the warning of its time limit. With exit status 0 it is done. With any other
+// status it is requeued, if it asked for that.
 func TestExitAfterLimitWarning(t *testing.T) {
 	for _, c := range []struct {
 		then job.TimeoutAction
@@ -104,13 +104,13 @@ func TestExitAfterLimitWarning(t *testing.T) {
 	}
 }
 
-// A job that ends by itself while its warning can't be sent has its own end, and does not run
-// again. If a try may have reached it, it counts as warned.
+// A job ends by itself while its warning can't be sent: it keeps its own result, and does not run
+// again. If one of the tries may have reached it, it counts as warned.
 func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, c := range []struct {
 			tries  []core.Signalled
-			answer bool // the last try is answered before the end
+			answer bool // the last try is answered before the job ends
 			own    bool
 		}{
 			{[]core.Signalled{{Unsent: true}}, true, true},
@@ -159,8 +159,9 @@ func TestEndsBeforeItsWarningIsSent(t *testing.T) {
 	}
 }
 
-// A warning that systemd did not take is sent again until it does, also by a restarted daemon, and
-// not after that. A job that is preempted has its whole notice from then on.
+// If systemd does not accept a warning, the daemon sends it again until systemd does, even after a
+// restart. It is not sent again after that. The notice of a preempted job begins when the warning
+// is accepted.
 func TestWarningIsSentUntilItArrives(t *testing.T) {
 	limit := func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) }
 	scavenger := func(r *job.Request) { r.Priority.Class = job.Scavenger }
@@ -210,9 +211,9 @@ func TestWarningIsSentUntilItArrives(t *testing.T) {
 	}
 }
 
-// A job without its warning is not stopped while systemd gives no answer: the stop would not reach
-// it either. Then a preempted job has its whole notice, and a job past its time limit is stopped. A
-// job that can't be warned, or that somebody cancels, is stopped.
+// While systemd does not answer, a job that is to be warned is not stopped: a stop would not reach
+// it either. Once systemd answers, a preempted job still gets its whole notice, but a job past its
+// time limit is stopped. A job that can't be warned, or that somebody cancels, is stopped.
 func TestNoStopBeforeTheWarning(t *testing.T) {
 	for _, preempts := range []bool{false, true} {
 		for _, away := range []time.Duration{30 * time.Second, 90 * time.Second, 5 * time.Minute} {
@@ -250,7 +251,7 @@ func TestNoStopBeforeTheWarning(t *testing.T) {
 				if j := w.jobs[1]; j.State != job.Running {
 					t.Errorf("preempts %t, %s: without a warning the job is %s", preempts, away, j.State)
 				}
-				due := w.now.After(warned.Add(time.Minute)) // its notice or its limit is over
+				due := w.now.After(warned.Add(time.Minute)) // the job's notice or time limit is over
 				switch then {
 				case "is refused":
 					w.step(core.Signalled{Job: a.Job, Attempt: a.Attempt, Refused: true}, -1)

@@ -18,58 +18,58 @@ import (
 
 const gib = 1 << 30
 
-// reservedMiB is the memory that the driver keeps of each GPU, as on an H200.
+// reservedMiB is the memory that the driver keeps for itself on each GPU, as on an H200.
 const reservedMiB = 700
 
-// world is everything around the core: the disk, systemd, the GPUs and a clock. It executes
+// world simulates everything around the core: the disk, systemd, the GPUs and a clock. It executes
 // effects, and can die between any two of them.
 type world struct {
-	alive  time.Time     // as on record
-	ends   []job.Attempt // recorded as over
+	alive  time.Time     // the last recorded time at which the machine was on
+	ends   []job.Attempt // attempts recorded as ended
 	core   *core.Core
 	policy site.Policy
 	now    time.Time
 	set    time.Duration // how far the wall clock has been set
 	boot   int
 
-	jobs     map[job.ID]job.Job // the disk
+	jobs     map[job.ID]job.Job // from here to messages: what is on the disk
 	payloads map[job.ID]bool
 	controls map[string]job.GPUControl
 	usage    map[string]job.Usage
 	learned  []job.Prediction
 	reserved map[int64]job.Reservation
 	nextRes  int64
-	messages []job.Notification // each in the order in which it came
+	messages []job.Notification // in the order in which they were recorded
 
 	units   map[job.ID]*unit
 	runs    map[string]int // how often the command of "job/attempt" began
 	invoked int
 	gpus    []gpu.Device
-	pulled  []gpu.Device // gpus before one disappeared
+	pulled  []gpu.Device // the value of gpus before a GPU disappeared
 	problem gpu.Problem
 	driver  gpu.DriverVersions
 	persons map[int]gpus.Person
-	pending []core.Action // begun and not answered
+	pending []core.Action // actions that have begun and are not answered
 	sending []core.Deliver
 	token   core.Token
 	replies map[core.Token]core.Reply
 	acked   map[job.ID]bool
 	busDown bool
-	unable  bool             // systemd can't start anything for the moment
+	unable  bool             // systemd can't start anything for now
 	expired map[int]bool     // accounts that can't run anything
-	heirs   map[int]string   // the account that has a number now, if not the one that submitted
-	groups  map[int][]string // of accounts, in the directory, where starts look
+	heirs   map[int]string   // the account that has a number now, if another account submitted
+	groups  map[int][]string // the groups of each account in the directory, which starts look up
 	leaving bool             // systemd stops everything
-	soft    int              // soft reboots of this boot
-	kernel  []core.Faulted   // the log of this boot
+	soft    int              // number of soft reboots in this boot
+	kernel  []core.Faulted   // the kernel's log of this boot
 	stuck   map[job.ID]bool  // jobs whose processes outlive SIGKILL
-	linger  bool             // a unit's memory on its GPUs outlives it
+	linger  bool             // the GPU memory of a unit stays in use after the unit is gone
 	sampled gpu.Snapshot     // the last sample that the core saw
 	shorts  map[string]int   // consecutive good samples that showed jobs short of their promised memory, by GPU
 	overs   map[string]int   // consecutive good samples that showed a job over its budget, by job and GPU
 
 	log    func(format string, args ...any)
-	faults []string // breaches of what must hold
+	faults []string // breaches of invariants
 }
 
 func newWorld(n int, log func(string, ...any)) *world {
@@ -110,13 +110,13 @@ func (w *world) keeps(mib uint64) {
 
 func (w *world) bootID() string { return fmt.Sprintf("boot%d", w.boot) }
 
-// revive makes a new core from the disk, as a restarted daemon does.
+// revive makes a new core from the disk, as a restart of the daemon does.
 func (w *world) revive() {
 	w.core = core.New(w.policy, w.bootID(), w.disk())
 	w.pending, w.sending = nil, nil
 }
 
-// disk returns the state that a core starts from.
+// disk returns the stored state from which a core starts.
 func (w *world) disk() (r job.Restored) {
 	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
 		r.NextID = id + 1
@@ -145,8 +145,9 @@ func (w *world) disk() (r job.Restored) {
 	return r
 }
 
-// step feeds one event and executes the effects up to the point of death: 0 before the records are
-// on disk, 1 after them, then one more per action and reply. A negative number survives.
+// step feeds one event and executes its effects until the daemon dies. It dies at point death: 0 is
+// before the records are on disk, 1 is after that, and each action and reply adds one more point.
+// If death is negative, the daemon does not die.
 func (w *world) step(ev core.Event, death int) (alive bool) {
 	if e, ok := ev.(core.Sampled); ok {
 		w.look(e.Snap)
@@ -245,7 +246,7 @@ func (w *world) record(r job.Record) {
 	w.log("%s", text)
 }
 
-// keep stores the records that are not about a single job.
+// keep stores the parts of a record that are not about a single job.
 func (w *world) keep(r job.Record) {
 	switch {
 	case !r.Alive.IsZero():
@@ -288,7 +289,7 @@ func reasonText(reasons []job.Reason) string {
 	return text
 }
 
-// fields returns the parts of a value that are not zero.
+// fields returns the fields of a value that are not zero.
 func fields(of any) string {
 	var parts []string
 	v := reflect.ValueOf(of)

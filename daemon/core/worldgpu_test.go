@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// handOver checks invariant 8 for the GPUs that a job gets: nothing of a job that left them is on
-// them, and they need nothing after an error. A job that is ending still has its part.
+// handOver checks invariant 8 for the GPUs that a job gets: jobs that left them have nothing on
+// them, and they need nothing after an error. A job that is ending still holds its part.
 func (w *world) handOver(j *job.Job) {
 	for _, ref := range j.Attempt.GPUs {
 		if f := w.controls[ref.UUID].Fault; (gpu.Recovery(f.Recovery).Sick() || !f.Left.What.IsZero()) && f.Boot == w.bootID() {
@@ -34,10 +34,11 @@ func shareOf(j *job.Job, index int) int {
 	return 0
 }
 
-// orphanPID is a process that ends and leaves its memory in use.
+// orphanPID is the pid of a process whose memory stays in use after it ends.
 const orphanPID = 76
 
-// hold makes a process use that much of a GPU's memory; -1 is unknown, and less removes it.
+// hold makes a process use that much of a GPU's memory. -1 means an unknown amount; with a lower
+// value the process is removed.
 func (w *world) hold(index, pid int, unit string, bytes int64) {
 	w.drop(index, func(p gpu.Process) bool { return p.PID == pid })
 	if bytes < -1 {
@@ -54,7 +55,7 @@ func (w *world) hold(index, pid int, unit string, bytes int64) {
 	}
 }
 
-// drop ends processes on a GPU. Those that hold put there free their memory.
+// drop ends processes on a GPU. The memory of a process is freed, except that of orphanPID.
 func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g := &w.gpus[index]
 	var stay []gpu.Process
@@ -73,7 +74,7 @@ func (w *world) drop(index int, gone func(gpu.Process) bool) {
 	g.Processes = stay
 }
 
-// tidy removes what lingers of units that are gone.
+// tidy removes the GPU processes of units that are gone.
 func (w *world) tidy() {
 	for i := range w.gpus {
 		w.drop(i, func(p gpu.Process) bool {
@@ -98,14 +99,14 @@ func (w *world) sample(number uint64) core.Event {
 	return ev
 }
 
-// renumber gives the GPUs the driver's indexes.
+// renumber gives the GPUs new indexes, as the driver does.
 func (w *world) renumber() {
 	for i := range w.gpus {
 		w.gpus[i].Index = i
 	}
 }
 
-// xid makes the driver write a line about a GPU.
+// xid makes the driver write a line about a GPU to the kernel's log.
 func (w *world) xid(index int, rest string) core.Faulted {
 	x, ok := gpu.ParseXid(fmt.Sprintf("NVRM: Xid (PCI:0000:%02x:00): %s", index+10, rest))
 	if !ok {

@@ -13,14 +13,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// unit is a job's unit in the world's systemd.
+// unit is a job's unit in the simulated systemd.
 type unit struct {
 	core.Unit
 	attempt int
 	gpus    []int
-	left    int       // processes that its command left running
+	left    int       // the number of processes that its command left running
 	began   time.Time // by the world's monotonic clock
-	ended   time.Time // the same; zero: unknown
+	ended   time.Time // by the same clock; zero: unknown
 }
 
 // runsNow reports whether the unit of the job's current attempt exists and its command runs.
@@ -29,7 +29,7 @@ func (w *world) runsNow(j *job.Job) bool {
 	return u != nil && u.attempt == j.Attempt.Number && u.Phase == core.Active
 }
 
-// begin starts an action. Its effect on the world happens at once; answer gives the answer.
+// begin starts an action. The action affects the world at once; answer returns the answer to it.
 func (w *world) begin(a core.Action) {
 	switch a := a.(type) {
 	case core.Start:
@@ -77,7 +77,7 @@ func (w *world) begin(a core.Action) {
 	w.pending = append(w.pending, a)
 }
 
-// launch is systemd's StartTransientUnit with mode "fail".
+// launch simulates systemd's StartTransientUnit with mode "fail".
 func (w *world) launch(j *job.Job) error {
 	stored := w.jobs[j.ID]
 	if stored.Attempt == nil || stored.Attempt.Number != j.Attempt.Number {
@@ -112,7 +112,7 @@ func (w *world) launch(j *job.Job) error {
 	return nil
 }
 
-// answer executes the pending action at position i and returns its event.
+// answer removes the pending action at position i and returns the event that answers it.
 func (w *world) answer(i int) core.Event {
 	a := w.pending[i]
 	w.pending = slices.Delete(w.pending, i, i+1)
@@ -177,8 +177,8 @@ func (w *world) answer(i int) core.Event {
 	panic("no answer to this action")
 }
 
-// sweep ends a unit with all its processes. Its GPU memory may stay for a while, like memory that
-// the driver frees late.
+// sweep ends a unit with all its processes. Its GPU memory may stay in use for a while, as if the
+// driver freed it late.
 func (w *world) sweep(id job.ID) {
 	if u := w.units[id]; u != nil && !w.linger {
 		w.clear(u)
@@ -214,7 +214,7 @@ func colon(list []job.Message) string {
 	return text
 }
 
-// aged returns what systemd says of a unit now: its age is by the clock that nobody sets.
+// aged returns what systemd reports about a unit now. Its age is by the clock that can't be set.
 func (w *world) aged(u *unit) core.Unit {
 	out := u.Unit
 	out.Age = max(1, w.now.Add(-w.set).Sub(u.began))
@@ -231,7 +231,7 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// swept reports whether a unit's state may be due to a systemd that stops everything; the daemon
+// swept reports whether a unit may be in its state because systemd stops everything. The daemon
 // does not report such units.
 func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
@@ -249,7 +249,7 @@ func (w *world) listed() core.Event {
 	return ev
 }
 
-// settle answers pending actions, oldest first, until there are none.
+// settle answers pending actions, the oldest first, until no action is left.
 func (w *world) settle() {
 	for len(w.pending) > 0 {
 		w.step(w.answer(0), -1)
@@ -263,7 +263,7 @@ func (w *world) reboot() {
 	w.userspace()
 }
 
-// userspace is the common part of all reboots.
+// userspace is the part that all kinds of reboots have in common.
 func (w *world) userspace() {
 	w.leaving = false
 	for id := range w.units {

@@ -10,7 +10,7 @@ import (
 // WholeGPU is one GPU in milli-GPUs.
 const WholeGPU = 1000
 
-// MaxGPUs is the largest number of GPUs a request may name. It bounds the work that a hostile
+// MaxGPUs is the largest number of GPUs that a request may name. It bounds the work that a hostile
 // request can cause.
 const MaxGPUs = 1024
 
@@ -41,13 +41,13 @@ func ParseGPUs(s string) (milli int, err error) {
 	return int(w*WholeGPU + f*10), nil
 }
 
-// FormatGPUs prints an amount of milli-GPUs the way ParseGPUs reads it.
+// FormatGPUs prints an amount of milli-GPUs in the form that ParseGPUs reads.
 func FormatGPUs(milli int) string {
 	return strconv.FormatFloat(float64(milli)/WholeGPU, 'f', -1, 64)
 }
 
-// ParseGPUList reads physical GPU indexes such as "0,2" or "0-3", sorted,
-// without duplicates. The empty text is the empty list.
+// ParseGPUList reads physical GPU indexes such as "0,2" or "0-3". The result is sorted and has no
+// duplicates. An empty text is the empty list.
 func ParseGPUList(s string) ([]int, error) {
 	if s == "" {
 		return nil, nil
@@ -76,7 +76,8 @@ func ParseGPUList(s string) ([]int, error) {
 	return list, nil
 }
 
-// FormatGPUList prints indexes as "0,2,3". The empty list is "-", which ParseGPUList does not read.
+// FormatGPUList prints indexes as "0,2,3". It prints the empty list as "-", which ParseGPUList does
+// not read.
 func FormatGPUList(list []int) string {
 	if len(list) == 0 {
 		return "-"
@@ -88,12 +89,12 @@ func FormatGPUList(list []int) string {
 	return strings.Join(parts, ",")
 }
 
-// GPUs is an amount of GPUs, in milli-GPUs, that prints itself, for messages.
+// GPUs is an amount in milli-GPUs that messages print as text.
 type GPUs int
 
 func (n GPUs) String() string { return FormatGPUs(int(n)) }
 
-// CPUs is a number of CPUs that prints itself, for messages.
+// CPUs is a number of CPUs that messages print as text.
 type CPUs int
 
 // String returns text such as "1 CPU".
@@ -107,12 +108,12 @@ func (n CPUs) String() string {
 // MarshalText keeps the printed form in a stored Message.
 func (n CPUs) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// GPURequest is the GPUs that a request asks for, for messages.
+// GPURequest describes the GPUs that a request asks for, in messages.
 type GPURequest struct {
 	GPUs        GPUs
 	Type        string
-	From, Other []int // indexes: only these GPUs; not these
-	Memory      Size  // of each
+	From, Other []int // indexes: only GPUs in From, and none in Other
+	Memory      Size  // of each GPU
 }
 
 // String describes the GPUs, such as "4 GPUs of type a100 with 80G of memory".

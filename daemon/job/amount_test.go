@@ -37,7 +37,7 @@ func TestFormatGPUs(t *testing.T) {
 	}
 }
 
-// Every amount that Validate accepts parses back from its printed form.
+// Each amount that Validate accepts is the same after it is printed and parsed.
 func TestGPUsRoundTrip(t *testing.T) {
 	for milli := 0; milli <= MaxGPUs*WholeGPU; milli += 10 {
 		if got, err := ParseGPUs(FormatGPUs(milli)); got != milli || err != nil {

@@ -9,34 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// Array asks for many tasks that differ in a number or in parameters. Its waiting tasks share one
-// entry of the queue; each becomes a job of its own when it starts.
+// Array asks for many tasks that differ in a number or in parameters. Tasks that wait share one
+// entry of the queue. A task becomes a job of its own when it starts.
 type Array struct {
 	// Written names the tasks in a submission: "0-9", "1,4,8-20:4", "0-9%2". With Params, whose
-	// combinations are the tasks, it may be "" or the limit alone, "%2". The server parses it into
-	// the other fields; it is not stored.
+	// combinations are the tasks, it may be "" or only the limit, "%2". The server parses it into
+	// the other fields, and does not store it.
 	Written string `json:"spec,omitempty"`
 
 	Ranges []Range `json:"ranges,omitempty"` // the tasks' numbers: ascending, and not overlapping
-	Limit  int     `json:"limit,omitempty"`  // tasks running at once; 0: no limit
-	Params []Param `json:"params,omitempty"` // every combination is a task, the last parameter changing fastest
+	Limit  int     `json:"limit,omitempty"`  // number of tasks that may run at once; 0: no limit
+	Params []Param `json:"params,omitempty"` // each combination is a task; the last parameter changes fastest
 }
 
-// Range is the numbers First, First+Step, … that do not exceed Last.
+// Range is the numbers First, First+Step, … up to Last.
 type Range struct {
 	First int `json:"first"`
 	Last  int `json:"last"`
 	Step  int `json:"step"`
 }
 
-// Param is a parameter of a sweep: each task's command has one of the values in the place of
-// "{name}".
+// Param is a parameter of a sweep. In each task's command, one of the values replaces "{name}".
 type Param struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// Task is a job's place in an array.
+// Task says which task of which array a job is.
 type Task struct {
 	Array ID  `json:"array"`
 	Index int `json:"index"`
@@ -45,7 +44,7 @@ type Task struct {
 // String returns the task's name, such as "7_3".
 func (t Task) String() string { return t.Array.String() + "_" + strconv.Itoa(t.Index) }
 
-// Called returns the job's name for people: its id, or a task's name such as 7_3.
+// Called returns the job's name for people: its id or, for a task, a name such as 7_3.
 func (j *Job) Called() string {
 	if j.Task != nil {
 		return j.Task.String()
@@ -57,7 +56,7 @@ func (j *Job) Called() string {
 const (
 	MaxTasks     = 100_000
 	MaxTaskIndex = 1_000_000
-	MaxRanges    = 1000 // each change of the array records all ranges
+	MaxRanges    = 1000 // limited because each change of the array records all ranges
 )
 
 // Size returns the number of tasks.
@@ -82,7 +81,8 @@ func (a *Array) At(position int) int {
 	return -1
 }
 
-// From returns an array of the tasks from a position on, with the limit and nothing else.
+// From returns an array that consists of the tasks from a position on. It keeps the limit and
+// nothing else.
 func (a *Array) From(position int) *Array {
 	rest := &Array{Limit: a.Limit}
 	for _, r := range a.Ranges {
@@ -95,8 +95,8 @@ func (a *Array) From(position int) *Array {
 	return rest
 }
 
-// Position returns the position, from 0, of the task with a number, or -1 if the array has no such
-// task.
+// Position returns the position, from 0, of the task with this number, or -1 if the array has no
+// such task.
 func (a *Array) Position(index int) int {
 	before := 0
 	for _, r := range a.Ranges {
@@ -139,9 +139,9 @@ func (a *Array) Expand(argv []string, index int) []string {
 	return out
 }
 
-// checkExpansion reports a command that a task's parameters would make larger than any other job's
-// may be. It assumes the longest value of each parameter, and takes no longer than reading the
-// command.
+// checkExpansion reports a command that would become larger, with a task's parameters filled in,
+// than any other job's command may be. It assumes the longest value of each parameter. It takes no
+// longer than reading the command.
 func (a *Array) checkExpansion(argv []string, p *Problems) {
 	longest := map[string]int{}
 	for _, param := range a.Params {
@@ -176,7 +176,7 @@ func (a *Array) checkExpansion(argv []string, p *Problems) {
 	}
 }
 
-// ParseArray reads "0-9", "1,4,8-20:4" and a limit as in "0-9%2".
+// ParseArray reads forms such as "0-9" and "1,4,8-20:4", also with a limit as in "0-9%2".
 func ParseArray(s string) (*Array, error) {
 	bad := fmt.Errorf("%q is not an array: use 0-9, 1,4,8-20:4, or 0-9%%2 for two at a time", s)
 	list, limit, hasLimit := strings.Cut(s, "%")
@@ -217,7 +217,7 @@ func parseRange(s string) (Range, bool) {
 	return Range{int(f), int(l), int(n)}, err1 == nil && err2 == nil && err3 == nil && n > 0 && l >= f
 }
 
-// SweepArray returns the array of all combinations of the parameters.
+// SweepArray returns the array whose tasks are all combinations of the parameters.
 func SweepArray(params []Param, limit int) (*Array, error) {
 	n := 1
 	for _, p := range params {
@@ -231,7 +231,7 @@ func SweepArray(params []Param, limit int) (*Array, error) {
 	return a, p.Err()
 }
 
-// ParseParam reads "lr=1e-3,1e-4".
+// ParseParam reads a parameter such as "lr=1e-3,1e-4".
 func ParseParam(s string) (Param, error) {
 	name, values, ok := strings.Cut(s, "=")
 	if !ok || name == "" || values == "" {
@@ -240,10 +240,10 @@ func ParseParam(s string) (Param, error) {
 	return Param{Name: name, Values: splitValues(values)}, nil
 }
 
-// splitValues cuts a list at its commas, except within brackets or quotation marks, as in
-// [64,64],"a, b", and after a backslash, which it removes. It also removes quotation marks around a
-// whole value. Unclosed brackets and marks, and marks after a letter or a digit (don't, 5"), are
-// ordinary characters.
+// splitValues cuts a list at its commas. It does not cut at a comma within brackets or quotation
+// marks, as in [64,64],"a, b", or after a backslash, which it removes. It also removes quotation
+// marks around a whole value. Unclosed brackets and marks, and marks after a letter or a digit
+// (don't, 5"), are ordinary characters.
 func splitValues(list string) (values []string) {
 	for more := true; more; {
 		value, rest, found := cutValue(list)
@@ -252,7 +252,7 @@ func splitValues(list string) (values []string) {
 	return values
 }
 
-// cutValue returns the first value of a list and the text after its comma.
+// cutValue returns the first value of a list, and the text after the comma that ends the value.
 func cutValue(list string) (value, rest string, more bool) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {
@@ -281,8 +281,8 @@ func cutValue(list string) (value, rest string, more bool) {
 
 const marks = `"'`
 
-// begins reports whether a quotation or a bracket can begin at an offset of s: a mark after a
-// letter or a digit is an apostrophe or a unit of length.
+// begins reports whether a quotation or a bracket can begin at an offset of s. A quotation mark
+// after a letter or a digit is an apostrophe or a unit of length.
 func begins(s string, at int) bool {
 	if at == 0 || strings.IndexByte(marks, s[at]) < 0 {
 		return true
@@ -291,8 +291,8 @@ func begins(s string, at int) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// closing returns the offset at which the bracket or quotation mark that s begins with is closed.
-// It returns 0 if s begins with neither, or if it stays open.
+// closing returns the offset at which the bracket or quotation mark at the beginning of s is
+// closed. It returns 0 if s begins with neither of these, or if it is not closed.
 func closing(s string) int {
 	if strings.IndexByte(marks, s[0]) >= 0 {
 		return strings.IndexByte(s[1:], s[0]) + 1
@@ -368,10 +368,10 @@ func (a *Array) checkParams(size int, p *Problems) {
 	}
 }
 
-// maxSpecRanges bounds the ranges that a line for people shows of an array.
+// maxSpecRanges is the largest number of an array's ranges that a line for people shows.
 const maxSpecRanges = 32
 
-// Spec returns the array's numbers and limit in the form that ParseArray reads.
+// Spec returns the array's task numbers and limit in the form that ParseArray reads.
 func (a *Array) Spec() string { return a.spec(len(a.Ranges)) }
 
 // ShortSpec is Spec, cut after maxSpecRanges ranges.

@@ -41,7 +41,7 @@ func TestParseArray(t *testing.T) {
 	}
 }
 
-// Commas within brackets and quotation marks, and after a backslash, belong to the value.
+// A comma within brackets or quotation marks, or after a backslash, belongs to the value.
 func TestParamValues(t *testing.T) {
 	for text, want := range map[string][]string{
 		"1,2":                    {"1", "2"},
@@ -104,7 +104,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// From returns what is left of an array without its first tasks.
+// From returns the rest of an array without its first tasks.
 func TestArrayFrom(t *testing.T) {
 	for position, want := range []string{"0-6:3,9-10%2", "3-6:3,9-10%2", "6,9-10%2", "9-10%2", "10%2", "%2"} {
 		a, err := ParseArray("0-6:3,9-10%2")
@@ -117,7 +117,7 @@ func TestArrayFrom(t *testing.T) {
 	}
 }
 
-// Arrays at each limit are valid, and beyond it they are not.
+// An array at a limit is valid, and an array beyond it is not.
 func TestArrayLimits(t *testing.T) {
 	apart := make([]Range, MaxRanges)
 	for i := range apart {
@@ -151,7 +151,7 @@ func TestArrayLimits(t *testing.T) {
 	}
 }
 
-// With the longest values filled in, a command may be as large as one without parameters.
+// With the longest values filled in, a command may be as large as a command without parameters.
 func TestExpansionLimits(t *testing.T) {
 	a := &Array{Ranges: []Range{{0, 0, 1}}, Params: []Param{{"a", []string{strings.Repeat("v", MaxArgBytes-1)}}}}
 	most := make([]string, MaxPayloadBytes/(MaxArgBytes+1))
@@ -169,7 +169,7 @@ func TestExpansionLimits(t *testing.T) {
 	}
 }
 
-// Judge's whole table, for a job that has run before and one that has not.
+// All cases of Judge, for a job that has run before and a job that has not.
 func TestDependencies(t *testing.T) {
 	for _, c := range []struct {
 		kind    DependencyKind
@@ -190,7 +190,7 @@ func TestDependencies(t *testing.T) {
 }
 
 // A small command with large parameters, or a large one with small parameters, must not exceed the
-// kernel's limit: the scheduler would have to hold it.
+// kernel's limit, because the scheduler would have to keep it in memory.
 func TestExpandedCommandsAreBounded(t *testing.T) {
 	sweep := func(argv ...string) error {
 		a, err := SweepArray([]Param{{Name: "a", Values: []string{"", strings.Repeat("x", 100_000)}}, {Name: "b", Values: []string{"1"}}}, 0)

@@ -25,7 +25,7 @@ func FuzzParseArray(f *testing.F) {
 	})
 }
 
-// checkArray checks what holds for every accepted array.
+// checkArray checks what must be true of every accepted array.
 func checkArray(t *testing.T, a *Array) {
 	t.Helper()
 	if err := (&Request{Array: a}).Err(); err != nil {
@@ -50,8 +50,8 @@ func checkArray(t *testing.T, a *Array) {
 	}
 }
 
-// The command that --param produces is never larger than a command may be, and differs from the
-// given one only where that names a parameter.
+// The command that --param produces is never larger than a command may be. It differs from the
+// given command only where that names a parameter.
 func FuzzSweep(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"lr=1e-3,1e-4\nseed=1,2,3", "train\n--lr={lr}\n{seed}{other}"}, {"a=", "x"}, {"a=1\na=2", "{a}"}, {"=1", "{}"}, {"{=1", "{{}"},
@@ -83,7 +83,7 @@ func FuzzSweep(f *testing.F) {
 	})
 }
 
-// jsonKeeps reports whether JSON transmits the text unchanged.
+// jsonKeeps reports whether JSON transmits the text without a change.
 func jsonKeeps(text string) bool { return strings.ToValidUTF8(text, "") == text }
 
 func checkExpanded(t *testing.T, a *Array, argv []string, index int) {

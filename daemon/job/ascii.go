@@ -1,6 +1,6 @@
 package job
 
-// ascii reports whether s is pure ASCII. Comparing case is safe only then: the upper case of a
+// ascii reports whether s is pure ASCII. Only then is it safe to ignore case: the upper case of a
 // dotless i is I.
 func ascii(s string) bool {
 	for i := range len(s) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Ask is one option of a job: its name, and the value as people write it.
+// Ask is one option of a job: its name, and its value as people write it.
 type Ask struct{ Name, Value string }
 
-// Asked lists the options of a job that everybody may know, in the order of the fields. It always
-// includes the number of GPUs and the priority.
+// Asked lists the options of a job that everybody may see, in the order of the fields. The list
+// always includes the number of GPUs and the priority.
 func Asked(l *Label, r *Request) []Ask {
 	list := asksIn(nil, reflect.ValueOf(l).Elem())
 	list = asksIn(list, reflect.ValueOf(r).Elem())
@@ -38,7 +38,7 @@ func Asked(l *Label, r *Request) []Ask {
 	return list
 }
 
-// Asked lists the options that a change sets. An option that it removes is "none".
+// Asked lists the options that a change sets. If it removes an option, the value is "none".
 func (c *Change) Asked() (list []Ask) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {
@@ -80,7 +80,7 @@ func afters(after []Dependency) (list []Ask) {
 	return list
 }
 
-// asksIn appends the fields of v that are options and are set.
+// asksIn appends to list the fields of v that are options and are set.
 func asksIn(list []Ask, v reflect.Value) []Ask {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -101,7 +101,7 @@ func spellAsk(f reflect.StructField, v any) string {
 	case int64:
 		return Size(v).String()
 	case Priority:
-		text, _ := v.MarshalText() // with class and number
+		text, _ := v.MarshalText() // with its class and its number
 		return string(text)
 	case []int:
 		return FormatGPUList(v)
@@ -118,7 +118,7 @@ func spellAsk(f reflect.StructField, v any) string {
 	return fmt.Sprint(v)
 }
 
-// Update says who changed which options of a job.
+// Update says which options of a job were changed, and by whom.
 type Update struct {
 	By    string
 	Edits []Edit

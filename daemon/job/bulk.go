@@ -1,7 +1,7 @@
 package job
 
-// Takes reports whether a command for many jobs applies to a live job: the job's state allows it,
-// and the command does not already reach the job through its array.
+// Takes reports whether a command for many jobs applies to a live job. It does if the job's state
+// allows the command, and if the command does not reach the job through its array anyway.
 func (k CommandKind) Takes(j *Job) bool {
 	switch k {
 	case CommandCancel:
@@ -20,13 +20,13 @@ func (k CommandKind) Takes(j *Job) bool {
 	return false
 }
 
-// IsExpensive reports whether a command is expensive: it may have to search all jobs for those that
-// the job waits for, or that would come to wait for it.
+// IsExpensive reports whether a command is expensive: it may have to search all jobs for
+// dependencies, or to plan the queue.
 func (c *Command) IsExpensive() bool {
 	return c.Kind == CommandSuspend || c.Change != nil && (c.Change.After != nil || c.Change.TimeLimit != nil)
 }
 
-// ForMany reports whether a command may be given for many jobs at once.
+// ForMany reports whether a user may give the command for many jobs at once.
 func (k CommandKind) ForMany() bool {
 	switch k {
 	case CommandCancel, CommandSignal, CommandHold, CommandRelease, CommandRequeue, CommandUpdate,
@@ -39,6 +39,6 @@ func (k CommandKind) ForMany() bool {
 // Outcome is the result of a command for one job.
 type Outcome struct {
 	Refusal *Refusal
-	Job     *JobView // after the command; nil if the job is not live
-	Reached []ID     // the jobs that will get the command's signal
+	Job     *JobView // the job after the command; nil if it is not live
+	Reached []ID     // the jobs that will get the signal of the command
 }

@@ -2,13 +2,13 @@ package job
 
 import "time"
 
-// Census counts the jobs that have not ended. An array counts as one job until its tasks start;
-// each task counts from its start.
+// Census counts the jobs that have not ended. Tasks that have not started count as one job with
+// their array; each task that has started counts as a job.
 type Census struct {
 	Jobs   map[CensusKey]int
-	Held   int          // queued jobs that may not start even if GPUs are free
-	Oldest time.Time    // when the longest waiting of the other jobs began to wait; zero: none waits
-	Users  []UserCensus // if asked for: the users with the most GPUs, then all others as one
+	Held   int          // queued jobs that could not start even if GPUs were free
+	Oldest time.Time    // since when the longest-waiting of the other queued jobs has waited; zero: none
+	Users  []UserCensus // if asked for: the users with the most GPUs, then the sum of all others
 }
 
 // CensusKey is the state and class by which a census counts jobs.
@@ -20,10 +20,10 @@ type CensusKey struct {
 // UserCensus is one user's part of a census.
 type UserCensus struct {
 	Name           string
-	Queued, Active int // jobs
+	Queued, Active int // numbers of jobs
 	Milli          int // GPUs of all models
 }
 
 // OtherUsers is the name under which a census sums up the users that it does not name. useradd(8)
-// creates no account of this name; other tools could.
+// creates no account of this name, though other tools could.
 const OtherUsers = "(other)"

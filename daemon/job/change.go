@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Change is an update of a queued job. Nil fields stay as they are. Each field is named after the
-// field of Label, Request or Request.Array that it sets. A zero Begin means at once; an empty After
-// removes all dependencies.
+// Change is an update of a queued job. A nil field leaves the option as it is. Each field has the
+// name of the field of Label, Request or Request.Array that it sets. A zero Begin means at once. An
+// empty After removes all dependencies.
 type Change struct {
 	GPUMilli    *int   `json:"gpu_milli,omitempty" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes *int64 `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -32,8 +32,8 @@ type Change struct {
 	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
 }
 
-// Err reports everything that is wrong with the form of a change. The scheduler decides whether the
-// changed job can still run.
+// Err reports all errors in the form of a change. Whether the changed job can still run is up to
+// the scheduler.
 func (c *Change) Err() error {
 	var p Problems
 	s := Submission{Label: Label{Name: "x"}, Request: Request{GPUMilli: WholeGPU}}
@@ -52,8 +52,8 @@ func (c *Change) Err() error {
 	return p.Err()
 }
 
-// Others returns the options that a change sets besides the given fields, by their command-line
-// names.
+// Others returns the options that a change sets, except those of the given fields. It returns their
+// command-line names.
 func (c *Change) Others(fields ...string) (options []string) {
 	change := reflect.ValueOf(c).Elem()
 	for i := range change.NumField() {
@@ -65,7 +65,7 @@ func (c *Change) Others(fields ...string) (options []string) {
 	return options
 }
 
-// Apply sets the changed fields of a submission.
+// Apply applies the change to a submission.
 func (c *Change) Apply(s *Submission) {
 	r := &s.Request
 	label, request := reflect.ValueOf(&s.Label).Elem(), reflect.ValueOf(r).Elem()

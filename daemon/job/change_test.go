@@ -10,7 +10,7 @@ import (
 func TestChangesAreCheckedInForm(t *testing.T) {
 	for _, tt := range []struct {
 		c    Change
-		want string // "" is valid
+		want string // "": the change is valid
 	}{
 		{Change{}, "usage/no-change"},
 		{Change{Name: new("a"), Comment: new(""), GPUMilli: new(0), MemBytes: new(int64(0)), Preemptible: new(false)}, ""},
@@ -38,7 +38,7 @@ func TestChangesAreCheckedInForm(t *testing.T) {
 	}
 }
 
-// A change replaces the site's defaults in a submission, and nothing else.
+// A change replaces the site's defaults in a submission, but nothing else.
 func TestChangesAreApplied(t *testing.T) {
 	defaulted := func() *Submission {
 		return &Submission{Label: Label{Name: "a"}, Request: Request{GPUMilli: 1000, Derived: Derived{ImpliedStop: true, DefaultedMem: true}}}

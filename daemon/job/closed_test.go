@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// constants parses this package and contract and returns the values of all constants by the name of
-// their type. Constants that use iota have their name as value.
+// constants parses this package and contract. It returns the values of all constants, by the name
+// of their type. A constant that uses iota gets its name as value.
 func constants(t *testing.T) map[string][]string {
 	t.Helper()
 	own, err := filepath.Glob("*.go")
@@ -46,7 +46,7 @@ func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
 	kind := ""
 	for _, s := range g.Specs {
 		spec := s.(*ast.ValueSpec)
-		if len(spec.Values) > 0 { // otherwise the type is the previous one
+		if len(spec.Values) > 0 { // without a value, the type is that of the constant before
 			kind = ""
 			if id, ok := spec.Type.(*ast.Ident); ok {
 				kind = id.Name
@@ -70,7 +70,7 @@ func collect(t *testing.T, g *ast.GenDecl, found map[string][]string) {
 	}
 }
 
-// words converts a closed list to strings, as in the result of constants.
+// words converts a closed list to strings, as constants returns them.
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
@@ -79,7 +79,7 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// A constant that its closed list lacks is unknown to a switch, a manual page or a filter.
+// If a closed list lacked a constant, a switch, a manual page or a filter would not know it.
 func TestClosedListsAreComplete(t *testing.T) {
 	found := constants(t)
 	classes := make([]string, 0, len(classNames))
@@ -103,7 +103,7 @@ func TestClosedListsAreComplete(t *testing.T) {
 	}
 }
 
-// No two constants of a type have the same value, and all of them can be shown and typed.
+// No two constants of a type have the same value, and each value can be shown and typed.
 func TestClosedWordsAreDistinct(t *testing.T) {
 	found := constants(t)
 	for _, kind := range []string{"State", "ReasonCode", "GPUState", "Step", "RefusalKind", "EnvMode", "StopCause", "CommandKind", "Health"} {
@@ -120,7 +120,7 @@ func TestClosedWordsAreDistinct(t *testing.T) {
 	}
 }
 
-// Validate accepts every declared mode of the environment.
+// Validate accepts every declared mode of an environment.
 func TestEveryEnvModeIsValid(t *testing.T) {
 	for _, mode := range constants(t)["EnvMode"] {
 		s := plain()

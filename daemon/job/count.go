@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count returns a number with its noun: "1 job", "2 processes".
+// Count returns a number with its noun, such as "1 job" or "2 processes".
 func Count(n int64, thing string) string {
 	stem, y := strings.CutSuffix(thing, "y")
 	switch {

@@ -2,37 +2,37 @@ package job
 
 import "slices"
 
-// DependencyKind is the event of another job that a dependency waits for.
+// DependencyKind says which event of another job a dependency waits for.
 type DependencyKind string
 
-// The kinds, named after the options.
+// The kinds, each with the name of its option.
 const (
 	AfterStart DependencyKind = "after"      // the other job has started
-	AfterOK    DependencyKind = "after-ok"   // it has completed
-	AfterFail  DependencyKind = "after-fail" // it has ended in another way
-	AfterAny   DependencyKind = "after-any"  // it has ended
+	AfterOK    DependencyKind = "after-ok"   // the other job has completed
+	AfterFail  DependencyKind = "after-fail" // the other job has ended, but not completed
+	AfterAny   DependencyKind = "after-any"  // the other job has ended in any way
 )
 
 var dependencyKinds = []DependencyKind{AfterStart, AfterOK, AfterFail, AfterAny}
 
-// Dependency makes a job wait for another.
+// Dependency makes a job wait for another job.
 type Dependency struct {
 	Kind DependencyKind `json:"kind"`
 	Job  ID             `json:"job"`
 }
 
-// Verdict is the meaning of the other job's state for a dependency.
+// Verdict says what the other job's state means for a dependency.
 type Verdict int
 
 // The verdicts.
 const (
-	Unmet Verdict = iota // not yet
+	Unmet Verdict = iota // the dependency is not met yet
 	Met
-	Impossible // it can't be met any more
+	Impossible // the dependency can't be met any more
 )
 
-// Judge returns the verdict for the other job's state. Started says whether that job has ever run,
-// which the state of a requeued job does not show.
+// Judge returns the verdict for the other job's state. Started says whether that job has ever run:
+// the state of a requeued job does not show that.
 func (d Dependency) Judge(state State, started bool) Verdict {
 	switch {
 	case d.Kind == AfterStart && (started || state == Running):
@@ -45,11 +45,12 @@ func (d Dependency) Judge(state State, started bool) Verdict {
 	return Impossible
 }
 
-// MaxDependencies bounds the dependencies of one job.
+// MaxDependencies is the largest number of dependencies of one job.
 const MaxDependencies = 1000
 
-// MaxOpenDependencies bounds the unmet dependencies of all waiting jobs of one person: when a job
-// ends, all dependencies on it are searched.
+// MaxOpenDependencies is the largest number of unmet dependencies of all waiting jobs of one
+// person. There must be a bound, because the end of a job leads to a search of all dependencies on
+// it.
 const MaxOpenDependencies = 100_000
 
 func checkDependencies(list []Dependency, p *Problems) {

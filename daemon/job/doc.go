@@ -1,20 +1,21 @@
-// Package job holds the values that every part of gpusched shares: a job's id, owner, request,
-// private payload, state, attempts, result and the reasons for which it waits. It is pure: it has
-// no clock, does no I/O, starts no goroutine, and imports only value packages of the standard
-// library and the contract with the units.
+// Package job contains the values that all parts of gpusched share: a job's id, owner, request,
+// private payload, state, attempts, result and the reasons why it waits. The package is pure: it
+// has no clock, does no I/O and starts no goroutine. It imports only value packages of the standard
+// library, and the contract with the units.
 //
 // Invariants:
 //
-//  1. A State only moves along the transition table (state.go); a terminal state is never left.
-//  2. GPU amounts are integers in thousandths of a GPU ("milli": 1000 is one whole GPU), memory is
-//     in bytes, durations are time.Duration, or Span where JSON has seconds. No amount is stored as
+//  1. A State changes only as the transition table (state.go) allows. A terminal state never
+//     changes.
+//  2. GPU amounts are integers in thousandths of a GPU ("milli": 1000 is one whole GPU). Memory is
+//     in bytes. Durations are time.Duration, or Span where JSON has seconds. No amount is stored as
 //     a float.
-//  3. A Job never carries the command, environment or directory of its submitter. They are in
+//  3. A Job never contains the command, environment or directory of its submitter. These are in
 //     Payload, which is stored and passed separately, so that no log line or listing can leak them.
-//     The parameters of an array are part of its request: listings leave them out.
-//  4. Every text that a user wrote and another user sees is printable: names, tags and comments
+//     An array's parameters are part of its request, but listings leave them out.
+//  4. Every text that one user wrote and another user sees is printable: names, tags and comments
 //     with control, format or invisible characters are refused (Printable).
 //  5. Validation reports all problems at once (Problems), each kind once.
-//  6. Sentences for people are codes with arguments (Message); package words has the wording. The
-//     Sentence fields that clients read stay empty here: the server fills them in.
+//  6. Sentences for people are codes with arguments (Message); package words contains the wording.
+//     This package leaves the Sentence fields that clients read empty: the server fills them in.
 package job

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Errors of a store that no retry mends.
+// These errors of a store remain, however often the action is retried.
 var (
 	// ErrDamaged says that the state file is damaged.
 	ErrDamaged = errors.New("the state file is damaged")
-	// ErrInvalid says that a record can't be stored as it is: a bug of the program.
+	// ErrInvalid says that a record can't be stored as it is, because of a bug in the program.
 	ErrInvalid = errors.New("record is not valid")
 )
 
 // Record is one change to be stored. Each part that is not nil is inserted, or replaces the stored
-// one.
+// part.
 type Record struct {
-	// Job is the new state of a job. Its Attempt, if any, is stored as that attempt of the job;
-	// earlier attempts stay as they are.
+	// Job is the new state of a job. If it has an Attempt, that attempt is stored as well. Earlier
+	// attempts stay as they are.
 	Job *Job
-	// Payload is the private part of a new Job. A task has none: it uses its array's. A nil Payload
-	// leaves the stored one alone.
+	// Payload is the private part of a new Job. A task has none, but uses its array's. If Payload
+	// is nil, the stored one stays as it is.
 	Payload *Payload
 	// GPU is an administrator's decision about one GPU.
 	GPU *GPUControl
@@ -28,42 +28,44 @@ type Record struct {
 	Usage *Usage
 	// Prediction is the expected run time of one kind of job.
 	Prediction *Prediction
-	// Reservation keeps GPUs for some users over a time.
+	// Reservation keeps GPUs for some users for a span of time.
 	Reservation *Reservation
-	// Left is what an ended attempt left behind. It is added to the attempt's result, and to the
-	// job's result if this was its last attempt. An attempt without a result is left alone.
+	// Left is what an ended attempt left behind. It is added to the attempt's result and, if this
+	// was the job's last attempt, to the job's result. An attempt without a result is not changed.
 	Left *Leftover
-	// Notification is a message about a job: owed, sent or given up.
+	// Notification is a message about a job that is owed, sent or given up.
 	Notification *Notification
-	// Unreserve is the id of a reservation to remove, or 0. A missing reservation is not an error.
+	// Unreserve is the id of a reservation to remove, or 0. It is not an error if the reservation
+	// is missing.
 	Unreserve int64
-	// Alive is a moment at which the machine was on; zero means no change.
+	// Alive is a moment at which the machine was on. Zero leaves the stored moment.
 	Alive time.Time
-	// Quiet suppresses the event about the job; the store ignores it.
+	// Quiet means that no event announces the change of the job. The store ignores it.
 	Quiet bool
-	// Updated lists the options that somebody changed; the store ignores it.
+	// Updated lists the options that somebody changed. The store ignores it.
 	Updated *Update
-	// Events is the number of the last event; 0 leaves the stored one.
+	// Events is the number of the last event. 0 leaves the stored number.
 	Events int64
 }
 
-// Restored is the stored state that the scheduler starts from.
+// Restored is the stored state from which the scheduler starts.
 type Restored struct {
-	NextID          ID           // of the next new job
-	NextReservation int64        // the id of the next new reservation; 0 if there was none
+	NextID          ID           // the id of the next new job
+	NextReservation int64        // the id of the next new reservation; 0: there was no reservation
 	Alive           time.Time    // when the machine was last seen on while jobs ran; zero: unknown
-	Events          int64        // the number of the last event; 0: there was none
-	Jobs            []Job        // that have not ended, by id
+	Events          int64        // the number of the last event; 0: there was no event
+	Jobs            []Job        // jobs that have not ended, by id
 	GPUs            []GPUControl // by UUID
 
 	Usage        []Usage        // by account
-	Predictions  []Prediction   // the oldest first
+	Predictions  []Prediction   // oldest first
 	Reservations []Reservation  // by id
-	Owed         []Notification // neither sent nor given up; by job, event and number
-	Done         []Done         // the newest 100 000, by id
+	Owed         []Notification // messages that are neither sent nor given up, by job, event and number
+	Done         []Done         // the newest 100 000 jobs, by id
 }
 
-// Done is a completed job that was submitted with --dedup. Later submissions are compared with it.
+// Done is a completed job that was submitted with --dedup. Later submissions with --dedup are
+// compared with it.
 type Done struct {
 	UID   int
 	Dedup string

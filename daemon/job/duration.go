@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// MaxDuration is the longest time that can be asked for: 10 years.
+// MaxDuration is the longest time that a user can ask for: 10 years.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
-// unitWords shortens the unit names that systemd accepts, the longest first.
+// unitWords replaces the unit names that systemd accepts by their short forms, the longest name
+// first.
 var unitWords = strings.NewReplacer("seconds", "s", "second", "s", "sec", "s",
 	"minutes", "m", "minute", "m", "mins", "m", "min", "m", "hours", "h", "hour", "h", "hr", "h", "days", "d", "day", "d")
 
-// ParseDuration reads 90s, 2h, 1h30m, 2d, 90min, 2hours, 600 (seconds; below 60 it needs the unit),
-// 10:00 (minutes and seconds), 2:00:00, and 1-12 or 1-12:30:00 (days and hours) as Slurm does. No
-// part has a sign; the result is above 0 and at most MaxDuration.
+// ParseDuration reads 90s, 2h, 1h30m, 2d, 90min, 2hours, 600 (seconds; below 60 the unit is
+// required), 10:00 (minutes and seconds), 2:00:00, and 1-12 or 1-12:30:00 (days and hours) as Slurm
+// does. No part may have a sign. The result is above 0 and at most MaxDuration.
 func ParseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseUint(s, 10, 8); err == nil && n > 0 && n < 60 {
 		return 0, fmt.Errorf("%[1]s has no unit; write %[1]ss or %[1]sm", s)
@@ -31,8 +32,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration prints a duration without zero units, such as "1h", "2h30m" or "1d2h". From one
-// second on it drops fractions of a second.
+// FormatDuration prints a duration without units that are zero, such as "1h", "2h30m" or "1d2h".
+// From one second on, it omits fractions of a second.
 func FormatDuration(d time.Duration) string {
 	if d < time.Second {
 		return d.String()
@@ -50,7 +51,7 @@ func FormatDuration(d time.Duration) string {
 	return text
 }
 
-// parseUnits reads the forms with unit letters and plain seconds.
+// parseUnits reads the forms with unit letters, and plain numbers of seconds.
 func parseUnits(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
 		return time.Duration(n) * time.Second, true
@@ -67,14 +68,14 @@ func parseUnits(s string) (time.Duration, bool) {
 		}
 		s = tail
 	}
-	if s == "" || s[0] < '0' || s[0] > '9' || s == "0" { // a sign, or a number without a unit
+	if s == "" || s[0] < '0' || s[0] > '9' || s == "0" { // the text begins with a sign, or is a number without a unit
 		return 0, false
 	}
 	d, err := time.ParseDuration(s)
 	return days + d, err == nil && d >= 0
 }
 
-// parseClock reads the forms with colons and the days-hours form.
+// parseClock reads the forms with colons, and the form of days and hours.
 func parseClock(s string) (time.Duration, bool) {
 	head, tail, hasDays := strings.Cut(s, "-")
 	var days uint64

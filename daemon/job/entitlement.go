@@ -2,26 +2,26 @@ package job
 
 import "time"
 
-// Entitlement is a user's standing: the GPU time that counts for the order of the queue, and the
-// use of each quota. A Most of 0 means no limit.
+// Entitlement says what a user has used: the GPU time that counts for the order of the queue, and
+// the use of each quota. If Most is 0, there is no limit.
 type Entitlement struct {
 	User string
 
-	Used     time.Duration // GPU time that counts; it halves with each HalfLife
-	HalfLife time.Duration // 0: it does not decay
-	Everyone time.Duration // the sum over all users with waiting or running jobs, and this user
-	Share    int           // the user's weight; Shares is the sum over the same users
+	Used     time.Duration // GPU time that counts; it is halved with each HalfLife
+	HalfLife time.Duration // 0: Used does not decay
+	Everyone time.Duration // the sum of Used over this user and all users with waiting or running jobs
+	Share    int           // the user's weight; Shares is the sum of weights over the users in Everyone
 	Shares   int
-	Grouped  bool // groups have shares, too: Shares alone does not tell what each user is due
+	Grouped  bool // groups have shares, too, so Shares alone does not show what each user is due
 
 	Quotas []QuotaUse
-	Waits  int // waiting jobs
+	Waits  int // number of waiting jobs
 	Limits []ClassLimit
 }
 
-// QuotaUse is the use of one quota, by a user or by one of the user's groups.
+// QuotaUse is the part of one quota that a user, or one of the user's groups, uses.
 type QuotaUse struct {
-	Group string    `json:"group,omitempty"` // "": the user's own
+	Group string    `json:"group,omitempty"` // "": the user's own quota
 	What  QuotaKind `json:"what"`
 	Has   int64     `json:"has"`
 	Most  int64     `json:"most,omitempty"`
@@ -30,7 +30,7 @@ type QuotaUse struct {
 // QuotaKind is what a quota bounds.
 type QuotaKind string
 
-// The kinds, in thousandths of a GPU, jobs, bytes, CPUs and GPU-seconds.
+// The kinds. Their units are thousandths of a GPU, jobs, bytes, CPUs, jobs and GPU-seconds.
 const (
 	QuotaGPUs    QuotaKind = "gpu_milli"
 	QuotaRunning QuotaKind = "running"

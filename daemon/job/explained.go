@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Explained says more about a waiting job than its reasons.
+// Explained says more about a waiting job than the reasons why it waits.
 type Explained struct {
-	Ahead  []Ahead // the first jobs that go before it and that it may not pass, in order
+	Ahead  []Ahead // the first jobs that go before it and that it may not overtake, in order
 	More   int     // the number of such jobs that Ahead leaves out
 	Sooner []Sooner
-	Tried  int           // the number of changes that were tried for Sooner
-	Took   time.Duration // the time that trying them took
+	Tried  int           // number of changes that were tried for Sooner
+	Took   time.Duration // the time that these tries took
 }
 
-// Ahead is a waiting job that goes before the job asked about.
+// Ahead is a waiting job that goes before the explained job.
 type Ahead struct {
 	Job      ID         `json:"job"`
 	Called   string     `json:"called"` // "12", or "7_3" for a task
@@ -23,35 +23,35 @@ type Ahead struct {
 	GPUMilli int        `json:"gpu_milli"`
 	Cause    AheadCause `json:"cause"`
 	Its      Merits     `json:"its"`
-	Own      Merits     `json:"own"`             // those of the job asked about
+	Own      Merits     `json:"own"`             // those of the explained job
 	Kept     bool       `json:"kept,omitempty"`  // GPUs are kept for it
-	Again    bool       `json:"again,omitempty"` // it has run before, and waits again
+	Again    bool       `json:"again,omitempty"` // it has run before
 }
 
-// AheadCause is the first criterion of the order in which two jobs differ.
+// AheadCause is the first criterion of the queue's order in which two jobs differ.
 type AheadCause string
 
 // The causes.
 const (
-	AheadClass   AheadCause = "class"   // of its priority
-	AheadNumber  AheadCause = "number"  // of its priority
-	AheadOwed    AheadCause = "owed"    // jobs were preempted for it
-	AheadGuarded AheadCause = "guarded" // it has waited so long that it goes first
-	AheadScore   AheadCause = "score"   // of share, wait and length
-	AheadLonger  AheadCause = "longer"  // it has waited longer
-	AheadBatch   AheadCause = "batch"   // both are of one batch, in which larger jobs go first
+	AheadClass   AheadCause = "class"   // the class of the priority
+	AheadNumber  AheadCause = "number"  // the number of the priority
+	AheadOwed    AheadCause = "owed"    // other jobs were preempted for the job ahead
+	AheadGuarded AheadCause = "guarded" // the job ahead has waited so long that it goes first
+	AheadScore   AheadCause = "score"   // a value computed from share, wait and length
+	AheadLonger  AheadCause = "longer"  // the job ahead has waited longer
+	AheadBatch   AheadCause = "batch"   // both are of one batch, and the job ahead is larger
 )
 
 // Merits are the values that rank a job.
 type Merits struct {
 	Priority Priority `json:"priority"`
-	Share    float64  `json:"share,omitempty"`            // of use by its user and groups; 1: all that is due
+	Share    float64  `json:"share,omitempty"`            // used share of its user and groups; 1: all that they are due
 	Waited   Span     `json:"waited_seconds"`             // the wait that counts
 	Length   Span     `json:"ranks_as_seconds,omitempty"` // the expected run time
 	Score    float64  `json:"score,omitempty"`
 }
 
-// Rounded returns m with the precision that people read: hundredths and seconds.
+// Rounded returns m as precisely as people need: in hundredths and seconds.
 func (m Merits) Rounded() Merits {
 	hundredths := func(x float64) float64 { return math.Round(x*100) / 100 }
 	m.Share, m.Score = hundredths(m.Share), hundredths(m.Score)
@@ -59,17 +59,17 @@ func (m Merits) Rounded() Merits {
 	return m
 }
 
-// Sooner is a change of a waiting job that would make it start sooner.
+// Sooner is a change that would make a waiting job start sooner.
 type Sooner struct {
 	Change Change
-	Any    AnyOf // choices of GPUs that would be left to the scheduler as well
-	Now    bool  // it would start at once
+	Any    AnyOf // the conditions on GPUs that would also be dropped
+	Now    bool  // the job would start at once
 	Start  ExpectedStart
 }
 
-// AnyOf lists the conditions on a job's GPUs that would be dropped.
+// AnyOf says which conditions on a job's GPUs would be dropped.
 type AnyOf struct {
 	GPUs bool // their indexes
 	Type bool
-	Load bool // the bounds of their load and used memory
+	Load bool // the limits on their load and used memory
 }

@@ -2,47 +2,47 @@ package job
 
 import "time"
 
-// GPUFault is what a GPU needs after an error before it takes jobs again. It holds for one boot of
-// the machine: a reboot resets the GPU, and the driver reports anew what is still wrong after it.
+// GPUFault is what a GPU needs after an error before it takes jobs again. It is valid in one boot
+// of the machine: a reboot resets the GPU, and the driver then reports again what is still wrong.
 type GPUFault struct {
-	Recovery string    `json:"recovery,omitempty"` // a Recovery of package gpu; "" nothing
+	Recovery string    `json:"recovery,omitempty"` // a Recovery of package gpu; "": nothing
 	What     Message   `json:"what,omitzero"`      // the error, for people
-	Job      ID        `json:"job,omitempty"`      // whose process it hit; 0 unknown
+	Job      ID        `json:"job,omitempty"`      // the job whose process the error hit; 0: unknown
 	At       time.Time `json:"at,omitzero"`
 	Boot     string    `json:"boot,omitempty"`
-	Seq      uint64    `json:"seq,omitempty"` // the last line of the kernel's log that was taken into account
+	Seq      uint64    `json:"seq,omitempty"` // number of the last line of the kernel's log that was counted
 
-	RowsAccepted bool `json:"rows_accepted,omitempty"` // a bad memory row was accepted; outlives boots
+	RowsAccepted bool `json:"rows_accepted,omitempty"` // an administrator accepted a bad memory row; survives reboots
 
-	Left   GPULeft `json:"left,omitzero"`    // what a job left on it; not an error of the driver
+	Left   GPULeft `json:"left,omitzero"`    // what a job left on the GPU; not an error of the driver
 	Strays []Stray `json:"strays,omitempty"` // the stray processes of the last sample, by ascending pid
 }
 
-// With returns f, with g's leftovers and what an administrator accepted in g.
+// With returns f, but with g's leftovers and with the acceptance of bad rows in g.
 func (g GPUFault) With(f GPUFault) GPUFault {
 	f.Left, f.Strays, f.RowsAccepted = g.Left, g.Strays, g.RowsAccepted
 	return f
 }
 
-// Anew returns the part of g that outlives a boot.
+// Anew returns the part of g that survives a reboot.
 func (g GPUFault) Anew() GPUFault { return GPUFault{RowsAccepted: g.RowsAccepted} }
 
-// GPULeft is GPU memory that stayed in use, without a process, after a job had ended. It holds
+// GPULeft is GPU memory that stayed in use, without a process, after a job had ended. It applies
 // until the memory is free again.
 type GPULeft struct {
 	Job       ID        `json:"job,omitempty"`
-	What      Message   `json:"what,omitzero"`        // for people; "" nothing
-	BaseBytes int64     `json:"base_bytes,omitempty"` // memory in use without a process before the job came
+	What      Message   `json:"what,omitzero"`        // for people; "": nothing
+	BaseBytes int64     `json:"base_bytes,omitempty"` // memory that was in use without a process before the job came
 	At        time.Time `json:"at,omitzero"`          // when the job ended
 }
 
-// Stray is a process of a job that is on a GPU and outside its job's unit.
+// Stray is a process of a job that is on a GPU and outside the job's unit.
 type Stray struct {
 	Job   ID     `json:"job"`
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"` // in clock ticks since the boot
 
-	Unsure bool `json:"unsure,omitempty"` // it may be older than the job, so it is not killed
+	Unsure bool `json:"unsure,omitempty"` // the process may be older than the job, so it is not killed
 }
 
 // Leftover is what an ended attempt left behind.
@@ -54,8 +54,8 @@ type Leftover struct {
 
 // GPUError is an error that a GPU reported while a job had it.
 type GPUError struct {
-	GPU  int       `json:"gpu"`           // physical index
-	Xid  int       `json:"xid,omitempty"` // the driver's number of the error; 0: the GPU was lost without one
+	GPU  int       `json:"gpu"`           // physical index of the GPU
+	Xid  int       `json:"xid,omitempty"` // the driver's number of the error; 0: the GPU was lost without an error
 	What Message   `json:"what,omitzero"`
 	At   time.Time `json:"at,omitzero"`
 }

@@ -6,16 +6,16 @@ type GPUState string
 // The states.
 const (
 	GPUFree     GPUState = "free"
-	GPUShared   GPUState = "shared"   // part of it is free
+	GPUShared   GPUState = "shared"   // a part of it is free
 	GPUBusy     GPUState = "busy"     // no part of it is free
-	GPUPaused   GPUState = "paused"   // by an administrator
-	GPUDraining GPUState = "draining" // to be taken out of service; jobs still run on it
+	GPUPaused   GPUState = "paused"   // an administrator paused it
+	GPUDraining GPUState = "draining" // it is to be taken out of service; jobs still run on it
 	GPUDrained  GPUState = "drained"
-	GPUCleaning GPUState = "cleaning" // a job left it and the check is not done
+	GPUCleaning GPUState = "cleaning" // a job left it, and the check is not done yet
 	GPUSuspect  GPUState = "suspect"  // a job left something behind, or jobs fail on it
-	GPUSick     GPUState = "sick"     // after an error it needs a reset or an inspection
+	GPUSick     GPUState = "sick"     // it needs a reset or an inspection after an error
 	GPULost     GPUState = "lost"     // the driver says that it is gone or broken
-	GPUUnknown  GPUState = "unknown"  // the driver has not answered lately
+	GPUUnknown  GPUState = "unknown"  // the driver has not answered recently
 )
 
 func GPUStates() []GPUState {
@@ -25,7 +25,7 @@ func GPUStates() []GPUState {
 	}
 }
 
-// Broken reports whether something is wrong with the GPU that keeps jobs off it until it is mended.
+// Broken reports whether a GPU in this state takes no jobs until somebody repairs it.
 func (s GPUState) Broken() bool {
 	return s == GPUSuspect || s == GPUSick || s == GPULost || s == GPUUnknown
 }

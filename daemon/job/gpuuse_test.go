@@ -26,7 +26,7 @@ func TestBusyPercent(t *testing.T) {
 	}
 }
 
-// A warning is about use beyond the promise, or about a GPU that is not used.
+// A warning is about use above the promised memory, or about a GPU that is not used.
 func TestWarnings(t *testing.T) {
 	const gib = int64(1) << 30
 	since := time.Unix(1_700_000_000, 0)
@@ -39,9 +39,9 @@ func TestWarnings(t *testing.T) {
 	}{
 		{part, GPUNow{}, Warning{}},
 		{part, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, over},
-		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // within its budget again
+		{part, GPUNow{UsedBytes: 10 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // within the budget again
 		{Allocation{GPU: contract.GPU{Milli: 500}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}},
-		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // the whole memory is its own
+		{Allocation{GPU: contract.GPU{PromiseBytes: 10 * gib}}, GPUNow{UsedBytes: 12 * gib, GPUUse: GPUUse{OverSince: since}}, Warning{}}, // the whole GPU is its own
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour, IdleWarned: time.Minute}}, Warning{Code: WarningIdle, GPU: 3, Idle: Span(time.Hour)}},
 		{part, GPUNow{GPUUse: GPUUse{Idle: time.Hour}}, Warning{}},
 	} {

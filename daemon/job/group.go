@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Group is a group's number, with the name for people. Its text form is "lab:2001".
+// Group is a group's number and name. The name is for people. The text form is "lab:2001".
 type Group struct {
 	Name string
-	GID  int // -1: unknown, no user is a member
+	GID  int // -1: unknown; no user is then a member
 }
 
 // MarshalText returns text such as "lab:2001".
@@ -17,7 +17,7 @@ func (g Group) MarshalText() ([]byte, error) {
 	return strconv.AppendInt([]byte(g.Name+":"), int64(g.GID), 10), nil
 }
 
-// UnmarshalText reads the text of MarshalText, or a name alone.
+// UnmarshalText reads the form of MarshalText, or only a name.
 func (g *Group) UnmarshalText(text []byte) (err error) {
 	name, number, ok := strings.Cut(string(text), ":")
 	g.Name, g.GID = name, -1
@@ -27,8 +27,8 @@ func (g *Group) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// GIDs are the numbers of a user's groups, ascending. Their text form, "100,2001", parses faster
-// than a JSON list, which matters for a long queue.
+// GIDs are the numbers of a user's groups, ascending. Their text form is "100,2001". It parses
+// faster than a JSON list, which matters for a long queue.
 type GIDs []int
 
 var errGIDs = errors.New("not a list of group numbers")
@@ -45,7 +45,7 @@ func (l GIDs) MarshalText() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text of MarshalText.
+// UnmarshalText reads the form of MarshalText.
 func (l *GIDs) UnmarshalText(text []byte) error {
 	*l = nil
 	if len(text) == 0 {

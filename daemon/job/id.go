@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ID numbers a job, from 1 upwards, in the order of submission. 0 means no job.
+// ID is the number of a job, from 1 upwards, in the order of submission. 0 means no job.
 type ID int64
 
 // String returns the decimal form.
@@ -17,7 +17,7 @@ func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 // Unit returns the name of the job's systemd unit, "gpujob-42.service".
 func (id ID) Unit() string { return contract.UnitPrefix + id.String() + contract.UnitSuffix }
 
-// ParseID reads a decimal id. It refuses signs, leading zeros and 0, so that one job has one
+// ParseID reads a decimal id. It refuses signs, leading zeros and 0, so that each job has only one
 // spelling.
 func ParseID(s string) (ID, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -27,12 +27,12 @@ func ParseID(s string) (ID, error) {
 	return ID(n), nil
 }
 
-// maxIDList bounds the ids in a list such as 1-999999999, duplicates included: any user may send
-// one to the daemon.
+// maxIDList is the largest number of ids, including duplicates, in a list such as 1-999999999. The
+// bound is needed because any user may send a list to the daemon.
 const maxIDList = 10_000
 
-// ParseIDs reads a list of ids and ranges such as "12,14-16", in the order given and without
-// duplicates.
+// ParseIDs reads a list of ids and ranges such as "12,14-16". The result is in the given order and
+// has no duplicates.
 func ParseIDs(s string) ([]ID, error) {
 	var ids []ID
 	seen := map[ID]bool{}
@@ -52,7 +52,7 @@ func ParseIDs(s string) ([]ID, error) {
 		if last < first || int64(last-first) >= room {
 			return nil, fmt.Errorf("range %q is empty or too long (a list names at most %d jobs)", part, maxIDList)
 		}
-		count := int64(last-first) + 1 // a count and not a last id: the highest id has no successor
+		count := int64(last-first) + 1 // a count, because no id follows the highest one
 		room -= count
 		for i := range count {
 			if id := first + ID(i); !seen[id] {

@@ -43,7 +43,7 @@ func TestParseIDs(t *testing.T) {
 	}
 }
 
-// The cost of a list is bounded, even if it repeats the same ids.
+// The cost of a list is bounded, even if the list repeats the same ids.
 func TestParseIDsIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -1,7 +1,7 @@
 package job
 
-// Kept is the part of an attempt's state that was decided after its unit was made, so that the unit
-// does not carry it. It is stored beside the state file, which may be lost.
+// Kept is the part of an attempt's state that was decided after its unit was made. The unit does
+// not contain it, and the state file may be lost, so it is also stored in a separate file.
 type Kept struct {
 	TimeLimit Span `json:"time_limit_seconds"`
 	Suspension

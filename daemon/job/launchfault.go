@@ -7,15 +7,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// away lists the errors of a file system that is temporarily unavailable.
+// away lists the errors that mean that a file system is temporarily unavailable.
 var away = []syscall.Errno{
 	syscall.EIO, syscall.ESTALE, syscall.ENOTCONN, syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH,
 	syscall.ENETUNREACH, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EREMOTEIO, syscall.ENODEV, syscall.ENXIO,
 	syscall.ENFILE, syscall.EKEYEXPIRED, syscall.ENOKEY,
 }
 
-// OfMachine reports whether the launch failed for a cause that the job did not choose, so that
-// another try may succeed.
+// OfMachine reports whether the cause of a failed launch was not chosen by the job, so that another
+// try may succeed.
 func (r *Result) OfMachine() bool {
 	switch r.Launch {
 	case contract.StepSpec, contract.StepFilter, contract.StepLimits, contract.StepAway, contract.StepUnit:
@@ -26,7 +26,7 @@ func (r *Result) OfMachine() bool {
 	return false
 }
 
-// launchCodes maps the step at which a launch failed to its message.
+// launchCodes has the message for each step at which a launch can fail.
 var launchCodes = map[contract.Step]Code{
 	contract.StepSpec: "detail/launch-spec", contract.StepChdir: "detail/launch-chdir", contract.StepExec: "detail/launch-exec",
 	contract.StepFilter: "detail/launch-filter", contract.StepLimits: "detail/launch-limits", contract.StepSetup: "detail/launch-setup",

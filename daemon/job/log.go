@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Options are the parts of a payload that not every job has.
+// Options are the parts of a payload that only some jobs have.
 type Options struct {
 	contract.Setup
 	Log      contract.Log `json:"log,omitzero"`
 	TTY      bool         `json:"tty,omitempty"`
-	Cut      bool         `json:"cut,omitempty"` // parts of an ended job's options were too long to keep
+	Cut      bool         `json:"cut,omitempty"` // the job has ended, and parts of its options were too long to keep
 	NotifyTo []string     `json:"notify_to,omitempty"`
 }
 
-// Options returns the payload's options.
+// Options returns the options of the payload.
 func (y *Payload) Options() Options { return Options{y.Setup, y.Log, y.TTY, y.SetupCut, y.NotifyTo} }
 
 // IsZero reports whether no option is set.
@@ -24,16 +24,17 @@ func (o Options) IsZero() bool {
 	return o.Setup.IsZero() && o.Log == (contract.Log{}) && !o.TTY && !o.Cut && len(o.NotifyTo) == 0
 }
 
-// NoLog, as the path of a log, asks for no log, whatever the site's default is. A file of that name
-// is ./none.
+// NoLog as the path of a log means that there is no log, whatever the site's default is. A file of
+// that name is ./none.
 const NoLog = "none"
 
-// MaxLogBytes bounds the path of a log, as the kernel does.
+// MaxLogBytes is the largest length of the path of a log, which is the kernel's limit.
 const MaxLogBytes = 4095
 
 // LogPath replaces the sequences in the path of a job's log: %j is the job's name for people, 42 or
-// 7_3, %A the number of the array or job, %a the number of the task, %n the job's name, %u its
-// user, %h the user's home, %% a percent sign. %3a is the number with at least three digits.
+// 7_3. %A is the number of the array or job, %a the number of the task, %n the job's name, %u its
+// user, %h the user's home and %% a percent sign. %3a is the number of the task with at least three
+// digits.
 func (j *Job) LogPath(pattern string) string {
 	array, task := j.ID.String(), ""
 	if j.Task != nil {
@@ -43,12 +44,12 @@ func (j *Job) LogPath(pattern string) string {
 		'u': fileName(j.Owner.User), 'h': "~"})
 }
 
-// maxLogDigits is the largest number of digits that a sequence can ask for.
+// maxLogDigits is the largest number of digits that a sequence may ask for.
 const maxLogDigits = 10
 
-// FillLog replaces each sequence in the path of a log by the value of its letter. A number between
-// the percent sign and the letter is the minimum number of digits of a numeric value. A letter
-// without a value stays as it is.
+// FillLog replaces each sequence in the path of a log by the value of its letter. If a number
+// precedes the letter, it is the minimum number of digits of a numeric value. A sequence whose
+// letter has no value stays as it is.
 func FillLog(pattern string, values map[byte]string) string {
 	var b strings.Builder
 	for {
@@ -69,7 +70,7 @@ func FillLog(pattern string, values map[byte]string) string {
 	}
 }
 
-// logDigits reads the number before the letter of a sequence; 0 if there is none.
+// logDigits reads the number before the letter of a sequence. It returns 0 if there is none.
 func logDigits(rest string) (digits int, after string) {
 	for after = rest; after != "" && after[0] >= '0' && after[0] <= '9'; after = after[1:] {
 		digits = min(digits*10+int(after[0]-'0'), maxLogDigits)
@@ -77,7 +78,7 @@ func logDigits(rest string) (digits int, after string) {
 	return digits, after
 }
 
-// fileName turns a name into one that is valid for a file in any directory.
+// fileName turns a name into a valid file name.
 func fileName(name string) string {
 	name = strings.ReplaceAll(name, "/", "_")
 	if strings.Trim(name, ".") == "" {
@@ -86,7 +87,8 @@ func fileName(name string) string {
 	return name
 }
 
-// InHome returns the part of a path below the user's home, if the path begins with a sign for it.
+// InHome reports whether a path begins with a sign for the user's home. If so, it returns the rest
+// of the path.
 func InHome(path string) (rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(path, "~/"); !ok {
 		rest, ok = strings.CutPrefix(path, "%h/")
@@ -94,7 +96,7 @@ func InHome(path string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// CheckLogPath reports what is wrong with the pattern of a log, for jobs or for the tasks of an
+// CheckLogPath reports what is wrong with the path of a log, for a job or for the tasks of an
 // array.
 func CheckLogPath(pattern string, ofTasks bool) error {
 	var p Problems
@@ -112,7 +114,7 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 		_, after := logDigits(sequence)
 		letters := "%jAanu"
 		if after != sequence {
-			letters = "jAa" // sequences that are numbers
+			letters = "jAa" // letters of the sequences that are numbers
 		}
 		switch {
 		case !found:
@@ -128,8 +130,8 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 	}
 }
 
-// checkLog checks the form of a log. Only the job's unit, as the job's user, finds out whether the
-// file can be written.
+// checkLog checks the form of a log. Whether the file can be written, only the job's unit can find
+// out, as the job's user.
 func checkLog(l *contract.Log, a *Array, p *Problems) {
 	if l.Path == "" {
 		if l.Truncate {

@@ -10,32 +10,34 @@ import (
 	"time"
 )
 
-// Code names a sentence or a part of one: its kind, a slash, and which one of that kind. Package
-// words has them all.
+// Code names a sentence or a part of one. It consists of a kind, a slash, and a word within that
+// kind. Package words has all codes.
 type Code string
 
-// Message is a sentence, or a part of one, before it is put into words: its code and the values it
-// mentions. If Text is set, it is the wording: it comes from a person, the kernel or the driver.
-// The zero Message says nothing.
+// Message is a sentence, or a part of one, before it is put into words: its code and the values
+// that it mentions. If Text is set, that is the wording itself: it comes from a person, the kernel
+// or the driver. The zero Message says nothing.
 //
-// In JSON it is an object: {"text": TEXT}, or {"say": CODE, "args": [...]}, where a time is
-// {"at": TIME}, a message or a reason an object, and any other argument the text that it prints as.
+// In JSON it is an object: {"text": TEXT}, or {"say": CODE, "args": [...]}. An argument that is a
+// time is {"at": TIME}, and a message or a reason is an object. Any other argument is the text that
+// it prints as.
 type Message struct {
 	Code Code
 	Text string
 	Args []any
 }
 
-// Say returns a Message with a code and its arguments, in the order of the sentence.
+// Say returns a Message with a code and its arguments, in the order in which the sentence mentions
+// them.
 func Say(code Code, args ...any) Message { return Message{Code: code, Args: args} }
 
-// Text returns a Message in somebody else's words.
+// Text returns a Message in the words of somebody else.
 func Text(s string) Message { return Message{Text: s} }
 
 // IsZero reports whether the message says nothing.
 func (m Message) IsZero() bool { return m.Code == "" && m.Text == "" }
 
-// String returns the text, or the code and its arguments, for the logs of tests.
+// String returns the text, or the code and its arguments. The logs of tests show it.
 func (m Message) String() string {
 	if m.Text != "" {
 		return m.Text
@@ -53,7 +55,7 @@ func (m Message) String() string {
 			}
 		case Message:
 			a = "(" + v.String() + ")"
-		case Result, GPUError, Reason: // these have pointers
+		case Result, GPUError, Reason: // values of these types contain pointers
 			text, _ := json.Marshal(v)
 			a = string(text)
 		}
@@ -69,7 +71,7 @@ type messageJSON[Arg any] struct {
 	Args []Arg  `json:"args,omitempty"`
 }
 
-// argument has the JSON keys that tell an argument that is a time or a Message from a Reason.
+// argument has the JSON keys by which a time or a Message differs from a Reason.
 type argument struct {
 	At   *time.Time `json:"at,omitempty"`
 	Say  *Code      `json:"say,omitempty"`
@@ -93,7 +95,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(messageJSON[any]{m.Text, m.Code, args})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Each argument is then a time, a Message, a Reason, a
+// UnmarshalJSON reads what MarshalJSON wrote. Each argument becomes a time, a Message, a Reason, a
 // number or a text, and prints as before.
 func (m *Message) UnmarshalJSON(b []byte) error {
 	var form messageJSON[json.RawMessage]

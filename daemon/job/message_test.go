@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An argument that is a message is read back as a message, whatever it says.
+// An argument that is a message is read back as a message, whatever its content.
 func TestMessageIsReadBack(t *testing.T) {
 	for _, m := range []Message{
 		{}, Text("a text"), Say("detail/x"), Say("detail/x", Message{}), Say("detail/x", Text("y"), Say("detail/y", "z")),

@@ -2,9 +2,9 @@ package job
 
 import "strings"
 
-// Nearest returns the known word that a word is or was probably meant to be, or "" if none is
-// close: at most three letters and a third of them may differ, or one may be the beginning of the
-// other. The first of equally close words wins.
+// Nearest returns the known word that a word was probably meant to be, or "" if none is close. A
+// known word is close if at most three letters, and at most a third of them, differ, or if one word
+// is the beginning of the other. If several are equally close, the first wins.
 func Nearest(word string, known []string) string {
 	best, limit := "", max(1, min(len(word)/3, 3))+1
 	for _, k := range known {
@@ -13,7 +13,7 @@ func Nearest(word string, known []string) string {
 		case word == k:
 			return k
 		case len(word) >= 3 && (strings.HasPrefix(k, word) || strings.HasPrefix(word, k)):
-			d = 1 // an abbreviation, or an ending too many
+			d = 1 // the word is an abbreviation, or has an extra ending
 		case len(word)-len(k) < limit && len(k)-len(word) < limit:
 			d = distance(strings.ToLower(word), strings.ToLower(k))
 		}
@@ -24,8 +24,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance returns the least number of insertions, deletions, changes and swaps of neighbours that
-// turn a into b.
+// distance returns the smallest number of edits that turn a into b. An edit inserts, deletes or
+// changes a letter, or swaps two neighbours.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

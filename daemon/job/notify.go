@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// NotifyEvent is an event of a job that its owner wants to hear of.
+// NotifyEvent is an event of a job about which its owner wants a message.
 type NotifyEvent string
 
-// The events. A requeued job has not ended, and counts as started only once.
+// The events. A requeued job has not ended, and a job starts only once.
 const (
-	NotifyStart NotifyEvent = "start" // its command runs for the first time; of an array: its first task's
-	NotifyEnd   NotifyEvent = "end"   // it has ended, in any way; of an array: all its tasks have
-	NotifyFail  NotifyEvent = "fail"  // it has ended, but neither completed nor was cancelled by its owner
+	NotifyStart NotifyEvent = "start" // the job's command runs for the first time; for an array: its first task's
+	NotifyEnd   NotifyEvent = "end"   // the job has ended, in any way; for an array: all its tasks have
+	NotifyFail  NotifyEvent = "fail"  // the job has ended without completing, other than by its owner's cancel
 )
 
 func NotifyEvents() []NotifyEvent { return []NotifyEvent{NotifyStart, NotifyEnd, NotifyFail} }
@@ -35,49 +35,49 @@ func NotifyWays() []NotifyWay { return []NotifyWay{NotifyMail, NotifyWebhook, No
 type Notify struct {
 	On []NotifyEvent `json:"on"`
 
-	// Way is the way of the message; "" in a submission means the site's choice.
+	// Way says how to send the message; "" in a submission means the site's choice.
 	Way NotifyWay `json:"way,omitempty"`
 
 	// Webhook names one of the site's webhooks.
 	Webhook string `json:"webhook,omitempty"`
 
-	// To is a mail address, "" for the owner's account on this machine, or the owner's own URL.
-	// Only a submission has it: the daemon keeps it in the payload (Payload.NotifyTo).
+	// To is a mail address or the owner's own URL; "" means mail to the owner's account on this
+	// machine. Only a submission has To: the daemon keeps it in the payload (Payload.NotifyTo).
 	To string `json:"to,omitempty"`
 }
 
 const (
-	MaxNotify        = 4   // requests for messages of one job
-	MaxNotifyToBytes = 512 // of an address or URL
+	MaxNotify        = 4   // number of requests for messages in one job
+	MaxNotifyToBytes = 512 // length of an address or URL
 )
 
-// wants reports whether n asks for one of the events.
+// wants reports whether n asks for any of the events.
 func (n *Notify) wants(events ...NotifyEvent) bool {
 	return slices.ContainsFunc(events, func(e NotifyEvent) bool { return slices.Contains(n.On, e) })
 }
 
-// Notification is one message about a job. It is stored from the moment it is owed until long after
-// it was sent. Its job, event and number identify it.
+// Notification is one message about a job. It is stored when it becomes owed, and kept for long
+// after it was sent. Its job, event and number identify it.
 type Notification struct {
 	Job   ID          `json:"job"`
 	Event NotifyEvent `json:"event"` // start or end
-	Which int         `json:"which"` // index in Request.Notify
-	UID   int         `json:"uid"`   // of the job's person (Job.Person)
+	Which int         `json:"which"` // its index in Request.Notify
+	UID   int         `json:"uid"`   // uid of the job's person (Job.Person)
 	Way   NotifyWay   `json:"way"`
-	At    time.Time   `json:"at"` // when it became owed
+	At    time.Time   `json:"at"` // when the message became owed
 
-	LeftOut int `json:"left_out,omitempty"` // the user's earlier messages that exceeded the rate of a site's webhook
+	LeftOut int `json:"left_out,omitempty"` // dropped messages of the user before this: too many for a site's webhook
 
 	Tries  int       `json:"tries,omitempty"`
-	Next   time.Time `json:"next,omitzero"`   // not to be sent before, after a failed try
-	Closed time.Time `json:"closed,omitzero"` // when it was sent or given up; zero: it is owed
-	Why    Message   `json:"why,omitzero"`    // why the last try failed; once closed: why it was given up
+	Next   time.Time `json:"next,omitzero"`   // after a failed try: when to try again
+	Closed time.Time `json:"closed,omitzero"` // when the message was sent or given up; zero: it is owed
+	Why    Message   `json:"why,omitzero"`    // why the last try failed; if given up: why
 }
 
 // Sent reports whether the message has been sent.
 func (n *Notification) Sent() bool { return !n.Closed.IsZero() && n.Why.IsZero() }
 
-// Messages returns the messages that are owed for the start or end of a job.
+// Messages returns the messages that become owed at the start or end of a job.
 func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	if j.Task != nil {
 		return nil // the array sends the messages
@@ -95,7 +95,7 @@ func (j *Job) Messages(event NotifyEvent, at time.Time) []Notification {
 	return list
 }
 
-// wentWrong reports whether a job ended without completing, other than by its owner's cancel.
+// wentWrong reports whether a job ended without completing, unless its owner cancelled it.
 func (j *Job) wentWrong() bool {
 	r := j.Result
 	if r == nil || r.Outcome == Completed {
@@ -140,15 +140,15 @@ func (n *Notify) check(p *Problems) {
 	}
 }
 
-// Letters of addresses that every mail program accepts without quotes.
+// These are the characters of addresses that every mail program accepts without quotes.
 const (
 	alnum       = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	localChars  = alnum + "._%+=-"
 	domainChars = alnum + ".-"
 )
 
-// IsAddress reports whether s is a mail address such as alice@example.org, of plain letters alone:
-// no part of it can be an option, a header or a second address.
+// IsAddress reports whether s is a mail address such as alice@example.org, of plain characters
+// only: no part of it can act as an option, a header or a second address.
 func IsAddress(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
 	plain := func(part, chars string, most int) bool {

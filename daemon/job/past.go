@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// MaxPast is the largest number of ended jobs in one answer; a cursor leads to the rest.
+// MaxPast is the largest number of ended jobs in one answer. A cursor leads to the rest.
 const MaxPast = 1000
 
-// PastQuery selects jobs that have ended. A zero field does not restrict the selection.
+// PastQuery selects jobs that have ended. A zero field selects all.
 type PastQuery struct {
-	From, To time.Time // ended at From or later, and before To
-	IDs      []ID      // among these; nil: all
-	Array    ID        // tasks of this array
-	UID      *int      // of this user
+	From, To time.Time // jobs that ended at From or later, and before To
+	IDs      []ID      // only these jobs; nil: all
+	Array    ID        // only tasks of this array
+	UID      *int      // only jobs of this user
 	User     string    // as Query.User
 	States   []State
-	Name     string // with exactly this name
-	Tag      Tag    // with this tag
+	Name     string // only jobs with exactly this name
+	Tag      Tag    // only jobs with this tag
 
-	Newest   bool   // latest end first; otherwise the earliest first
-	After    Cursor // only what follows it in that order
-	Limit    int    // the most jobs to return; at most MaxPast
-	Attempts bool   // with all attempts of each job
+	Newest   bool   // the latest end comes first; otherwise the earliest
+	After    Cursor // only jobs that follow this position in that order
+	Limit    int    // the largest number of jobs to return; at most MaxPast
+	Attempts bool   // add all attempts of each job
 }
 
-// Tag is a tag of a job; if Any is set, its value does not matter.
+// Tag is a tag of a job. If Any is set, any value matches.
 type Tag struct {
 	Key, Value string
 	Any        bool
@@ -52,20 +52,20 @@ func (t Tag) String() string {
 // Past is a page of the jobs that have ended.
 type Past struct {
 	Jobs     []Job
-	Attempts map[ID][]Attempt // if asked for: all attempts, in order
-	Next     Cursor           // where the next page begins; zero: this was the last
+	Attempts map[ID][]Attempt // if asked for: all attempts of each job, in order
+	Next     Cursor           // where the next page begins; zero: this is the last page
 }
 
-// Cursor is a position among the ended jobs, ordered by their ends.
+// Cursor is a position in the list of ended jobs, which is ordered by their ends.
 type Cursor struct {
 	At time.Time
 	ID ID
 }
 
-// IsZero reports whether c is the beginning.
+// IsZero reports whether c is the beginning of the list.
 func (c Cursor) IsZero() bool { return c.ID == 0 }
 
-// String returns the cursor's form in a request; "" is the beginning.
+// String returns the form of the cursor in a request; "" is the beginning of the list.
 func (c Cursor) String() string {
 	if c.IsZero() {
 		return ""

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable reports whether s can be shown on any terminal as it is: it is valid UTF-8 of graphic
-// characters and plain spaces, without control or format codes (which could move the cursor, change
-// colours or reverse the text) and without invisible letters, such as the Hangul filler (which
-// could make it look like another text).
+// Printable reports whether any terminal can show s as it is: s is valid UTF-8, of graphic
+// characters and plain spaces only. It has no control or format codes, which could move the cursor,
+// change colours or reverse the text. It has no invisible letters such as the Hangul filler, which
+// could make it look like another text.
 func Printable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Invariant 4.
+// This is invariant 4.
 func TestPrintable(t *testing.T) {
 	for _, text := range []string{"", "a", "train resnet", "größe", "训练", "обучение", "e\u0301", "👍", "❤\ufe0f", "~!@#$%^&*()", "\ufffd"} {
 		if !Printable(text) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Class is the coarse part of a job's priority; a higher class goes first, whatever the numbers
-// within the classes are.
+// Class is the coarse part of a job's priority. A job of a higher class goes first, whatever the
+// numbers within the classes.
 type Class int
 
 // The classes, lowest first.
@@ -32,7 +32,7 @@ func (c Class) String() string { return classNames[c] }
 // MarshalText returns what String prints.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText reads the form of MarshalText.
 func (c *Class) UnmarshalText(text []byte) error {
 	for _, is := range Classes() {
 		if string(text) == is.String() {
@@ -43,18 +43,18 @@ func (c *Class) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a class", text)
 }
 
-// Priority is a job's place in the queue: the class decides first, then the number; higher goes
+// Priority decides a job's place in the queue: first by class, then by number. The higher goes
 // first.
 type Priority struct {
 	Class  Class
 	Number int
 }
 
-// maxPriority bounds the number in both directions.
+// maxPriority is the largest number, and -maxPriority the smallest.
 const maxPriority = 1_000_000
 
 // ParsePriority reads a number (in class normal) or the name of a class. It refuses a plus sign,
-// which would look like a change of the current priority.
+// which would look like an increase of the current priority.
 func ParsePriority(s string) (Priority, error) {
 	var p Priority
 	if p.Class.UnmarshalText([]byte(s)) == nil {
@@ -67,8 +67,8 @@ func ParsePriority(s string) (Priority, error) {
 	return Priority{Number: n}, nil
 }
 
-// String prints the priority as ParsePriority reads it: the number in class normal, the class's
-// name otherwise.
+// String prints the priority as ParsePriority reads it: in class normal as the number, otherwise as
+// the class's name.
 func (p Priority) String() string {
 	if p.Class == Normal && p.Number != 0 {
 		return strconv.Itoa(p.Number)
@@ -76,8 +76,8 @@ func (p Priority) String() string {
 	return p.Class.String()
 }
 
-// MarshalText returns what String prints. In a class other than normal, a number other than 0
-// follows after a colon.
+// MarshalText returns what String prints. If a class other than normal has a number other than 0,
+// the number follows after a colon.
 func (p Priority) MarshalText() ([]byte, error) {
 	if p.Class != Normal && p.Number != 0 {
 		return fmt.Appendf(nil, "%s:%d", p.Class, p.Number), nil
@@ -85,7 +85,7 @@ func (p Priority) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads what MarshalText writes; empty text is normal.
+// UnmarshalText reads the form of MarshalText; an empty text is class normal.
 func (p *Priority) UnmarshalText(text []byte) (err error) {
 	class, number, both := strings.Cut(string(text), ":")
 	if class == "" && !both {
@@ -106,5 +106,6 @@ func (p Priority) Before(q Priority) bool {
 	return p.Number > q.Number
 }
 
-// Raised reports whether p is above normal, the highest that users may choose for themselves.
+// Raised reports whether p is above class normal and number 0, which is the highest that users may
+// choose themselves.
 func (p Priority) Raised() bool { return p.Class > Normal || p.Number > 0 }

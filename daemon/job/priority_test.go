@@ -54,7 +54,7 @@ func TestPriorityOrder(t *testing.T) {
 	}
 }
 
-// priorities draws any value that ParsePriority can return.
+// priorities generates all values that ParsePriority can return.
 func priorities() *rapid.Generator[Priority] {
 	return rapid.Custom(func(t *rapid.T) Priority {
 		p := Priority{Class: Class(rapid.IntRange(int(Scavenger), int(Interactive)).Draw(t, "class"))}

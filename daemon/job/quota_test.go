@@ -2,7 +2,7 @@ package job
 
 import "testing"
 
-// A part is at least 1, and a percentage never exceeds the total.
+// A bound is at least 1, and a percentage is never more than the total.
 func TestPartOf(t *testing.T) {
 	for _, c := range []struct {
 		part      Part

@@ -10,13 +10,13 @@ import (
 type Allocation struct {
 	contract.GPU
 
-	// ChargeMilli is what counts as used: the larger of the job's share of the GPU and its part of
-	// the GPU's memory.
+	// ChargeMilli is the amount that counts as used: the larger of the job's share of the GPU and
+	// its part of the GPU's memory.
 	ChargeMilli int    `json:"charge_milli,omitempty"`
-	CPUs        string `json:"cpus,omitempty"` // near the GPU, as a list such as 0-15; "" unknown
+	CPUs        string `json:"cpus,omitempty"` // CPUs near the GPU, as a list such as 0-15; "": unknown
 
-	// PromisedCPUs is the number of CPUs that the job counts for with this GPU: its part of the
-	// CPUs that the job asked for, or of the GPU's if the job named none.
+	// PromisedCPUs is the number of CPUs that count as the job's with this GPU: a part of the CPUs
+	// that the job asked for or, if it named none, of those that come with the GPU.
 	PromisedCPUs int `json:"promised_cpus,omitempty"`
 
 	Use GPUUse `json:"use,omitzero"` // as of the last record
@@ -30,16 +30,16 @@ func (g Allocation) Share() int {
 	return g.Milli
 }
 
-// Attempt is one start of a job. Until it has an EndedAt it holds its GPUs.
+// Attempt is one start of a job. The attempt holds its GPUs until EndedAt is set.
 type Attempt struct {
-	Number       int          `json:"number"` // from 1
+	Number       int          `json:"number"` // counted from 1
 	GPUs         []Allocation `json:"gpus,omitempty"`
-	BootID       string       `json:"boot_id,omitempty"`       // of the kernel, and of the run of systemd within it
-	InvocationID string       `json:"invocation_id,omitempty"` // systemd's id for this run; "" until it started
+	BootID       string       `json:"boot_id,omitempty"`       // boot of the kernel, and run of systemd within it
+	InvocationID string       `json:"invocation_id,omitempty"` // systemd's id for this run; "": it has not started
 	PlacedAt     time.Time    `json:"placed_at"`
 
-	// EligibleAt is PlacedAt less the time for which the job could have started. Zero means
-	// unknown, as for a recovered job.
+	// EligibleAt is PlacedAt minus the time for which the job could have started already. Zero
+	// means unknown, as for a recovered job.
 	EligibleAt time.Time `json:"eligible_at,omitzero"`
 
 	StartedAt time.Time `json:"started_at,omitzero"`
@@ -48,8 +48,8 @@ type Attempt struct {
 	HostUse
 }
 
-// CPUs returns the number of CPUs that the job counts for in its latest attempt: the number that it
-// asked for, or what came with its GPUs if that is more.
+// CPUs returns the number of CPUs that count as the job's in its latest attempt: the number that it
+// asked for, or the number that came with its GPUs if that is larger.
 func (j *Job) CPUs() int {
 	n := 0
 	if j.Attempt != nil {
@@ -66,7 +66,7 @@ type HostUse struct {
 	CPUTime      Span  `json:"cpu_seconds,omitempty"`
 }
 
-// Max returns the larger of each value.
+// Max returns the larger of u and v for each value.
 func (u HostUse) Max(v HostUse) HostUse {
 	return HostUse{PeakMemBytes: max(u.PeakMemBytes, v.PeakMemBytes), CPUTime: max(u.CPUTime, v.CPUTime)}
 }
@@ -74,18 +74,18 @@ func (u HostUse) Max(v HostUse) HostUse {
 // StopCause is the reason why a running job was told to stop.
 type StopCause string
 
-// The causes. The empty cause means that the job was not told to stop.
+// The causes. An empty cause means that the job was not told to stop.
 const (
 	StopCancel  StopCause = "cancel"
 	StopTime    StopCause = "time-limit"
-	StopRequeue StopCause = "requeue" // requeued by a command
-	StopPreempt StopCause = "preempt" // requeued for a job that goes first
+	StopRequeue StopCause = "requeue" // a user requeued it
+	StopPreempt StopCause = "preempt" // requeued to make room for a job that goes first
 	StopGPULost StopCause = "gpu-lost"
-	StopGPUMem  StopCause = "gpu-memory" // over its budget while another job lacked memory that it was promised
+	StopGPUMem  StopCause = "gpu-memory" // it exceeded its budget while another job lacked memory that it was promised
 	StopIdle    StopCause = "idle"       // it did not use its GPUs
 
-	StopTaken    StopCause = "gpu-taken"    // before it began, a process without a job had come to use its GPU
-	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it does not have
+	StopTaken    StopCause = "gpu-taken"    // before it began, a foreign process had begun to use its GPU
+	StopTrespass StopCause = "gpu-trespass" // it used a GPU that it did not hold
 )
 
 // Job is the stored state of one job, without its private payload.
@@ -97,45 +97,45 @@ type Job struct {
 	Request     Request   `json:"request"`
 	SubmittedAt time.Time `json:"submitted_at"`
 	State       State     `json:"state"`
-	ChangedAt   time.Time `json:"changed_at"`        // when State changed; an end may have been noticed later
+	ChangedAt   time.Time `json:"changed_at"`        // when State changed; the job may have ended before that
 	Attempt     *Attempt  `json:"attempt,omitempty"` // the current or last attempt
 	Result      *Result   `json:"result,omitempty"`  // how the job ended; nil until then
 
 	Life
 }
 
-// Life is the scheduler's state of a job across its attempts.
+// Life is what the scheduler keeps about a job across its attempts.
 type Life struct {
-	// The start of its counted wait: its submission or its move to the end of the queue, plus the
-	// time for which it could not have started.
+	// QueuedAt is the start of the counted wait: the submission or the last move to the end of the
+	// queue, plus the time for which the job could not have started.
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 
-	// The reading, at QueuedAt, of the clock of its account's time at quotas (daemon/sched,
-	// Account.Capped), less the time by which QueuedAt was moved since.
+	// Capped is how long the account had been at its quotas at QueuedAt (Account.Capped of
+	// daemon/sched), minus the time by which QueuedAt was moved since.
 	Capped time.Duration `json:"capped,omitempty"`
 
 	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it may not start: held, too early, or dependent
-	Pending   []Dependency  `json:"pending,omitempty"`   // unmet ones of Request.After; on record also some met since
-	Began     bool          `json:"began,omitempty"`     // its command ran in some attempt; of an array: a task's
-	Held      string        `json:"held,omitempty"`      // who holds it; "" nobody
-	HeldOver  bool          `json:"held_over,omitempty"` // it is held by an administrator who is not its owner
-	Heir      *Account      `json:"heir,omitempty"`      // the new account with the number of its owner or Principal
+	Pending   []Dependency  `json:"pending,omitempty"`   // unmet dependencies; on record also some met since
+	Began     bool          `json:"began,omitempty"`     // its command ran in some attempt; for an array: a task's
+	Held      string        `json:"held,omitempty"`      // who holds it; "": nobody
+	HeldOver  bool          `json:"held_over,omitempty"` // an administrator who is not its owner holds it
+	Heir      *Account      `json:"heir,omitempty"`      // the account that now has the number of its owner or Principal
 	NotBefore time.Time     `json:"not_before,omitzero"` // the end of its back-off
 	Owed      bool          `json:"owed,omitempty"`      // while queued: other jobs were preempted for it
-	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first, after a long wait
-	Charge    int           `json:"charge,omitempty"`    // of the current attempt in fair share (core), in milli-GPUs
-	Shared    int           `json:"shared,omitempty"`    // the same, of shared GPUs that others want whole; 0: none do
-	GPUError  *GPUError     `json:"gpu_error,omitempty"` // of the current or last attempt
-	Left      string        `json:"left,omitempty"`      // what does not end of the current or last attempt, for people
-	Failures  int           `json:"failures,omitempty"`  // failed attempts, which count for Retries
+	Guarded   bool          `json:"guarded,omitempty"`   // the current attempt went first because the job had waited long
+	Charge    int           `json:"charge,omitempty"`    // current attempt's charge for fair share (core), in milli-GPUs
+	Shared    int           `json:"shared,omitempty"`    // the charge while others want its shared GPUs whole; 0: none do
+	GPUError  *GPUError     `json:"gpu_error,omitempty"` // in the current or last attempt
+	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
+	Failures  int           `json:"failures,omitempty"`  // number of failed attempts, which count for Retries
 	Tries     int           `json:"tries,omitempty"`     // failed starts in a row before the current or last attempt
-	Requeues  int           `json:"requeues,omitempty"`  // returns to the queue, for any cause, of attempts that began
+	Requeues  int           `json:"requeues,omitempty"`  // number of returns to the queue after attempts that began
 	Served    time.Duration `json:"served,omitempty"`    // run time of attempts that were stopped and did not fail
-	Taught    time.Duration `json:"taught,omitempty"`    // its run time in all when it was last used for predictions
+	Taught    time.Duration `json:"taught,omitempty"`    // its total run time when it was last used for predictions
 	Expected  time.Duration `json:"expected,omitempty"`  // run time predicted when it was queued
-	Recovered bool          `json:"recovered,omitempty"` // known from its unit only, after the loss of the state file
+	Recovered bool          `json:"recovered,omitempty"` // it was known only from its unit, after a loss of the state file
 	Bytes     int64         `json:"bytes,omitempty"`     // size of its private part; 0 for a task
-	Principal *Account      `json:"principal,omitempty"` // whose limits it counts for, if its owner is subordinate
+	Principal *Account      `json:"principal,omitempty"` // the account whose limits apply, if its owner is subordinate
 	GIDs      GIDs          `json:"gids,omitempty"`      // all groups of the owner at submission; none for a task
 	Task      *Task         `json:"task,omitempty"`      // set for a task of an array
 	Tasks     *Tasks        `json:"tasks,omitempty"`     // set for an array
@@ -144,12 +144,13 @@ type Life struct {
 	Suspension
 }
 
-// Suspension says whether the current or last attempt is suspended, and for how long it was.
+// Suspension says whether the current or last attempt is suspended, and for how long it was
+// suspended.
 type Suspension struct {
 	SuspendedAt   time.Time     `json:"suspended_at,omitzero"` // zero: it is not suspended
 	SuspendedBy   string        `json:"suspended_by,omitempty"`
 	Endless       bool          `json:"suspended_endless,omitempty"` // by an administrator: it does not resume by itself
-	Over          bool          `json:"suspended_over,omitempty"`    // by an administrator who is not its owner
+	Over          bool          `json:"suspended_over,omitempty"`    // an administrator suspended another user's job
 	SuspendedTime time.Duration `json:"rested,omitempty"`            // its suspended time up to its last resumption
 	Freezes       bool          `json:"freezes,omitempty"`           // it was suspended once: its unit may be frozen
 }
@@ -157,7 +158,7 @@ type Suspension struct {
 // IsSuspended reports whether the job is suspended.
 func (s *Suspension) IsSuspended() bool { return !s.SuspendedAt.IsZero() }
 
-// SuspendedFor returns the time for which the attempt has been suspended in all.
+// SuspendedFor returns the total time for which the attempt has been suspended.
 func (s *Suspension) SuspendedFor(now time.Time) time.Duration {
 	if s.SuspendedAt.IsZero() {
 		return s.SuspendedTime
@@ -165,30 +166,31 @@ func (s *Suspension) SuspendedFor(now time.Time) time.Duration {
 	return s.SuspendedTime + max(0, now.Sub(s.SuspendedAt))
 }
 
-// Resume ends the suspension, if any.
+// Resume ends the suspension, if there is one.
 func (s *Suspension) Resume(now time.Time) {
 	s.SuspendedTime = s.SuspendedFor(now)
 	s.SuspendedAt, s.SuspendedBy = time.Time{}, ""
 	s.Endless, s.Over = false, false
 }
 
-// StopOrder is the order to end a job, or its current or last attempt; a new attempt begins without
-// one.
+// StopOrder is the order to stop a job's current or last attempt, or the whole job. A new attempt
+// begins without an order.
 type StopOrder struct {
-	Stop    StopCause `json:"-"`                  // why; "": no stop. A column of the state file
-	StopBy  string    `json:"-"`                  // by whom, for people; a column as well
-	StopFor ID        `json:"stop_for,omitempty"` // the job that preempts it, or that lacks its memory
+	Stop    StopCause `json:"-"`                  // why; "": no stop. It has its own column in the state file
+	StopBy  string    `json:"-"`                  // who ordered it, for people; it has its own column, too
+	StopFor ID        `json:"stop_for,omitempty"` // the job for which it is preempted, or that lacks its memory
 	StopWhy Message   `json:"stop_why,omitzero"`  // why an array is to end with its last task
-	StopAt  time.Time `json:"stop_at,omitzero"`   // when it is to be stopped, after a warning
+	StopAt  time.Time `json:"stop_at,omitzero"`   // when to stop it, after a warning
 	Warned  bool      `json:"warned,omitempty"`   // the current attempt got its warning signal
-	WarnsAt time.Time `json:"warns_at,omitzero"`  // no warning was sent before this moment; zero: none was sent
-	Breach  *Breach   `json:"breach,omitempty"`   // of its use of a GPU
+	WarnsAt time.Time `json:"warns_at,omitzero"`  // no warning was sent before this time; zero: none was sent
+	Breach  *Breach   `json:"breach,omitempty"`   // the rule about GPU use that it broke
 
-	// KillAt is when the rest of it gets SIGKILL, before its grace is over.
+	// KillAt is when the rest of the job gets SIGKILL, if that is before the end of its grace.
 	KillAt time.Time `json:"kill_at,omitzero"`
 }
 
-// PayloadID returns the job under whose id the private payload is stored: a task uses its array's.
+// PayloadID returns the id under which the job's private payload is stored. For a task, that is its
+// array's id.
 func (j *Job) PayloadID() ID {
 	if j.Task != nil {
 		return j.Task.Array
@@ -196,7 +198,7 @@ func (j *Job) PayloadID() ID {
 	return j.ID
 }
 
-// GPUIndexes returns the physical indexes of the GPUs the job holds or held last.
+// GPUIndexes returns the physical indexes of the GPUs that the job holds or held last.
 func (j *Job) GPUIndexes() []int {
 	if j.Attempt == nil {
 		return nil
@@ -208,25 +210,24 @@ func (j *Job) GPUIndexes() []int {
 	return list
 }
 
-// GPUControl is what an administrator decided about one GPU. It survives restarts; its key is the
-// UUID.
+// GPUControl is what an administrator decided about one GPU. It survives restarts. It is stored
+// under the GPU's UUID.
 type GPUControl struct {
 	UUID   string    `json:"uuid"`
-	Paused bool      `json:"paused"`          // no new jobs on it
-	Drain  bool      `json:"drain,omitempty"` // paused in order to be taken out of service
+	Paused bool      `json:"paused"`          // no new jobs start on it
+	Drain  bool      `json:"drain,omitempty"` // it is paused because it is to be taken out of service
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at,omitzero"`
-	Until  time.Time `json:"until,omitzero"` // when it ends by itself; zero: never
+	Until  time.Time `json:"until,omitzero"` // when the pause ends by itself; zero: never
 
-	Fault GPUFault `json:"fault,omitzero"` // from its errors; nobody decided it
+	Fault GPUFault `json:"fault,omitzero"` // what its errors require; not an administrator's decision
 }
 
-// EveryGPU is the UUID of the control that keeps all jobs from starting, including those without a
-// GPU.
+// EveryGPU is the UUID of the control that keeps all jobs from starting, even those without a GPU.
 const EveryGPU = "*"
 
-// Say says who paused or drained it, why, and until when.
+// Say returns who paused or drained the GPU, why, and until when.
 func (g *GPUControl) Say() Message {
 	what := "paused"
 	if g.Drain || g.UUID == EveryGPU {

@@ -2,21 +2,21 @@ package job
 
 import "strings"
 
-// RefusalKind is the kind of a refusal, and the API's code of the error.
+// RefusalKind is the kind of a refusal. The API uses it as the code of the error.
 type RefusalKind string
 
 // The kinds.
 const (
-	RefusedUsage       RefusalKind = "usage"       // malformed
-	RefusedNotFound    RefusalKind = "not-found"   // no such job or GPU
-	RefusedForbidden   RefusalKind = "forbidden"   // not permitted
-	RefusedNever       RefusalKind = "never"       // this machine can never do it
-	RefusedPolicy      RefusalKind = "policy"      // against the site's rules
-	RefusedConflict    RefusalKind = "conflict"    // not possible in the job's or GPU's state
-	RefusedUnavailable RefusalKind = "unavailable" // not possible at the moment
+	RefusedUsage       RefusalKind = "usage"       // the request is malformed
+	RefusedNotFound    RefusalKind = "not-found"   // there is no such job or GPU
+	RefusedForbidden   RefusalKind = "forbidden"   // the user is not permitted to do this
+	RefusedNever       RefusalKind = "never"       // this machine can never do this
+	RefusedPolicy      RefusalKind = "policy"      // the site's rules forbid this
+	RefusedConflict    RefusalKind = "conflict"    // the state of the job or GPU does not allow this
+	RefusedUnavailable RefusalKind = "unavailable" // this is not possible at the moment
 )
 
-// Refusal is an error for the person who asked. Its code begins with its kind.
+// Refusal is an error for the person who made a request. Its code begins with its kind.
 type Refusal struct{ Message }
 
 // Refuse returns a Refusal with a code and its arguments.
@@ -28,10 +28,10 @@ func (r *Refusal) Kind() RefusalKind {
 	return RefusalKind(kind)
 }
 
-// Error returns the code and its arguments; package words has the sentence.
+// Error returns the code and its arguments. Package words has the sentence for them.
 func (r *Refusal) Error() string { return r.String() }
 
-// Problems are all faults found in one submission or configuration.
+// Problems are all faults that were found in one submission or configuration.
 type Problems []Message
 
 // Error joins the codes, one per line.
@@ -43,7 +43,7 @@ func (p Problems) Error() string {
 	return strings.Join(list, "\n")
 }
 
-// Err returns nil when there is no problem.
+// Err returns p as an error, or nil if there is no problem.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil

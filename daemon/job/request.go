@@ -8,29 +8,30 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Owner is the account that a job belongs to, as the kernel reported it for the connection that
+// Owner is the account to which a job belongs. The kernel reported it for the connection that
 // submitted the job.
 type Owner struct {
 	UID  int    `json:"uid"`
 	GID  int    `json:"gid"`
-	User string `json:"user"` // the name for people; the number in digits if the host has no name for it
+	User string `json:"user"` // the name for people; the number in digits if the host knows no name
 
-	// Groups are the owner's groups with a quota, at submission, sorted by name. The server fills
-	// them in, never the client.
+	// Groups are the groups with a quota in which the owner was at submission, sorted by name. The
+	// server fills them in, never the client.
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Is reports whether an account, by number and name, is the owner. Numbers and names can be
-// reassigned, so both must match; if one of the names is unknown, the number decides.
+// Is reports whether the account with this number and name is the owner. Numbers and names can be
+// reassigned, so both must match. If one of the names is unknown, the number decides.
 func (o *Owner) Is(uid int, name string) bool {
 	return o.UID == uid && (o.User == name || Nameless(uid, name) || Nameless(uid, o.User))
 }
 
-// Nameless reports whether the name of an account is unknown: it is empty, or the number.
+// Nameless reports whether the name of an account is unknown. An unknown name is empty or the
+// number in digits.
 func Nameless(uid int, name string) bool { return name == "" || name == strconv.Itoa(uid) }
 
 // belongsTo reports whether the owner is the account that a query names by number, by name or by
-// both; nil and "" match any.
+// both. nil and "" match any account.
 func (o *Owner) belongsTo(uid *int, name string) bool {
 	if uid == nil {
 		return name == "" || o.User == name
@@ -38,11 +39,11 @@ func (o *Owner) belongsTo(uid *int, name string) bool {
 	return o.UID == *uid && (name == "" || o.Is(*uid, name))
 }
 
-// Request is what a job asks of the machine: its only description, from the command line to the
-// unit. The command line reads its options by the tags name, type, help and group, the wire and the
-// state file have it as JSON, and placement reads nothing else. Zero values mean "not asked": the
-// scheduler replaces a nil Grace or Requeue by the site's. The flags are grouped to save memory: a
-// hundred thousand requests may wait.
+// Request is what a job asks of the machine. It is the only description of that, from the command
+// line to the unit. The command line reads its options from the tags name, type, help and group.
+// The API and the state file have it as JSON, and placement reads nothing else. A zero value means
+// that the job does not ask for anything: the scheduler replaces a nil Grace or Requeue by the
+// site's default. The flags are grouped to save memory, since a hundred thousand requests may wait.
 type Request struct {
 	GPUMilli    int      `json:"gpu_milli" name:"gpus" type:"gpus" short:"g" placeholder:"N" group:"needs"`
 	GPUMemBytes int64    `json:"gpu_mem_bytes,omitempty" name:"gpu-mem" type:"gpu-mem" placeholder:"SIZE" group:"needs"`
@@ -61,14 +62,14 @@ type Request struct {
 	MaxUsedPercent int   `json:"max_used_percent,omitempty" name:"max-used" type:"percent" placeholder:"PCT" group:"needs"`
 	Spread         bool  `json:"spread,omitempty" name:"spread" group:"needs"`
 	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
-	Screen         bool  `json:"screen,omitempty" kong:"-"` // in a session of GNU screen
+	Screen         bool  `json:"screen,omitempty" kong:"-"` // run in a session of GNU screen
 	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
 	Requeue        *bool `json:"requeue" kong:"-"` // start again after a reboot or a fault of its GPU; nil as for Grace
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of its limit or preemption
 	WarnBefore Span          `json:"warn_before_seconds,omitempty" kong:"-"`
-	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // the warning goes to the main process alone
+	WarnMain   bool          `json:"warn_main,omitempty" kong:"-"` // send the warning only to the main process
 	SignalTo   string        `json:"signal_to,omitempty" name:"signal-to" placeholder:"WHOM" enum:"all,main" default:"all" group:"life"`
 	Retries    int           `json:"retries,omitempty" name:"retries" type:"retries" placeholder:"N" group:"life"`
 	Backoff    Span          `json:"backoff_seconds,omitempty" name:"backoff" type:"span" placeholder:"TIME" group:"life"`
@@ -82,31 +83,32 @@ type Request struct {
 	Objective Objective `json:"objective,omitempty" name:"objective" type:"objective" placeholder:"GOAL" group:"queue"`
 	Batch     string    `json:"batch,omitempty" name:"batch" placeholder:"NAME" group:"queue"`
 
-	Dedup string `json:"dedup,omitempty" kong:"-"` // content hash; "" is none
+	Dedup string `json:"dedup,omitempty" kong:"-"` // hash of the content; "": none
 
-	Notify []Notify `json:"notify,omitempty" kong:"-"` // messages at its start and end, without addresses
+	Notify []Notify `json:"notify,omitempty" kong:"-"` // messages to send at its start and end, without addresses
 
 	Derived `json:"derived,omitzero" kong:"-"`
 }
 
-// Derived is what the daemon adds to a request; the server ignores what a client says of it.
+// Derived is what the daemon adds to a request. The server ignores these fields in a client's
+// request.
 type Derived struct {
 	DefaultedMem bool   `json:"defaulted_mem,omitempty"` // MemBytes is the site's default, not the submitter's choice
-	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class, nobody chose it
+	ImpliedStop  bool   `json:"implied_stop,omitempty"`  // Preemptible follows from the class; nobody chose it
 	Shape        string `json:"shape,omitempty"`         // hash of the command without its numbers, for predictions
 	Script       string `json:"script,omitempty"`        // hash of the program or script, for predictions
-	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes is from earlier runs, as AutoGPUMem asks
-	MemMilli     int    `json:"mem_milli,omitempty"`     // of a part: the share of a GPU that GPUMemBytes is
+	AutoMem      bool   `json:"auto_mem,omitempty"`      // GPUMemBytes comes from earlier runs, as AutoGPUMem requests
+	MemMilli     int    `json:"mem_milli,omitempty"`     // for a part: the share of a GPU's memory that GPUMemBytes is
 }
 
-// AutoGPUMem, as the GPU memory of a request, asks for what earlier runs of the command took. The
-// daemon replaces it by that amount, or by 0 if it knows of no run.
+// AutoGPUMem as the GPU memory of a request asks for as much as earlier runs of the command took.
+// The daemon replaces it by that amount, or by 0 if it knows no run.
 const AutoGPUMem = -1
 
-// NoRetries, as the retries of a request, asks for none, whatever the site's default is.
+// NoRetries as the retries of a request asks for none, whatever the site's default is.
 const NoRetries = -1
 
-// SignalMain, as Request.SignalTo, sends SIGTERM and the warning to the main process alone.
+// SignalMain as Request.SignalTo makes SIGTERM and the warning go only to the main process.
 const SignalMain = "main"
 
 // GraceTime returns the time from SIGTERM to SIGKILL.
@@ -117,35 +119,37 @@ func (r *Request) GraceTime() Span {
 	return *r.Grace
 }
 
-// MayRequeue reports whether the job starts again if a reboot took it.
+// MayRequeue reports whether the job starts again if a reboot ended it.
 func (r *Request) MayRequeue() bool { return r.Requeue != nil && *r.Requeue }
 
-// WarnsMain reports whether the warning goes to the main process alone.
+// WarnsMain reports whether the warning goes only to the main process.
 func (r *Request) WarnsMain() bool { return r.WarnMain || r.SignalTo == SignalMain }
 
-// TimeoutAction is what happens to a job at its time limit.
+// TimeoutAction says what happens to a job at its time limit.
 type TimeoutAction string
 
-// The actions. The empty one is kill.
+// The actions. An empty action means kill.
 const (
 	TimeoutKill    TimeoutAction = "kill"
-	TimeoutRequeue TimeoutAction = "requeue" // stopped, and moved to the end of the queue
+	TimeoutRequeue TimeoutAction = "requeue" // the job is stopped, and moved to the end of the queue
 )
 
-// Objective is a common goal of the jobs of an array or a batch, in addition to the site's order.
+// Objective is a common goal of the jobs of an array or a batch. It applies in addition to the
+// site's order.
 type Objective string
 
-// Makespan asks that the last job ends as soon as possible: the longest and widest goes first.
+// Makespan means that the last job should end as soon as possible: the longest and widest jobs go
+// first.
 const Makespan Objective = "makespan"
 
-// Whole returns the number of whole GPUs asked for.
+// Whole returns the number of whole GPUs that the job asks for.
 func (r *Request) Whole() int { return r.GPUMilli / WholeGPU }
 
-// Alone reports whether the job's whole GPUs must be free of processes without a job: it asks for
-// whole GPUs and does not say how much memory it needs beside others.
+// Alone reports whether the job's GPUs must be free of processes without a job. That is the case if
+// it asks for whole GPUs and does not say how much memory it needs while others use them.
 func (r *Request) Alone() bool { return r.Whole() > 0 && r.GPUMemBytes == 0 && r.MaxUsedPercent == 0 }
 
-// Part returns the share asked of one further GPU, in milli-GPUs.
+// Part returns the share of one further GPU that the job asks for, in milli-GPUs.
 func (r *Request) Part() int { return r.GPUMilli % WholeGPU }
 
 // Devices returns the number of GPUs that the job runs on.
@@ -156,7 +160,7 @@ func (r *Request) Devices() int {
 	return r.Whole()
 }
 
-// Label is the submitter's description of the job for people.
+// Label is the submitter's description of the job, for people.
 type Label struct {
 	Name    string            `json:"name" name:"name" short:"n" placeholder:"NAME" group:"label"`
 	Comment string            `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
@@ -166,53 +170,54 @@ type Label struct {
 // ErrNoPayload says that a job's private part can never be read again.
 var ErrNoPayload = errors.New("the job's command can no longer be read from the state file")
 
-// Payload is the private part of a job: only its owner and administrators may read it. It travels
-// from the submitter to the store and from there to the launcher, byte for byte, and is never kept
-// in the scheduler's memory.
+// Payload is the private part of a job: only its owner and administrators may read it. It passes
+// unchanged from the submitter to the store, and from there to the launcher. The scheduler never
+// keeps it in memory.
 type Payload struct {
 	contract.Program
 	SetupCut bool `json:"-"` // the job has ended, and its set-up was too long to keep
 
-	Limits []contract.Limit `json:"limits,omitempty"` // the server sets them, from the kernel's
+	Limits []contract.Limit `json:"limits,omitempty"` // the server sets them, as the kernel reports them
 
-	// NotifyTo are the addresses and URLs of Request.Notify, in its order; "" is none.
+	// NotifyTo are the addresses and URLs for Request.Notify, in the same order; "": none.
 	NotifyTo []string `json:"notify_to,omitempty"`
 }
 
-// Submission is a request to queue a job, with the identity of the connection that the server adds.
+// Submission is a request to queue a job. The server adds the identity of the user behind the
+// connection.
 type Submission struct {
-	Key     string // request key: a second submission with the same owner and key is the same job
+	Key     string // request key: a second submission with the same owner and key makes no second job
 	Owner   Owner
 	Admin   bool // the submitter may raise priorities
 	Label   Label
 	Request Request
 	Payload Payload
 
-	// Principal is the account whose limits the job counts for, if that is not its owner: the user
-	// whose subordinate uid the owner is. The server fills it in.
+	// Principal is the account whose limits apply to the job, if that is not its owner: the user to
+	// whom the owner's subordinate uid belongs. The server fills it in.
 	Principal *Account `json:"-"`
 
 	// GIDs are all groups of the owner, ascending. The server fills them in.
 	GIDs GIDs `json:"-"`
 
-	// Brief skips the reasons for waiting and the expected start: nobody reads them.
+	// Brief leaves out the reasons for waiting and the expected start, because nobody reads them.
 	Brief bool `json:"-"`
 
-	// Ended says how jobs that Request.After names have ended, if they had when the submission
-	// came.
+	// Ended is about the jobs in Request.After that had ended when the submission arrived: it says
+	// how each of them ended.
 	Ended map[ID]End
 }
 
 // End is how a job ended.
 type End struct {
 	State   State
-	Started bool // its command ran in some attempt
+	Started bool // its command ran in at least one attempt
 }
 
-// QuotaMilli returns what the request counts for in quotas of GPUs. A part that chooses its GPU
-// counts as a whole GPU: the scheduler packs parts together, and one that keeps away from the
-// others blocks its GPU for whole requests. Any other part counts for its share of the GPU or of
-// the GPU's memory, whichever is larger: a GPU without free memory is of no use to others.
+// QuotaMilli returns what the request counts in quotas of GPUs. A part that chooses its GPU counts
+// as a whole GPU: the scheduler packs parts together, and a part that stays away from the others
+// blocks its GPU for whole requests. Any other part counts with its share of the GPU or of the
+// GPU's memory, whichever is larger: a GPU without free memory is useless to others.
 func (r *Request) QuotaMilli() int {
 	part := r.Part()
 	chooses := r.Spread || len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0 || r.MaxLoadPercent+r.MaxUsedPercent > 0

@@ -6,48 +6,50 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ShownResult is a result with what the server adds for clients.
+// ShownResult is a result, with what the server adds for clients.
 type ShownResult struct {
 	Result
 	Code     int     `json:"code"` // the exit status of 'gpusched wait'
 	Sentence string  `json:"sentence"`
-	Said     Message `json:"said,omitzero"` // in another scheduler's words
+	Said     Message `json:"said,omitzero"` // the result in the words of another scheduler
 }
 
-// Result is how one attempt ended. Its Cause is empty for a cancel, and for a job stopped at its
-// time limit; StopTime means that the command exited after the warning of its limit.
+// Result is how one attempt ended. Its Cause is empty for a cancel, and for a job that was stopped
+// at its time limit. The Cause StopTime means that the command exited after the warning of its time
+// limit.
 type Result struct {
 	Outcome    State         `json:"outcome"` // a terminal state
 	ExitCode   int           `json:"exit_code"`
 	Signal     int           `json:"signal,omitempty"`
 	Launch     contract.Step `json:"launch,omitempty"`
 	Errno      int           `json:"errno,omitempty"`
-	Detail     Message       `json:"detail,omitzero"`         // printable, nothing private
+	Detail     Message       `json:"detail,omitzero"`         // printable text without anything private
 	By         string        `json:"by,omitempty"`            // who cancelled it
 	Cause      StopCause     `json:"cause,omitempty"`         // why it was stopped
 	For        ID            `json:"for,omitempty"`           // the job that preempted it, or whose memory it used
-	ForName    string        `json:"for_name,omitempty"`      // the name of For for people, unless it is the id
-	Limit      Span          `json:"limit_seconds,omitempty"` // the time limit it met
+	ForName    string        `json:"for_name,omitempty"`      // name of that job for people, unless it is the id
+	Limit      Span          `json:"limit_seconds,omitempty"` // the time limit that it reached
 	MemBytes   int64         `json:"mem_bytes,omitempty"`     // its memory limit, if it was killed for memory
-	PeakBytes  int64         `json:"peak_bytes,omitempty"`    // its highest use then; 0: unknown
-	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // an error of one of its GPUs meanwhile
+	PeakBytes  int64         `json:"peak_bytes,omitempty"`    // the most memory that it used then; 0: unknown
+	GPUError   *GPUError     `json:"gpu_error,omitempty"`     // an error of one of its GPUs during the attempt
 	Left       Message       `json:"left,omitzero"`           // what it left behind, for people
-	Breach     *Breach       `json:"breach,omitempty"`        // of its use of a GPU, for which it was stopped
-	Tries      int           `json:"tries,omitempty"`         // starts in a row that failed for a passing cause
-	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, as the site allows
+	Breach     *Breach       `json:"breach,omitempty"`        // its use of a GPU for which it was stopped
+	Tries      int           `json:"tries,omitempty"`         // starts in a row that failed for a temporary cause
+	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, which the site allows
 }
 
-// reached is the part of its limit that a job has certainly used when the kernel kills it for that
-// limit: the kernel charges memory in batches, and refuses the last one.
+// reached is the part of its memory limit that a job has used at least when the kernel kills it
+// because of that limit. It is below 1 because the kernel charges memory in batches, and refuses
+// the last batch.
 const reached = 15. / 16
 
-// MemoryReached reports whether a use of memory is high enough for the limit to have ended the job.
+// MemoryReached reports whether a job used so much memory that the limit may have ended it.
 func MemoryReached(used, limit int64) bool {
 	return limit > 0 && float64(used) >= reached*float64(limit)
 }
 
 // Code returns the exit status of a job that has ended: that of its result, or 125 if it was
-// cancelled before it began. An array begins with its first task.
+// cancelled before it began. An array counts as begun when its first task began.
 func (j *Job) Code() int {
 	began := j.Attempt != nil && !j.Attempt.StartedAt.IsZero()
 	if j.Request.Array != nil && j.Task == nil {
@@ -59,10 +61,10 @@ func (j *Job) Code() int {
 	return j.Result.Code()
 }
 
-// Code returns the exit status of 'gpusched wait' and 'run' for the result: the command's own,
-// 128+N for a signal, 124 for the time limit, 125 if the command never began (but as in a shell 127
-// if it was not found, 126 if it could not be run), 137 if it was killed for memory of the host or
-// a GPU.
+// Code returns the exit status of 'gpusched wait' and 'run' for the result. It is the command's own
+// status, 128+N for a signal, 124 for the time limit, and 137 if the job was killed for memory of
+// the host or a GPU. If the command never began, it is 125 or, as in a shell, 127 if the command
+// was not found and 126 if it could not be run.
 func (r Result) Code() int {
 	switch {
 	case r.Outcome == TimedOut:

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Results sum up the ended tasks of an array that are still on record.
+// Results sum up the tasks of an array that have ended and are still on record.
 type Results struct {
-	Ends []TaskEnd       // each kind of end once, in the order of its first task
-	Runs []time.Duration // run times of the completed tasks
+	Ends []TaskEnd       // each kind of end once, ordered by the first task of each
+	Runs []time.Duration // run times of the tasks that completed
 }
 
-// TaskEnd is one kind of end with its tasks, ascending.
+// TaskEnd is one kind of end, with the numbers of its tasks, ascending.
 type TaskEnd struct {
-	Result Result // of the first task
+	Result Result // result of the first task
 	Tasks  []int
 }
 
-// Add counts the end of a task that ran for some time; tasks come in ascending order.
+// Add counts the end of a task that ran for some time. The tasks must be added in ascending order.
 func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	if end.Outcome == Completed {
 		r.Runs = append(r.Runs, ran)
@@ -33,7 +33,8 @@ func (r *Results) Add(index int, end *Result, ran time.Duration) {
 	r.Ends = append(r.Ends, TaskEnd{Result: *end, Tasks: []int{index}})
 }
 
-// alike reports whether two results are of one kind. Exit status 137 differs from a kill.
+// alike reports whether two results are of one kind. An exit status of 137 and a kill are different
+// kinds.
 func (r *Result) alike(s *Result) bool {
 	if r.Outcome == Failed && r.Signal != s.Signal {
 		return false

@@ -2,24 +2,24 @@ package job
 
 import "time"
 
-// Run is one attempt of a job, with the parts of the job that reports count. A job that ended
-// without an attempt has a Run whose Attempt has the Number 0 and only an end.
+// Run is one attempt of a job, with the facts about the job that reports use. If a job ended
+// without an attempt, its Run has an Attempt with Number 0 and only an end.
 type Run struct {
 	Job    ID
 	Owner  Owner
 	Name   string
 	Tags   map[string]string
 	Class  Class
-	Mem    int64 // host memory asked for
-	GPUMem int64 // memory asked for of each GPU
-	CPUs   int   // asked for
+	Mem    int64 // requested host memory
+	GPUMem int64 // requested memory of each GPU
+	CPUs   int   // number of requested CPUs
 	Limit  time.Duration
-	End    State // how the job ended, if it has and this was its last attempt
+	End    State // how the job ended, if it has ended and this was its last attempt
 
 	Attempt Attempt
 }
 
-// RunOf returns the Run of an attempt of a job, or of no attempt if a is nil.
+// RunOf returns the Run of a job's attempt. If a is nil, the job had no attempt.
 func RunOf(j *Job, a *Attempt) Run {
 	r := Run{Job: j.ID, Owner: j.Owner, Name: j.Label.Name, Tags: j.Label.Tags, Class: j.Request.Priority.Class}
 	r.Mem, r.GPUMem, r.CPUs = j.Request.MemBytes, j.Request.GPUMemBytes, j.Request.CPUs
@@ -45,7 +45,7 @@ func (a *Attempt) Until(now time.Time) time.Time {
 }
 
 // Ran returns the run time of the command so far. It is 0 if the command never began, or if a
-// change of the clock put its end before its start.
+// change of the clock moved its end before its start.
 func (a *Attempt) Ran(now time.Time) time.Duration {
 	if a.StartedAt.IsZero() {
 		return 0
@@ -53,7 +53,8 @@ func (a *Attempt) Ran(now time.Time) time.Duration {
 	return max(0, a.Until(now).Sub(a.StartedAt))
 }
 
-// Waited returns how long the job could have started before it did; false: unknown.
+// Waited returns how long the job could have started before it did. It returns false if that is
+// unknown.
 func (a *Attempt) Waited() (time.Duration, bool) {
 	if a.EligibleAt.IsZero() || a.PlacedAt.IsZero() {
 		return 0, false
@@ -61,7 +62,7 @@ func (a *Attempt) Waited() (time.Duration, bool) {
 	return max(0, a.PlacedAt.Sub(a.EligibleAt)), true
 }
 
-// Milli returns the sum of its shares, in thousandths of a GPU.
+// Milli returns the sum of the attempt's shares, in thousandths of a GPU.
 func (a *Attempt) Milli() (sum int) {
 	for i := range a.GPUs {
 		sum += a.GPUs[i].Share()
@@ -71,13 +72,13 @@ func (a *Attempt) Milli() (sum int) {
 
 // RunQuery selects runs.
 type RunQuery struct {
-	From time.Time // that ran then or later; zero: all on record
-	UID  *int      // of this user
+	From time.Time // runs that had not ended at this time; zero: all on record
+	UID  *int      // only runs of this user
 	User string    // as Query.User
-	Tags bool      // with their tags
+	Tags bool      // add the tags
 }
 
-// Wants reports whether the query selects the runs of an owner.
+// Wants reports whether the query selects runs of this owner.
 func (q *RunQuery) Wants(o *Owner) bool { return o.belongsTo(q.UID, q.User) }
 
 // Times sum up durations, in seconds.
@@ -85,5 +86,5 @@ type Times struct {
 	Of     int     `json:"of"`
 	Mean   float64 `json:"mean_seconds"`
 	Median float64 `json:"median_seconds"`
-	P95    float64 `json:"p95_seconds"` // 5% take longer
+	P95    float64 `json:"p95_seconds"` // 5% of the durations are longer
 }

@@ -22,8 +22,8 @@ var signalNames = [...]string{
 	29: "IO", 30: "PWR", 31: "SYS",
 }
 
-// SignalName returns the name without SIG, or "RT" and the kernel's number: RT34 is what the shell
-// calls RTMIN.
+// SignalName returns the name without SIG. For a real-time signal it is "RT" and the kernel's
+// number: RT34 is what the shell calls RTMIN.
 func SignalName(n int) string {
 	if n > 0 && n < len(signalNames) {
 		return signalNames[n]
@@ -31,10 +31,10 @@ func SignalName(n int) string {
 	return "RT" + strconv.Itoa(n)
 }
 
-// aimed is the prefix of a signal for the main process alone.
+// aimed is the prefix of a signal that goes only to the main process.
 const aimed = SignalMain + ":"
 
-// AimedSignal returns SignalName, or "main:USR1" for a signal to the main process alone.
+// AimedSignal returns SignalName, or "main:USR1" for a signal that goes only to the main process.
 func AimedSignal(n int, main bool) string {
 	if main {
 		return aimed + SignalName(n)
@@ -42,14 +42,15 @@ func AimedSignal(n int, main bool) string {
 	return SignalName(n)
 }
 
-// ParseAimed reads the form of AimedSignal, with a signal as ParseSignal reads it.
+// ParseAimed reads the form of AimedSignal. The signal itself may have any form that ParseSignal
+// reads.
 func ParseAimed(s string) (n int, main bool, err error) {
 	name, main := strings.CutPrefix(s, aimed)
 	n, err = ParseSignal(name)
 	return n, main, err
 }
 
-// ParseSignal reads USR1, SIGUSR1, 10, and RT34 as SignalName prints it.
+// ParseSignal reads USR1, SIGUSR1, 10, and forms such as RT34, which SignalName prints.
 func ParseSignal(s string) (int, error) {
 	name := strings.TrimPrefix(strings.ToUpper(s), "SIG")
 	for n := 1; n <= contract.MaxSignal && ascii(s); n++ {

@@ -28,7 +28,7 @@ func TestParseSignal(t *testing.T) {
 	}
 }
 
-// The names are the kernel's.
+// The signals have the kernel's names.
 func TestSignalName(t *testing.T) {
 	for n := 1; n <= contract.MaxSignal; n++ {
 		want := strings.TrimPrefix(unix.SignalName(syscall.Signal(n)), "SIG")

@@ -20,10 +20,10 @@ var sizeUnits = map[string]float64{
 // MaxSize is the largest size that can be asked for: 1 PiB.
 const MaxSize = int64(1) << 50
 
-// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 4096B and returns bytes, above 0 and
+// ParseSize reads a size such as 20G, "20 GiB", 512m, 1.5T or 4096B. It returns bytes, above 0 and
 // at most MaxSize. It refuses a number without a unit: people who write 64 seldom mean bytes, and
 // other tools take it for MiB. It rounds fractions of a byte up, so that FormatSize prints 1.1G as
-// it was asked.
+// 1.1G.
 func ParseSize(s string) (int64, error) {
 	i := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	num, unit := s, ""
@@ -76,7 +76,7 @@ func FormatSize(n int64) string {
 	return strconv.FormatInt(n, 10) + "B"
 }
 
-// Size is an amount of bytes that prints itself, for messages.
+// Size is a number of bytes that messages print as text.
 type Size int64
 
 func (n Size) String() string { return FormatSize(int64(n)) }

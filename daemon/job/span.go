@@ -18,8 +18,8 @@ func (s Span) Duration() time.Duration { return time.Duration(s) }
 // String prints the span as ParseDuration reads it.
 func (s Span) String() string { return FormatDuration(time.Duration(s)) }
 
-// Ceil returns the span rounded up to whole seconds, so that less than a second does not become 0.
-// A span out of range stays out of range.
+// Ceil returns the span rounded up to whole seconds, so that a span below a second does not become
+// 0. An invalid span stays out of range.
 func (s Span) Ceil() Span {
 	if rest := s % Span(time.Second); rest > 0 && s < Span(MaxDuration) {
 		return s - rest + Span(time.Second)
@@ -30,7 +30,7 @@ func (s Span) Ceil() Span {
 // Floor returns the span rounded down to whole seconds.
 func (s Span) Floor() Span { return s - s%Span(time.Second) }
 
-// MarshalJSON returns seconds, with decimals only for a fraction.
+// MarshalJSON returns seconds. It adds decimals only for a fraction of a second.
 func (s Span) MarshalJSON() ([]byte, error) {
 	whole, rest := int64(s)/int64(time.Second), int64(s)%int64(time.Second)
 	if rest == 0 {
@@ -57,7 +57,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text) + "s")
 	if err != nil {
-		return errors.New("a duration must be a number of seconds") // the text may be megabytes
+		return errors.New("a duration must be a number of seconds") // no quote: the text may be megabytes long
 	}
 	*s = Span(d)
 	return nil

@@ -5,10 +5,10 @@ import "slices"
 // State is a job's place in its life cycle.
 type State string
 
-// The states. Ending covers the time from the command's end until all its processes are gone.
+// The states. A job is in state ending from its command's end until all its processes are gone.
 const (
 	Queued         State = "queued"
-	Spawned        State = "spawned" // an array: every task has become a job, and not all have ended
+	Spawned        State = "spawned" // for an array: each task has become a job, and some have not ended
 	Starting       State = "starting"
 	Running        State = "running"
 	Ending         State = "ending"
@@ -17,8 +17,8 @@ const (
 	Cancelled      State = "cancelled"
 	TimedOut       State = "timed-out"
 	OutOfMemory    State = "out-of-memory"
-	GPUOutOfMemory State = "gpu-out-of-memory" // stopped for using GPU memory that another job was promised
-	Lost           State = "lost"              // its unit is gone and nobody can say how it ended
+	GPUOutOfMemory State = "gpu-out-of-memory" // it was stopped because it used GPU memory that another job was promised
+	Lost           State = "lost"              // its unit is gone, and nobody knows how it ended
 )
 
 var states = []State{
@@ -33,8 +33,8 @@ func EndStates() []State {
 	return slices.DeleteFunc(States(), func(s State) bool { return !s.Terminal() })
 }
 
-// transitions is the whole life cycle. A job that is ending or starting can start again only
-// through queued.
+// transitions is the whole life cycle. After starting or ending, a job can start again only if it
+// is queued in between.
 var transitions = map[State][]State{
 	Queued:   {Starting, Spawned, Cancelled},
 	Spawned:  {Completed, Failed, Cancelled},
@@ -43,18 +43,18 @@ var transitions = map[State][]State{
 	Ending:   {Completed, Failed, Cancelled, TimedOut, OutOfMemory, GPUOutOfMemory, Lost, Queued},
 }
 
-// Next reports whether a job may go from s to t in one step.
+// Next reports whether a job may change from s to t in one step.
 func (s State) Next(t State) bool { return slices.Contains(transitions[s], t) }
 
-// Terminal reports whether a job in s has ended for good. An invalid state is neither terminal nor
-// live.
+// Terminal reports whether a job in state s has ended for good. An invalid state is neither
+// terminal nor live.
 func (s State) Terminal() bool { return s.Valid() && len(transitions[s]) == 0 }
 
-// Live reports whether a job in s has, or may have, a unit.
+// Live reports whether a job in state s has, or may have, a unit.
 func (s State) Live() bool { return s == Starting || s == Running || s == Ending }
 
-// ListRank orders the jobs of a listing: 0 for jobs that have a unit or have left the queue, 1 for
-// waiting jobs, 2 for jobs that have ended.
+// ListRank gives the order of states in a listing: 0 for jobs that have a unit or have left the
+// queue, 1 for waiting jobs, 2 for jobs that have ended.
 func (s State) ListRank() int {
 	switch {
 	case s.Terminal():

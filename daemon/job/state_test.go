@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Invariant 1, as a table of all pairs.
+// This is invariant 1, as a table of all pairs of states.
 func TestTransitions(t *testing.T) {
 	want := map[State][]State{
 		Queued:   {Spawned, Starting, Cancelled},
@@ -65,7 +65,7 @@ func TestStatesPartition(t *testing.T) {
 	}
 }
 
-// A caller that modifies a list does not change it for others.
+// Each caller gets its own copy of a list.
 func TestClosedListsAreCopies(t *testing.T) {
 	States()[0] = "changed"
 	if States()[0] != Queued {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Tasks counts the tasks of an array.
+// Tasks counts an array's tasks by what has become of them.
 type Tasks struct {
-	Next    int    `json:"next"`              // position of the next to become a job; all before did, or were dropped
+	Next    int    `json:"next"`              // position of the next task to become a job; no earlier task is left
 	Live    int    `json:"live"`              // tasks that are jobs and have not ended
 	Failed  int    `json:"failed"`            // tasks that ended without completing
-	Dropped []Drop `json:"dropped,omitempty"` // ascending and separate; with an empty By: became jobs ahead of Next
+	Dropped []Drop `json:"dropped,omitempty"` // ascending and separate; an empty By: they became jobs ahead of Next
 
-	// Failures are the failed tasks that count for Request.MaxFailures: those that were not
-	// cancelled, and that ended since the array was submitted or last released.
+	// Failures is the number of failed tasks that count for Request.MaxFailures: they were not
+	// cancelled, and ended after the array was submitted or last released.
 	Failures int `json:"failures,omitempty"`
 
-	TurnAt time.Time `json:"turn_at,omitzero"` // when the next task began to wait: after a start, or at the limit's end
+	TurnAt time.Time `json:"turn_at,omitzero"` // when the next task began to wait: at a start, or at the limit's end
 }
 
 // Drop is a run of tasks, by position, that were cancelled before they started.
@@ -26,15 +26,16 @@ type Drop struct {
 	By    string `json:"by"`
 }
 
-// MaxDrops bounds the runs of dropped tasks in one array, which every change of the array records.
+// MaxDrops is the largest number of runs of dropped tasks in one array, since each change of the
+// array records all runs.
 const MaxDrops = 1000
 
-// Drop returns the counts without the task at a position, which has not become a job. It does not
-// modify the list that n shares with records.
+// Drop returns the counts after a cancel of the task at a position, which has not become a job. It
+// does not modify the list that n shares with records.
 func (n Tasks) Drop(position int, by string) Tasks {
 	at, _ := slices.BinarySearchFunc(n.Dropped, position, func(d Drop, p int) int { return d.First - p })
 	list := slices.Insert(slices.Clone(n.Dropped), at, Drop{position, position, by})
-	for _, i := range []int{at + 1, at} { // the later pair first: the index of the other stays valid
+	for _, i := range []int{at + 1, at} { // the later pair first, so that the index of the other stays valid
 		if i > 0 && i < len(list) && list[i-1].Last+1 == list[i].First && list[i-1].By == list[i].By {
 			list[i-1].Last = list[i].Last
 			list = slices.Delete(list, i, i+1)
@@ -51,7 +52,7 @@ func (n Tasks) Pass() Tasks {
 	return n.skip()
 }
 
-// Ahead returns the counts after the task at a position became a job before its turn.
+// Ahead returns the counts after the task at a position became a job before it was its turn.
 func (n Tasks) Ahead(position int) Tasks {
 	n = n.Drop(position, "")
 	n.Live++
@@ -68,7 +69,8 @@ func (n Tasks) skip() Tasks {
 	return n
 }
 
-// DroppedBy returns who cancelled the task at a position before it started, if anyone did.
+// DroppedBy returns who cancelled the task at a position before it started. It returns false if
+// nobody did.
 func (n Tasks) DroppedBy(position int) (by string, dropped bool) {
 	by, _ = n.skips(position)
 	return by, by != ""
@@ -80,7 +82,8 @@ func (n Tasks) Passed(position int) bool {
 	return by == "" && (skipped || position < n.Next)
 }
 
-// skips reports whether Next skips a position, and who cancelled the task there.
+// skips reports whether the task at a position is in Dropped, so that Next skips it. It also
+// returns who cancelled the task.
 func (n Tasks) skips(position int) (by string, skipped bool) {
 	for _, d := range n.Dropped {
 		if d.First <= position && position <= d.Last {
@@ -90,7 +93,7 @@ func (n Tasks) skips(position int) (by string, skipped bool) {
 	return "", false
 }
 
-// MayStart reports whether the task with a number may still become a job; j is the array.
+// MayStart reports whether the task with this number may still become a job. j is the array.
 func (j *Job) MayStart(index int) bool {
 	n, a := j.Tasks, j.Request.Array
 	if n == nil || a == nil || j.State != Queued {
@@ -101,17 +104,18 @@ func (j *Job) MayStart(index int) bool {
 	return at >= n.Next && !skipped
 }
 
-// TooManyFailed reports whether an array starts no more tasks because as many have failed as may.
+// TooManyFailed reports whether an array starts no more tasks because MaxFailures of its tasks have
+// failed.
 func (j *Job) TooManyFailed() bool {
 	n, most := j.Tasks, j.Request.MaxFailures
 	return n != nil && most > 0 && n.Failures >= most && j.State == Queued
 }
 
-// AtRest reports whether clients that wait for the job's end are told: it has ended, or it is an
-// array without running tasks that starts no more, since too many have failed.
+// AtRest reports whether clients that wait for the job's end get an answer: the job has ended, or
+// it is an array that has no running tasks and starts no more, because too many have failed.
 func (j *Job) AtRest() bool { return j.State.Terminal() || j.TooManyFailed() && j.Tasks.Live == 0 }
 
-// Left returns how many tasks of an array of a size are still to become jobs.
+// Left returns how many tasks have not become jobs yet, in an array of the given size.
 func (n Tasks) Left(size int) int { return size - n.Next - n.dropped(n.Next) }
 
 // Became returns how many tasks have become jobs.
@@ -127,7 +131,7 @@ func (n Tasks) Cancelled() (sum int) {
 	return sum
 }
 
-// dropped counts the dropped tasks from a position on that is not inside a run.
+// dropped counts the dropped tasks from a position on. The position must not be inside a run.
 func (n Tasks) dropped(from int) (sum int) {
 	for _, d := range n.Dropped {
 		if d.First >= from {

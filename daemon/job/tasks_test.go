@@ -7,12 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Dropping and starting tasks in any order gives the same counts as a plain list of tasks, and
-// adjacent drops stay one entry.
+// If tasks are dropped and started in any order, the counts are the same as those of a plain list
+// of tasks. Adjacent drops form one entry.
 func TestTasksAreCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 12).Draw(t, "size")
-		model := make([]string, size) // "", "job", or who dropped it
+		model := make([]string, size) // for each task: "", "job", or who dropped it
 		var n Tasks
 		for range rapid.IntRange(0, 20).Draw(t, "steps") {
 			at := rapid.IntRange(0, size-1).Draw(t, "task")
@@ -78,8 +78,8 @@ func TestPositionOfATask(t *testing.T) {
 	}
 }
 
-// An array has too many failures only while it waits and has a limit. It is at rest once none of
-// its tasks runs.
+// An array can have too many failures only while it waits and has a limit. It is at rest when none
+// of its tasks runs.
 func TestTooManyFailed(t *testing.T) {
 	for _, c := range []struct {
 		most            int

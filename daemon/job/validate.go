@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Bounds of a submission. They follow the kernel's: one argument is at most 128 KiB, argv and
-// environment together at most 2 MiB.
+// These bounds of a submission follow the kernel's: one argument is at most 128 KiB long, and argv
+// and environment together have at most 2 MiB.
 const (
 	MaxArgBytes     = 128<<10 - 1
 	MaxPayloadBytes = 2 << 20
@@ -19,15 +19,16 @@ const (
 	MaxKeyBytes     = 64
 	MaxCPUs         = 8192
 	MaxRetries      = 100
-	MaxBackoff      = time.Hour // also the longest that doubling leads to
+	MaxBackoff      = time.Hour // also the bound when retries double it
 )
 
-// The years, in UTC, of moments that people name. JSON has none after 9999, and a moment that can't
-// be encoded would stop the scheduler.
+// minYear and maxYear are the first and the last year, in UTC, in which a moment that a user names
+// may lie. JSON can't encode years after 9999, and a moment that can't be encoded would stop the
+// scheduler.
 const minYear, maxYear = 1970, 2999
 
-// Validate reports all faults in the form of a submission, each kind once. The scheduler decides
-// whether this machine can ever run it.
+// Validate reports all faults in the form of a submission, each kind once. Whether this machine can
+// ever run it is up to the scheduler.
 func (s *Submission) Validate() error {
 	var p Problems
 	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
@@ -41,7 +42,7 @@ func (s *Submission) Validate() error {
 	}
 	checkLog(&s.Payload.Log, s.Request.Array, &p)
 	if s.Request.SignalTo == SignalMain && s.Payload.Log.Path != "" {
-		p.add("usage/signal-to-log") // systemd ends the process that copies the output together with the main process
+		p.add("usage/signal-to-log") // systemd ends the process that copies the output at the same time as the main process
 	}
 	s.checkNotify(&p)
 	if s.Request.Array != nil && len(p) == 0 {
@@ -50,8 +51,8 @@ func (s *Submission) Validate() error {
 	return p.Err()
 }
 
-// Err reports all faults in the form of a request. (It is not called Validate, which the parser of
-// the command line would call on half a request.)
+// Err reports all faults in the form of a request. (If it were called Validate, the parser of the
+// command line would call it on an incomplete request.)
 func (r *Request) Err() error {
 	var p Problems
 	r.check(&p)
@@ -128,7 +129,8 @@ func (r *Request) check(p *Problems) {
 	}
 }
 
-// checkLife checks the options about the job's life, not its place.
+// checkLife checks the options about how a job starts, ends and is retried, but not those about its
+// place.
 func (r *Request) checkLife(p *Problems) {
 	if r.OnTimeout != "" && r.OnTimeout != TimeoutKill && r.OnTimeout != TimeoutRequeue {
 		p.add("usage/on-timeout", r.OnTimeout)
@@ -172,7 +174,7 @@ func (r *Request) checkLife(p *Problems) {
 	}
 }
 
-// checkBatch checks the options about the job's place among its owner's jobs.
+// checkBatch checks the options about a job's place among the jobs of its owner.
 func (r *Request) checkBatch(p *Problems) {
 	switch {
 	case r.Objective != "" && r.Objective != Makespan:
@@ -221,14 +223,14 @@ func (y *Payload) check(p *Problems) {
 	checkSetup(&y.Setup, p)
 }
 
-// Bounds of a set-up. The command is passed in an environment variable.
+// These are the bounds of a set-up. Its command is passed in an environment variable.
 const (
 	maxSetupBytes = 120 << 10
 	maxModules    = 64
 )
 
-// checkSetup checks the form of what a job does before its command. Only the job's user can tell
-// whether the environments exist.
+// checkSetup checks the form of what a job does before its command. Whether the environments exist,
+// only the job's user can find out.
 func checkSetup(s *contract.Setup, p *Problems) {
 	if len(s.Command) > maxSetupBytes || strings.IndexByte(s.Command, 0) >= 0 {
 		p.add("usage/setup", maxSetupBytes)
@@ -250,7 +252,8 @@ func checkSetup(s *contract.Setup, p *Problems) {
 	}
 }
 
-// checkBytes reports each kind of fault once: a hostile submission could have a million of them.
+// checkBytes reports each kind of fault only once, because a hostile submission could have a
+// million faults.
 func (y *Payload) checkBytes(p *Problems) {
 	total, longest, nul := 0, 0, false
 	for _, list := range [][]string{y.Argv, y.Env} {

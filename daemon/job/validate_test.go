@@ -32,7 +32,7 @@ func manyDependencies(n int) []Dependency { return slices.Repeat([]Dependency{{A
 
 func spanTo(d time.Duration) *Span { return new(Span(d)) }
 
-// Values at each limit are valid.
+// A value at a limit is valid.
 func TestValidateAcceptsTheLimits(t *testing.T) {
 	for name, change := range map[string]func(s *Submission){
 		"nothing more":    func(*Submission) {},
@@ -95,7 +95,7 @@ func TestValidateAcceptsTheLimits(t *testing.T) {
 	}
 }
 
-// fill returns arguments of n bytes together, terminators included.
+// fill returns arguments that take n bytes in all, including terminators.
 func fill(n int) []string {
 	var list []string
 	for n > 0 {
@@ -106,7 +106,7 @@ func fill(n int) []string {
 	return list
 }
 
-// A value just beyond a limit causes exactly one problem.
+// A value just above a limit causes exactly one problem.
 func TestValidateRefusesBeyondTheLimits(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -228,7 +228,7 @@ func TestValidateRefusesBeyondTheLimits(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// This is invariant 5.
 func TestValidateReportsEverything(t *testing.T) {
 	s := Submission{
 		Key:   "\x00",
@@ -253,7 +253,7 @@ func TestValidateReportsEverything(t *testing.T) {
 	}
 }
 
-// A million faults of one kind are one problem.
+// A million faults of one kind cause one problem.
 func TestValidateSaysEachKindOnce(t *testing.T) {
 	s := plain()
 	s.Payload.Argv = slices.Repeat([]string{"\x00"}, 1000)
@@ -264,7 +264,7 @@ func TestValidateSaysEachKindOnce(t *testing.T) {
 	}
 }
 
-// A time that JSON can't encode would keep the scheduler from writing anything.
+// If a time can't be encoded in JSON, the scheduler could not store anything.
 func TestUnencodableTimesAreRefused(t *testing.T) {
 	for text, good := range map[string]bool{
 		"2026-11-22T08:00:00Z": true, "1970-01-01T00:00:00Z": true, "2999-12-31T23:59:59Z": true, "2999-12-31T23:59:59-01:00": false,

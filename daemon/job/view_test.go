@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A job matches a query if it meets all its conditions.
+// A job matches a query if it meets all conditions of the query.
 func TestQueryMatches(t *testing.T) {
 	alice, bob := 1001, 1002
 	task := &Job{ID: 9, Owner: Owner{UID: alice}, State: Running, Label: Label{Name: "train"}, Life: Life{Task: &Task{Array: 7, Index: 2}}}
@@ -35,7 +35,7 @@ func TestQueryMatches(t *testing.T) {
 	}
 }
 
-// Users control their own jobs, administrators all jobs.
+// Users control their own jobs, and administrators control all jobs.
 func TestOwnersAndAdminsMayControl(t *testing.T) {
 	j := Job{Owner: Owner{UID: 1, User: "alice"}}
 	if got := j.Person(); got != (Account{UID: 1, User: "alice"}) {
@@ -60,7 +60,7 @@ func TestOwnersAndAdminsMayControl(t *testing.T) {
 			t.Errorf("%+v: %t of kate's job, and after she is gone", a, got)
 		}
 	}
-	// A container's uid has no name that tells whose it is now.
+	// A container's uid has no name that would show whose it is now.
 	in := Job{Owner: Owner{UID: 100_005, User: "100005"}, Life: Life{Principal: &Account{UID: 1, User: "kate"}}}
 	for heir, want := range map[*Account]bool{nil: true, {UID: 1, User: "liam"}: false, {UID: 100_005, User: "liam"}: false} {
 		in.Heir = heir
@@ -110,7 +110,7 @@ func TestSharesUseOneUnit(t *testing.T) {
 	}
 }
 
-// A name pattern may use * and ?, all tags must match, and the end must not be before Since.
+// A name pattern may contain * and ?. All tags must match, and the end must not be before Since.
 func TestChoice(t *testing.T) {
 	for pattern, names := range map[string]map[string]bool{
 		"foo*":  {"foo": true, "foobar": true, "fo": false, "afoo": false},

@@ -1,17 +1,17 @@
 package job
 
-// The cost to the scheduler of a job that has not ended, so that one user's jobs can be bounded.
-// These are close to measured values, and simple enough to document.
+// These constants approximate what a job that has not ended costs the scheduler, so that the jobs
+// of one user can be bounded. They are close to measured values, and simple enough to document.
 const (
-	rowBytes     = 2 << 10 // of any job, in the state file and in memory
-	limitBytes   = 64      // of one resource limit
-	rangeBytes   = 32      // of one range of an array's numbers
-	afterBytes   = 32      // of one dependency
-	notifyBytes  = 96      // of one request for messages
+	rowBytes     = 2 << 10 // for any job, in the state file and in memory
+	limitBytes   = 64      // for one resource limit
+	rangeBytes   = 32      // for one range of an array's numbers
+	afterBytes   = 32      // for one dependency
+	notifyBytes  = 96      // for one request for messages
 	memoryFactor = 8       // memory is dearer than disk
 )
 
-// Size returns the stored size of the private part, in bytes.
+// Size returns the stored size of the payload, in bytes.
 func (y *Payload) Size() int64 {
 	n := len(y.Dir) + limitBytes*len(y.Limits) + len(y.Log.Path)
 	n += len(y.Setup.Command) + len(y.Setup.Conda) + len(y.Setup.Venv)
@@ -23,7 +23,7 @@ func (y *Payload) Size() int64 {
 	return int64(n)
 }
 
-// Weight returns what the job counts for among its user's bytes until it ends: its private part
+// Weight returns how much the job adds to its user's bytes until it ends. That is its private part
 // and, eightfold, what the scheduler keeps in memory of the user's texts (parameters of a sweep,
 // dependencies, comment, tags). A task shares all of that with its array.
 func (j *Job) Weight() int64 {
@@ -39,15 +39,15 @@ func (j *Job) Weight() int64 {
 		for _, p := range a.Params {
 			n += len(p.Name)
 			for _, v := range p.Values {
-				n += len(v) + 16 // the string header
+				n += len(v) + 16 // the size of the string header
 			}
 		}
 	}
 	return rowBytes + j.Bytes + int64(memoryFactor*n)
 }
 
-// Person returns the account whose limits the job counts for: its owner, or the user whose
-// subordinate uid the owner is.
+// Person returns the account whose limits apply to the job: its owner, or the user to whom the
+// owner's subordinate uid belongs.
 func (j *Job) Person() Account {
 	if j.Principal != nil {
 		return *j.Principal
@@ -55,12 +55,12 @@ func (j *Job) Person() Account {
 	return Account{UID: j.Owner.UID, User: j.Owner.User}
 }
 
-// IsSubordinate reports whether a uid is the owner's and another account's subordinate uid, as in
-// containers: it has no name of its own.
+// IsSubordinate reports whether a uid is the owner's and belongs to another account as a
+// subordinate uid, as in containers. Such a uid has no name of its own.
 func (j *Job) IsSubordinate(uid int) bool { return j.Owner.UID == uid && j.Principal != nil }
 
-// NameOf returns the recorded name of the account of a number, the owner's or its person's; nil:
-// neither's.
+// NameOf returns the recorded name of the account with this number, if it is the owner's or its
+// person's; nil: it is neither.
 func (j *Job) NameOf(uid int) *string {
 	switch {
 	case j.Owner.UID == uid:

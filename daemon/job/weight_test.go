@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Everything that a submission can bring adds to the job's weight, by more than its bytes: the
-// weight stands for the user's share of the state file.
+// Everything that a submission can contain adds more to the job's weight than its own bytes, since
+// the weight represents the user's share of the state file.
 func TestWeightCoversTheSubmission(t *testing.T) {
 	none := (&Job{}).Weight()
 	if none < 1000 {
@@ -17,7 +17,7 @@ func TestWeightCoversTheSubmission(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for name, c := range map[string]struct {
 		j    Job
-		more int64 // at least
+		more int64 // the weight that it adds at least
 	}{
 		"name":         {Job{Label: Label{Name: long}}, 1000},
 		"comment":      {Job{Label: Label{Comment: long}}, 1000},
@@ -40,7 +40,7 @@ func TestWeightCoversTheSubmission(t *testing.T) {
 	}
 }
 
-// The size of a payload is at least that of its texts with terminators.
+// The size of a payload is at least that of its texts, including their terminators.
 func TestSizeOfAPayload(t *testing.T) {
 	empty := (&Payload{}).Size()
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Book holds the accounts of users and groups, and charges them for their jobs' resources.
+// Book contains the accounts of users and groups, and charges them for the resources of their jobs.
 type Book struct {
 	policy *site.Policy
 	jobs   *tracked.Book
@@ -22,21 +22,21 @@ type Book struct {
 
 	users  map[int]*sched.Account
 	groups map[string]*sched.Account
-	past   map[string]job.Usage // of accounts not used yet
-	gids   map[int]job.GIDs     // of users, by the last job of each
+	past   map[string]job.Usage // the recorded use of accounts that are not in users or groups yet
+	gids   map[int]job.GIDs     // the groups of each user, by the user's last job
 	lane   lane
 
-	machine  int       // the number of GPUs by which jobs were last charged
-	sharesAt time.Time // when ChargeSharers last did its work
-	wanted   []bool    // memory for ChargeSharers
+	machine  int       // the number of GPUs by which charges were last computed
+	sharesAt time.Time // when ChargeSharers last computed the charges
+	wanted   []bool    // reused by ChargeSharers
 }
 
-// Shell is the part of the life cycle that charging needs.
+// Shell contains the functions of the core that charging needs.
 type Shell struct {
-	Listed   func() bool                                   // the units were listed, so that run times are known
+	Listed   func() bool                                   // the units have been listed, so run times are known
 	RanUntil func(l *tracked.Job, now time.Time) time.Time // the time until which an attempt without an end ran
 	Record   func(job.Record)                              // stores a record
-	Mark     func(l *tracked.Job)                          // records a job at the end of the step, without logging it
+	Mark     func(l *tracked.Job)                          // makes the step record a job at its end, without logging that
 }
 
 func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, past []job.Usage) Book {
@@ -51,7 +51,7 @@ func NewBook(p *site.Policy, jobs *tracked.Book, gpus *gpus.Book, shell Shell, p
 	return b
 }
 
-// keyOf returns an account's name in the state file.
+// keyOf returns the name of an account in the state file.
 func keyOf(a *sched.Account) string {
 	if a.UID < 0 {
 		return "g" + a.Name
@@ -59,7 +59,7 @@ func keyOf(a *sched.Account) string {
 	return "u" + strconv.Itoa(a.UID)
 }
 
-// Of returns the account that an owner's jobs count for: the principal's, if there is one.
+// Of returns the account for which an owner's jobs count: the principal's, if there is one.
 func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	if principal != nil {
 		o.UID, o.User = principal.UID, principal.User
@@ -74,16 +74,17 @@ func (b *Book) Of(o job.Owner, principal *job.Account) *sched.Account {
 	return a
 }
 
-// Rename gives an account another name, and with it that name's quota.
+// Rename gives an account another name. The quota of that name then applies to it.
 func (b *Book) Rename(a *sched.Account, name string) {
 	a.Name = name
 	b.apply(a)
 }
 
-// User returns a user's account; nil if it was not used yet.
+// User returns a user's account, or nil if it was not used yet.
 func (b *Book) User(uid int) *sched.Account { return b.users[uid] }
 
-// Join notes a user's groups. It returns a list that equal ones share.
+// Join notes a user's groups. It returns a list with the same groups, which users with equal groups
+// share.
 func (b *Book) Join(uid int, gids job.GIDs) job.GIDs {
 	if gids != nil && !slices.Equal(b.gids[uid], gids) {
 		b.gids[uid] = gids
@@ -128,7 +129,7 @@ func (b *Book) restored(a *sched.Account) *sched.Account {
 	return a
 }
 
-// open starts the accounts' counting.
+// open makes all accounts begin to count.
 func (b *Book) open(now time.Time, half time.Duration) {
 	for _, a := range b.all() {
 		a.Open(sched.At(now), half)
@@ -141,7 +142,7 @@ func (b *Book) open(now time.Time, half time.Duration) {
 	}
 }
 
-// Shift moves the times of all accounts with a clock that was set.
+// Shift adjusts the times of all accounts after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &b.lane.at)
 	for _, a := range b.all() {
@@ -158,7 +159,7 @@ func (b *Book) all() []*sched.Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(b.users)), maps.Values(b.groups))
 }
 
-// quota returns the bounds of an account.
+// quota returns the quota of an account.
 func (b *Book) quota(a *sched.Account) job.Quota {
 	if a.UID < 0 {
 		return b.policy.Quotas.Groups[a.Name]
@@ -169,7 +170,7 @@ func (b *Book) quota(a *sched.Account) job.Quota {
 	return b.policy.Quotas.Default
 }
 
-// apply sets an account's bounds.
+// apply sets an account's bounds from its quota.
 func (b *Book) apply(a *sched.Account) {
 	q := b.quota(a)
 	a.MaxMilli, a.MaxJobs, a.Share = q.GPUMilli, q.Running, q.Share
@@ -184,8 +185,8 @@ func (b *Book) Configured() {
 	}
 }
 
-// Enroll adds an owner's groups to its account. An account has the name under which it submitted
-// last.
+// Enroll adds an owner's groups to its account. It also gives the account the name with which it
+// now submits.
 func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	a, name := b.Of(o, principal), o.User
 	if principal != nil {
@@ -197,15 +198,15 @@ func (b *Book) Enroll(o job.Owner, principal *job.Account, now time.Time) {
 	b.AddGroups(a, o.Groups, now)
 }
 
-// Member is an account with those of its groups that have a quota.
+// Member is an account with its groups that have a quota.
 type Member struct {
 	UID    int
-	GIDs   job.GIDs // of its last job, as submitted
+	GIDs   job.GIDs // the groups of its last job, as submitted
 	Groups []string
 }
 
-// Enrollment returns all accounts that have submitted jobs, by uid, with the groups that they count
-// for.
+// Enrollment returns all accounts that have submitted jobs, by uid, with the groups for which their
+// jobs count.
 func (b *Book) Enrollment() (list []Member) {
 	for _, uid := range slices.Sorted(maps.Keys(b.users)) {
 		m := Member{UID: uid, GIDs: b.gids[uid]}
@@ -217,8 +218,8 @@ func (b *Book) Enrollment() (list []Member) {
 	return list
 }
 
-// AddGroups makes an account, and the jobs that it runs, count for groups. It never removes a
-// group: a user with a user namespace can hide groups from what the kernel says of a process.
+// AddGroups makes an account and its running jobs count for more groups. A group is never removed:
+// with a user namespace, a user can hide groups from what the kernel reports about a process.
 func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 	for _, name := range names {
 		g := b.group(name)
@@ -234,7 +235,8 @@ func (b *Book) AddGroups(a *sched.Account, names []string, now time.Time) {
 	}
 }
 
-// QueueQuota refuses a job if enough jobs of its owner, or of the owner's groups, wait already.
+// QueueQuota refuses a job if its owner, or a group of its owner, has too many waiting jobs
+// already.
 func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
 	a := b.Of(j.Owner, j.Principal)
 	waiting := b.jobs.QueuedOf(j.Person().UID)
@@ -255,7 +257,7 @@ func (b *Book) QueueQuota(j *job.Job) *job.Refusal {
 	return nil
 }
 
-// Check verifies the accounts that jobs count for, and recounts what each account runs.
+// Check verifies that jobs count for the right accounts, and recounts what each account runs.
 func (b *Book) Check(breach tracked.Breach) {
 	for id, l := range b.jobs.All() {
 		j := l.Job

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// RateOf returns the rate at which the current attempt is charged. An attempt recorded without a
-// charge is charged for its GPUs.
+// RateOf returns the rate at which a job's current attempt is charged. If the record of the attempt
+// has no charge, the rate is that of its GPUs.
 func RateOf(j *job.Job) sched.Rate {
 	gpu := gpuRate(j.Attempt.GPUs)
 	return sched.Rate{GPU: gpu, Charge: max(gpu, j.Charge, j.Shared)}
@@ -29,7 +29,7 @@ func gpuRate(gpus []job.Allocation) (milli int) {
 
 // LargestShare returns the largest of a job's shares of the machine's GPUs, CPUs and host memory,
 // in thousandths of a GPU (dominant resource: Ghodsi et al., NSDI 2011): a job that holds all of
-// the memory keeps others from all GPUs. A machine without GPUs counts as one GPU, and so does a
+// the memory keeps others from all GPUs. A machine without GPUs counts as one GPU. So does a
 // machine whose GPUs are not known yet: see ChargeMachine.
 func (b *Book) LargestShare(j *job.Job) int {
 	p, all := b.policy, max(1, b.gpus.Count())*job.WholeGPU
@@ -37,7 +37,8 @@ func (b *Book) LargestShare(j *job.Job) int {
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
-// partOf returns the part of all that n is of most, rounded up, and at most all.
+// partOf returns the amount that is the same part of all as n is of most. It is rounded up, and at
+// most all.
 func partOf(all int, n, most int64) int {
 	if most <= 0 || n <= 0 {
 		return 0
@@ -45,8 +46,8 @@ func partOf(all int, n, most int64) int {
 	return int(math.Ceil(float64(all) * min(1, float64(n)/float64(most))))
 }
 
-// count adds a running job to an account. Before the first listing its run time is unknown: see
-// StartCharging.
+// count adds a running job to an account. Before the first listing the job's run time is unknown:
+// see StartCharging.
 func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	if milli, rate := l.QuotaMilli(), RateOf(l.Job); b.shell.Listed() {
 		a.Start(milli, rate, sched.At(now), b.policy.Sched.HalfLife)
@@ -56,7 +57,7 @@ func (b *Book) count(l *tracked.Job, a *sched.Account, now time.Time) {
 	a.Promise(l.Request.MemBytes, l.CPUs())
 }
 
-// Charge counts a job's resources since its placement.
+// Charge makes a job's resources count for its accounts, from its placement on.
 func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	for _, acc := range l.Accounts() {
 		b.count(l, acc, now)
@@ -67,8 +68,8 @@ func (b *Book) Charge(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, 1, now)
 }
 
-// StartCharging begins to count use. Jobs on record are charged for their use so far by the run
-// times of their units.
+// StartCharging begins to count use. It charges jobs on record for their use so far, by the run
+// times that their units show.
 func (b *Book) StartCharging(now time.Time) {
 	b.lane.at = now
 	b.open(now, b.policy.Sched.HalfLife)
@@ -77,7 +78,7 @@ func (b *Book) StartCharging(now time.Time) {
 	}
 }
 
-// chargePast charges a job for the time since its placement, up to its end if it has ended.
+// chargePast charges a job for the time from its placement until now, or until its end.
 func (b *Book) chargePast(l *tracked.Job, now time.Time) {
 	for _, acc := range l.Accounts() {
 		b.chargeSincePlacement(acc, l, now)
@@ -89,8 +90,8 @@ func (b *Book) chargeSincePlacement(acc *sched.Account, l *tracked.Job, now time
 	acc.Charge(RateOf(l.Job), until.Sub(l.Attempt.PlacedAt), now.Sub(until), sched.At(now), b.policy.Sched.HalfLife)
 }
 
-// startChargingEarly charges all jobs of an account up to now, because one of them ends before
-// open is called: an account's record must include its running jobs, too.
+// startChargingEarly charges all jobs of an account up to now. It is needed if one of them ends
+// before open is called, because the account's record must also include its running jobs.
 func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Open(sched.At(now), b.policy.Sched.HalfLife)
 	for l := range b.jobs.Live() {
@@ -101,7 +102,7 @@ func (b *Book) startChargingEarly(acc *sched.Account, now time.Time) {
 	acc.Counted(sched.At(now))
 }
 
-// Settle undoes Charge at the end of an attempt and records the use.
+// Settle undoes Charge at the end of an attempt, and records the use of the accounts.
 func (b *Book) Settle(l *tracked.Job, now time.Time) {
 	b.countGuarded(l, -1, now)
 	half := b.policy.Sched.HalfLife
@@ -127,8 +128,9 @@ func (b *Book) recordUsage(a *sched.Account, now time.Time) {
 	b.shell.Record(job.Record{Usage: u})
 }
 
-// CountBeyond counts memory above the jobs' budgets in quotas of GPUs, as long as they exceed them:
-// a part that uses all of a GPU's memory keeps everybody from that GPU, whatever it asked for.
+// CountBeyond makes memory that jobs use above their budgets count towards quotas of GPUs, as long
+// as they use it: a part that uses all of a GPU's memory keeps everybody from that GPU, even if its
+// request is small.
 func (b *Book) CountBeyond() {
 	for l := range b.jobs.Live() {
 		more := b.gpus.Beyond(l)
@@ -142,7 +144,8 @@ func (b *Book) CountBeyond() {
 	}
 }
 
-// CountCapped notes, after a pass, which accounts' waiting jobs wait for their own quotas.
+// CountCapped notes, after a pass, which accounts have jobs that wait because of the accounts' own
+// quotas.
 func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	if !b.shell.Listed() {
 		return
@@ -159,16 +162,18 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	}
 }
 
-// No job gets a whole GPU while others share it. While a job waits that asks for whole GPUs and
-// could have this one, fair share therefore charges all of the GPU to the jobs that share it, in
-// proportion to their parts. The charge is recorded with each job, and whenever it changes, so is
-// its accounts' use up to then: a restart changes nothing.
+// No job gets a whole GPU while others share it. So, while a job waits that asks for whole GPUs and
+// could have this one, fair share charges the whole GPU to the jobs that share it, in proportion to
+// their parts. The charge is recorded with each job. Whenever it changes, the use of the job's
+// accounts up to then is recorded as well, so that a restart changes nothing.
 
-// rechargeEvery is how often the charge for shared GPUs may change: each change is stored.
+// rechargeEvery is the shortest time between two changes of the charge for shared GPUs, since each
+// change is stored.
 const rechargeEvery = time.Minute
 
-// ChargeSharers charges jobs on shared GPUs for what these cost others now: wanted reports the GPUs
-// that waiting jobs want whole. It returns when the charge may change again; zero: any time.
+// ChargeSharers charges jobs on shared GPUs for what sharing costs others now. wanted reports the
+// GPUs that waiting jobs want as a whole. The result is the time at which the charge may change
+// again; zero: at any time.
 func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (next time.Time) {
 	sums := b.jobs.ChargedOfParts()
 	if !b.shell.Listed() || b.gpus.Count() == 0 || len(sums) == 0 {
@@ -182,8 +187,8 @@ func (b *Book) ChargeSharers(wanted func(memory []bool) []bool, now time.Time) (
 	return time.Time{}
 }
 
-// sharedRate returns a job's charge if it also pays its part of the rest of each GPU that others
-// want whole; 0 if that is its charge anyway.
+// sharedRate returns a job's charge while others want its shared GPUs whole: the job then also pays
+// its part of what is unused of these GPUs. It returns 0 if that does not change the charge.
 func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	rate := 0
 	for _, g := range j.Attempt.GPUs {
@@ -200,9 +205,9 @@ func (b *Book) sharedRate(j *job.Job, sums map[string]int, wanted []bool) int {
 	return rate
 }
 
-// ChargeMachine recomputes the charges of running jobs by the present number of GPUs. Jobs that
-// start before the daemon's first sample are charged as on a machine without GPUs, and would be
-// until they end.
+// ChargeMachine recomputes the charges of running jobs for the present number of GPUs. Without it,
+// a job that starts before the daemon's first sample would be charged until its end as on a machine
+// without GPUs.
 func (b *Book) ChargeMachine(now time.Time) {
 	if n := b.gpus.Count(); b.shell.Listed() && n != 0 && n != b.machine {
 		b.machine = n
@@ -210,7 +215,8 @@ func (b *Book) ChargeMachine(now time.Time) {
 	}
 }
 
-// recharge sets new rates of running jobs from now on, and records the accounts that this changes.
+// recharge sets new rates for running jobs from now on, and records the accounts whose charge
+// changes.
 func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Time) {
 	var changed []*sched.Account
 	for l := range b.jobs.Live() {
@@ -238,23 +244,23 @@ func (b *Book) recharge(rates func(j *job.Job) (charge, shared int), now time.Ti
 }
 
 // lane is the account of guarded jobs, which go first because they have waited long
-// (Policy.GuardAfter). It earns a part of the machine's time and pays for what guarded jobs hold.
-// While it owes nothing, such jobs go first and are not preempted. A restart of the daemon forgets
-// the debt.
+// (Policy.GuardAfter). It earns a part of the machine's time, and pays for what guarded jobs hold.
+// While it owes nothing, jobs that have waited long go first and are not preempted. A restart of
+// the daemon forgets its debt.
 type lane struct {
-	credit time.Duration // GPU time, at most 0
-	at     time.Time     // up to which it has earned and paid
-	milli  int           // that guarded jobs hold
+	credit time.Duration // GPU time; below 0 it is a debt, and it is never above 0
+	at     time.Time     // the time up to which credit is computed
+	milli  int           // what guarded jobs hold
 }
 
-// advance earns and pays up to now.
+// advance adds what the lane has earned, and subtracts what it has to pay, up to now.
 func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	passed := now.Sub(l.at)
 	if passed <= 0 {
 		return // the clock went back: change nothing
 	}
 	if gpus == 0 {
-		l.at = now // no sample yet, so what it earns is unknown
+		l.at = now // without a sample, the earnings are unknown
 		return
 	}
 	rate := float64(gpus)*float64(p.GuardPercent)/100 - float64(l.milli)/job.WholeGPU
@@ -262,7 +268,7 @@ func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	l.at = now
 }
 
-// countGuarded counts what a guarded job comes to hold, or no longer holds.
+// countGuarded adds what a guarded job holds to the lane, or removes it again.
 func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
 	if !l.Guarded {
 		return

@@ -9,17 +9,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Entitlement returns a user's standing.
+// Entitlement returns a user's use of GPUs and what is left of the quotas.
 func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 	half := b.policy.Sched.HalfLife
 	a := b.User(uid)
-	if a == nil { // asking for an unknown user adds no account
+	if a == nil { // a question about an unknown user adds no account
 		a = b.unknown(uid)
 	}
 	s := job.Entitlement{User: a.Name, HalfLife: half, Used: a.Used(sched.At(now), half), Share: weight(a)}
 	s.Waits = b.jobs.QueuedOf(uid)
 	s.Everyone, s.Shares = s.Used, s.Share
-	for _, other := range b.all() { // the order does not matter: these are sums
+	for _, other := range b.all() { // any order will do, since these are sums
 		if other.UID >= 0 && other.UID != uid && (other.Jobs > 0 || b.jobs.QueuedOf(other.UID) > 0) {
 			s.Everyone += other.Used(sched.At(now), half)
 			s.Shares += weight(other)
@@ -45,8 +45,8 @@ func (b *Book) Entitlement(uid int, now time.Time) job.Entitlement {
 // weight returns a user's weight in fair share.
 func weight(a *sched.Account) int { return cmp.Or(a.Share, 1) }
 
-// unknown returns the account of a user without jobs since the daemon's start, with its recorded
-// use. It does not add the account to the book.
+// unknown returns an account, with its recorded use, for a user who has had no jobs since the
+// daemon's start. It does not add the account to the book.
 func (b *Book) unknown(uid int) *sched.Account {
 	a := &sched.Account{UID: uid}
 	if u, ok := b.past[keyOf(a)]; ok {
@@ -57,8 +57,8 @@ func (b *Book) unknown(uid int) *sched.Account {
 	return a
 }
 
-// quotasOf lists the quotas of a user or group with their use. A negative waits marks a group,
-// whose waiting jobs are not counted here.
+// quotasOf lists the quotas of a user or group with their use. A negative waits marks a group:
+// waiting jobs of groups are not counted here.
 func (b *Book) quotasOf(a *sched.Account, group string, waits int, now time.Time) (list []job.QuotaUse) {
 	mem, cpus := int64(0), int64(0)
 	for l := range b.jobs.Live() {

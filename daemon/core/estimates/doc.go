@@ -1,3 +1,3 @@
-// Package estimates learns how long jobs run and how much memory they take, and estimates both for
-// a job.
+// Package estimates learns how long jobs run and how much memory they take. It estimates both for
+// other jobs.
 package estimates

@@ -9,20 +9,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Book holds what was learned of run times and memory. It asks the predictor, unless the site's
-// policy predicts the run times, and expects more of users whose jobs outrun their estimates.
+// Book contains what was learned about run times and memory. Its estimates come from the predictor,
+// unless the site's policy sets run times. For users whose jobs outrun their estimates, it expects
+// longer run times.
 type Book struct {
 	policy *site.Policy
 	jobs   *tracked.Book
 	record func(job.Record)
-	mark   func(l *tracked.Job) // records a job at the end of the step, without logging it
+	mark   func(l *tracked.Job) // makes the step record a job at its end, without logging that
 
 	predictor *predict.Predictor
 	users     map[int]*optimism // by uid
 	everybody optimism
 
 	memo   map[predict.Kind]*predict.Estimate
-	memoOf uint64 // the predictor's generation that memo belongs to
+	memoOf uint64 // the predictor's generation to which memo belongs
 }
 
 func NewBook(
@@ -54,26 +55,28 @@ func (b *Book) Of(l *tracked.Job) *predict.Estimate {
 	return e
 }
 
-// Memory returns the GPU memory that runs of a kind are known to take; 0: unknown.
+// Memory returns the GPU memory that runs of this kind are known to take; 0: unknown.
 func (b *Book) Memory(k predict.Kind) int64 { return b.predictor.Memory(k) }
 
-// Generation changes whenever a run time is learned.
+// Generation returns a number that changes whenever a run time is learned.
 func (b *Book) Generation() uint64 { return b.predictor.Generation() }
 
-// TriedRuns is how many jobs of a kind must have ended before one is preempted for others of its
-// kind: otherwise none would end, and nothing would be learned of them.
+// TriedRuns is the number of jobs of a kind that must have ended before jobs of that kind are
+// preempted for each other. Otherwise none of them might end, and nothing would be learned about
+// them.
 const TriedRuns = 5
 
-// ShortestLesson is the shortest run that teaches anything: a shorter one has not done what it was
-// made for, or was meant to teach something false.
+// ShortestLesson is the shortest run from which anything is learned. A shorter run has not done its
+// work, or was started to mislead the scheduler.
 const ShortestLesson = 2 * time.Second
 
-// ExpectedRun returns the expected run time of a queued job, including what it has run before.
+// ExpectedRun returns the expected run time of a queued job, including its run time so far.
 func (b *Book) ExpectedRun(l *tracked.Job) time.Duration {
 	return b.runOf(l, b.Of(l).Total)
 }
 
-// LateRun returns the run time that one in five such jobs exceeds; 0 if the policy does not use it.
+// LateRun returns the run time that one in five similar jobs exceeds; 0 if the policy does not use
+// it.
 func (b *Book) LateRun(l *tracked.Job) time.Duration {
 	if b.policy.Sched.Patience == 0 {
 		return 0
@@ -93,21 +96,21 @@ func (b *Book) runOf(l *tracked.Job, total func(ran time.Duration) time.Duration
 	return run
 }
 
-// Effort returns the value that ranks a job for preemption (see Estimate.Effort), its kind
-// regardless of the command, and whether too few jobs of its kind have ended.
+// Effort returns the value that ranks a job for preemption (see Estimate.Effort) and the job's kind
+// without its command. It also reports whether fewer than TriedRuns jobs of its kind have ended.
 func (b *Book) Effort(l *tracked.Job, ran time.Duration) (time.Duration, predict.Kind, bool) {
 	e, program := b.Of(l), l.Kind()
 	program.Shape = ""
 	return e.Effort(ran, b.policy.Sched.Slice), program, e.Ended < TriedRuns
 }
 
-// ExpectedEnd returns when the current attempt of a job is expected to end, at its limit at the
-// latest.
+// ExpectedEnd returns when a job's current attempt is expected to end. That is never after its time
+// limit.
 func (b *Book) ExpectedEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Total, now)
 }
 
-// LateEnd returns the time by which four of five such jobs have ended.
+// LateEnd returns the time by which four of five similar jobs have ended.
 func (b *Book) LateEnd(l *tracked.Job, now time.Time) time.Time {
 	return b.endAfter(l, b.Of(l).Late, now)
 }
@@ -121,15 +124,20 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 	return now.Add(left)
 }
 
-// Learn learns a job's run time if the job came to its end by itself, and otherwise that it runs at
-// least that long. A job that gets another attempt has not come to its end, whatever ended this
-// one: an attempt that failed after hours and is retried says that such jobs run for hours, and one
-// that failed at once says nothing. A failed launch or a lost GPU says nothing either, since the
-// job did not cause it. A time limit counts as an end: nothing else would ever be known of jobs
-// that always reach it. So does anything else that the job or its owner caused, once the job has
-// run longer than expected; otherwise a long run would look short if its owner cancels it when its
-// work is done. A job cancelled early was given up. A failed launch that took longer than expected
-// counts as a run: a set-up can do the work, or a command can end in the way of a failed launch.
+// Learn learns a job's run time if the job came to its end. Otherwise it learns that such jobs run
+// at least that long.
+//
+// If a job gets another attempt, it has not come to its end, whatever ended this one. If the
+// attempt failed after hours, such jobs run for hours; if it failed at once, nothing is learned.
+// Nothing is learned from a failed launch or a lost GPU either, since the job did not cause it.
+// Reaching the time limit counts as an end: otherwise nothing would ever be learned about jobs that
+// always reach it.
+//
+// Once a job has run longer than expected, anything that the job or its owner caused counts as an
+// end as well. Otherwise a long run would look short if its owner cancels it when its work is done.
+// If the owner cancels a job earlier, the job was given up. A failed launch that took longer than
+// expected counts as a run: a job can do its work in its set-up, or make its end look like a failed
+// launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	ran, expected := b.ran(l, now), b.Of(l).Median
 	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
@@ -137,7 +145,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 	stopped := r.Outcome == job.Cancelled && (r.Cause == "" || r.Cause == job.StopRequeue)
 	others := stopped && r.By != l.Owner.User && r.By != l.Person().User
-	if run := ran - l.Served; run > 0 && !others { // the earlier attempts were counted at their ends
+	if run := ran - l.Served; run > 0 && !others { // earlier attempts were counted when they ended
 		b.count(run, max(0, expected-l.Served), l)
 	}
 	own := stopped && !others || last && (r.Outcome == job.OutOfMemory || r.Breach != nil || r.Launch != "")
@@ -149,7 +157,7 @@ func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	}
 }
 
-// count notes how far an ended attempt outran its estimate.
+// count notes by how much an ended attempt outran its estimate.
 func (b *Book) count(run, expected time.Duration, l *tracked.Job) {
 	milli := l.Request.GPUMilli
 	if milli == 0 {
@@ -176,8 +184,8 @@ func (b *Book) LearnBounds(now time.Time) {
 	}
 }
 
-// learnBound notes that a job outlasts its estimate, and again whenever its run time has doubled.
-// That is recorded, so that a restart teaches nothing twice.
+// learnBound notes that a job outlasts its estimate, and does so again whenever the run time has
+// doubled. It records that, so that nothing is learned twice after a restart.
 func (b *Book) learnBound(l *tracked.Job, now time.Time) {
 	ran, taught := b.ran(l, now), l.Taught
 	if ran < ShortestLesson || ran < 2*taught || taught == 0 && ran <= b.Of(l).Median {
@@ -206,7 +214,7 @@ func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
 	}
 }
 
-// LearnMost notes what an ended attempt took, however it ended.
+// LearnMost notes the most that an ended attempt took, whatever the reason for its end.
 func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	took := b.took(l, now)
 	if took.Run < ShortestLesson || b.policy.Predict != nil {
@@ -217,7 +225,7 @@ func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	}
 }
 
-// took returns what a job has taken until now, in its current or last attempt.
+// took returns the most that a job has taken until now, in its current or last attempt.
 func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
 	m := predict.Most{Run: b.ran(l, now)}
 	for _, u := range l.CurrentUses() {
@@ -229,8 +237,8 @@ func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
 	return m
 }
 
-// Most returns the most that runs of a job's command took, including running ones and the job's own
-// earlier attempts.
+// Most returns the most that runs of a job's command took. It includes running jobs and the job's
+// own earlier attempts.
 func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	kind := l.Kind()
 	m := b.predictor.Most(kind).Max(predict.Most{Run: l.Served})
@@ -247,8 +255,8 @@ func (b *Book) KnowsRuns(l *tracked.Job) bool {
 	return b.policy.Predict != nil || l.Kind().Shape != "" && b.Of(l).Ended >= TriedRuns
 }
 
-// LearnMemory learns from an ended attempt how much GPU memory its command takes, and returns its
-// peak.
+// LearnMemory learns from an ended attempt how much GPU memory its command takes. It returns the
+// attempt's peak.
 func (b *Book) LearnMemory(l *tracked.Job, ended bool, now time.Time) (peak int64) {
 	for _, u := range l.CurrentUses() {
 		peak = max(peak, u.PeakBytes)

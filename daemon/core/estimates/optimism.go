@@ -7,26 +7,27 @@ import (
 )
 
 // optimism is how far a user's jobs outran their estimates, in GPU time. Many runs of seconds make
-// a command look short. If one run of a day then went first as a short job, and another after some
-// more short runs, places in the order could be bought for nothing. So for a user whose jobs outrun
-// their estimates much more than others' do, the estimates of waiting jobs are multiplied by the
-// mean ratio of run time to estimate: to look short, a user must run short jobs for as long as the
-// long ones. This is not stored, but learned anew after a restart.
+// a command look short. A user could exploit that: a run of a day would go first as a short job,
+// and so would another after a few more short runs. So if a user's jobs outrun their estimates much
+// more than others' do, the estimates of the user's waiting jobs are multiplied by the mean ratio
+// of run time to estimate. To look short, the user must then run short jobs for as long as the long
+// ones. This is not stored: it is learned anew after a restart.
 type optimism struct {
 	ran, foreseen float64 // decayed sums of GPU time
 	lengths       float64 // the sum of squared run times, weighted by GPUs
 }
 
-// The sums cover the last optimismMemory of GPU time. Each user is credited with leastForeseen as
-// foreseen. Up to the factor Outlier, jobs outrun others by chance: with 4, jobs of the public
-// trace took 15.1 h in the mean instead of 13.7.
+// The sums cover the last optimismMemory of GPU time. leastForeseen is added to each user's
+// foreseen sum. If a user's jobs outrun their estimates by less than the factor Outlier, that
+// counts as chance: with an Outlier of 4, jobs of the public trace took 15.1 h in the mean instead
+// of 13.7.
 const (
 	Outlier        = 16.0
 	optimismMemory = float64(200 * time.Hour)
 	leastForeseen  = float64(6 * time.Minute)
 )
 
-// observe counts an ended attempt that no administrator ended.
+// observe counts an ended attempt, unless an administrator ended it.
 func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	gpus := float64(max(milli, 1)) / job.WholeGPU
 	keep := 1 / (1 + gpus*float64(ran)/optimismMemory)
@@ -35,8 +36,8 @@ func (u *optimism) observe(ran, expected time.Duration, milli int) {
 	u.lengths = keep * (u.lengths + gpus*float64(ran)*float64(ran))
 }
 
-// factor returns how much more this user's jobs outran their estimates than everyone's did. It is
-// 1 if that is less than Outlier.
+// factor returns how much more this user's jobs outran their estimates than all users' jobs did. If
+// that is less than Outlier, it returns 1.
 func (u *optimism) factor(all *optimism) float64 {
 	usual := (all.ran + leastForeseen) / (all.foreseen + leastForeseen)
 	own := (u.ran + usual*leastForeseen) / (u.foreseen + leastForeseen)
@@ -46,8 +47,8 @@ func (u *optimism) factor(all *optimism) float64 {
 	return own / usual
 }
 
-// correct returns the corrected estimate of the user's waiting job. It is at most the mean length
-// of the runs that the user's GPU time consists of.
+// correct returns the corrected estimate for the user's waiting job. The result is at most the mean
+// length of the user's runs, weighted by GPU time.
 func (u *optimism) correct(expected time.Duration, all *optimism) time.Duration {
 	if u == nil || u.ran <= 0 {
 		return expected

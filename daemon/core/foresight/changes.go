@@ -7,15 +7,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// Runs is what is known of the runs of a job and of others with its command.
+// Runs is what is known about the runs of a job and of other jobs with its command.
 type Runs struct {
-	Most     predict.Most  // the most that any took
-	Enough   bool          // enough have ended to show what the job needs
+	Most     predict.Most  // the most that any run took
+	Enough   bool          // enough runs have ended to show what the job needs
 	Expected time.Duration // the job's expected run time
 }
 
-// changes returns the changes that may make a waiting job start sooner, least painful for its owner
-// first. Each asks for less than the job does, except that a job may become preemptible.
+// changes returns the changes that may make a waiting job start sooner, beginning with those that
+// cost its owner least. Each of them asks for less, or makes the job preemptible.
 func changes(r *job.Request, runs Runs) (list []tried) {
 	add := func(more ...job.Sooner) {
 		for i := range more {
@@ -40,7 +40,7 @@ func changes(r *job.Request, runs Runs) (list []tried) {
 	return list
 }
 
-// choices returns the changes that leave the choice of GPUs to the scheduler.
+// choices returns the changes that let the scheduler choose the GPUs.
 func choices(r *job.Request) (list []job.Sooner) {
 	ask := job.AnyOf{
 		GPUs: len(r.GPUIDs)+len(r.GPUsFrom)+len(r.ExcludeGPUs) > 0, Type: r.GPUType != "",
@@ -57,9 +57,10 @@ func choices(r *job.Request) (list []job.Sooner) {
 	return list
 }
 
-// memoryChanges ask for no more memory than earlier runs of the command took, plus a tenth: GPU
-// memory, so that the GPU may be shared with foreign processes, and host memory. They never ask for
-// less than earlier runs took: a job that gets too little fails.
+// memoryChanges returns changes that ask for less memory: what earlier runs of the command took,
+// plus a tenth. A job that states how much GPU memory it needs may share a GPU with foreign
+// processes. The changes never ask for less than earlier runs took, since a job that gets too
+// little fails.
 func memoryChanges(r *job.Request, most predict.Most) (list []job.Sooner) {
 	known := enough(most.GPUMem)
 	if r.GPUMilli > 0 && known > 0 && (r.GPUMemBytes == 0 && r.Alone() || known < r.GPUMemBytes) {
@@ -81,13 +82,13 @@ func enough(most int64) int64 {
 	return (n + unit - 1) / unit * unit
 }
 
-// leastGap is the shortest time limit that is suggested if too few runs of the command have ended
-// to show how long it needs.
+// leastGap is the shortest time limit that is suggested while too few runs of the command have
+// ended to show how long it needs.
 const leastGap = 5 * time.Minute
 
-// timeChanges ask for a shorter time limit, but a longer one than any run of the command lasted:
-// the longest with which the job starts at once and, if enough runs are known, twice the job's
-// expected run time.
+// timeChanges returns changes that ask for a shorter time limit, but one longer than any run of the
+// command so far. One is the longest limit with which the job starts at once. If enough runs are
+// known, another is twice the job's expected run time.
 func timeChanges(r *job.Request, runs Runs) (list []tried) {
 	longest, limit := runs.Most.Run, r.TimeLimit.Duration()
 	least := longest.Truncate(time.Minute) + time.Minute

@@ -1,4 +1,4 @@
 // Package foresight makes forecasts for readers: when a job starts, how the GPUs will be used, and
-// which changes of a job would start it sooner. daemon/core prepares them, and the readers compute
-// them, outside of the core's goroutine.
+// which changes would make a job start sooner. daemon/core prepares a forecast, and the readers
+// compute it outside of the core's goroutine.
 package foresight

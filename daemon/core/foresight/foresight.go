@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Foresight is a forecast as of one moment. All readers share it until something changes, or for a
-// second. The readers compute it, as far as they need it: the core only copies its data into it. A
-// Foresight no longer belongs to the core, and must be used by one goroutine at a time.
+// Foresight is a forecast as of one moment. All readers share it for a second, or until something
+// changes. The core only copies its data into it; the readers compute as much of it as they need. A
+// Foresight no longer belongs to the core. Only one goroutine may use it at a time.
 type Foresight struct {
-	Number   uint64 // increases with each forecast; 0: of a job that is only tried, so that it can't be shared
+	Number   uint64 // increases with each forecast; 0: made for a job that is only tried, so not shared
 	Forecast *sched.Forecast
-	Scene    *Scene // data for a course; nil: none was asked for
+	Scene    *Scene // data for a course; nil if no course was asked for
 }
 
 // Foretell fills in when the job is expected to start, if it waits.
@@ -23,8 +23,8 @@ func (f *Foresight) Foretell(v *job.JobView) {
 	f.ForetellWhile(func() bool { return true }, v)
 }
 
-// ForetellWhile does the same while asked returns true, and returns false if that stopped it. What
-// it has computed by then is kept.
+// ForetellWhile is Foretell, but it stops as soon as asked returns false, and then returns false.
+// What it has computed by then is kept.
 func (f *Foresight) ForetellWhile(asked func() bool, v *job.JobView) bool {
 	never := slices.ContainsFunc(v.Reasons, func(r job.Reason) bool { return r.Code == job.ReasonTooMuch })
 	if f == nil || v.State != job.Queued || never {
@@ -51,15 +51,15 @@ func startOf(r sched.Range) job.ExpectedStart {
 	return s
 }
 
-// Scene is the data of a course besides the forecast.
+// Scene is the data that a course needs in addition to the forecast.
 type Scene struct {
-	Course job.Course          // until told, without the stays of jobs
-	Jobs   map[job.ID]job.Stay // the names for people of each job's stays
+	Course job.Course          // until it is computed, it lacks the stays of jobs
+	Jobs   map[job.ID]job.Stay // for each job, a stay that contains only its names for people
 	told   bool
 }
 
-// CourseWhile returns the expected use of the GPUs, or nil if asked returned false before that was
-// computed.
+// CourseWhile returns the expected use of the GPUs. It returns nil if asked returns false before
+// that is computed.
 func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	s := f.Scene
 	if s.told {
@@ -86,7 +86,7 @@ func (f *Foresight) CourseWhile(asked func() bool) *job.Course {
 	return out
 }
 
-// stay returns a job's stay with its names for people.
+// stay returns a job's stay, including its names for people.
 func (s *Scene) stay(of *sched.Stay, milli int) job.Stay {
 	out := s.Jobs[of.Job]
 	out.Kind, out.Milli = job.StayPlanned, milli

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Trial is a list of changes of a waiting job to try, and the forecast to try them in.
+// Trial is a list of changes to try for a waiting job, with the forecast in which to try them.
 type Trial struct {
 	Ahead *Foresight
 	id    job.ID
@@ -23,15 +23,16 @@ type tried struct {
 	sooner   job.Sooner
 	request  job.Request
 	expected time.Duration
-	gap      bool // its time limit is the shortest that helps: find the longest that starts at once
+	gap      bool // its limit is the shortest that helps; widen finds the longest that starts at once
 }
 
-// maxTried is the largest number of changes tried for one job.
+// maxTried is the largest number of changes that are tried for one job.
 const maxTried = 12
 
-// NewTrial returns the trial of a job that waits for room, or nil if it does not. Run is its
-// expected run time without a time limit. Takes returns the job's request and expected run time
-// with a change, or false if the site's rules or the owner's quotas refuse the change.
+// NewTrial returns the trial of a job that waits for resources, or nil if the job does not. Run is
+// the job's expected run time without a time limit. Takes returns the job's request and expected
+// run time after a change. It returns false if the site's rules or the owner's quotas forbid the
+// change.
 func NewTrial(
 	ahead *Foresight, j *job.Job, run time.Duration, runs Runs,
 	takes func(*job.Sooner) (r job.Request, expected time.Duration, ok bool),
@@ -52,9 +53,9 @@ func NewTrial(
 	return t
 }
 
-// BeginWhile finds out when the unchanged job starts, in a forecast no older than its own. It
-// returns false if asked returned false first. It uses the shared forecast; the steps after it do
-// not.
+// BeginWhile computes when the unchanged job starts, in the given forecast, which must not be older
+// than the trial's. It returns false if asked returns false first. Only this step uses the shared
+// forecast.
 func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	t.Ahead = in
 	if !in.Forecast.Simulate(asked, t.id) {
@@ -64,15 +65,15 @@ func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	return true
 }
 
-// TriedWhile tries changes while asked returns true. It returns the changes that let the job start
-// sooner, soonest first, and the number of changes tried.
+// TriedWhile tries changes while asked returns true. It returns the changes that make the job start
+// sooner, beginning with the soonest start, and the number of changes that were tried.
 func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 	now, as := t.Ahead.Forecast.Now(), t.now
 	until := now.Add(job.Horizon)
 	if as.Likely > 0 {
 		until = as.Likely
 	}
-	gap := false // a limit was found with which the job starts now
+	gap := false // a time limit was found with which the job starts now
 	for i := range t.list {
 		w := &t.list[i]
 		if w.gap {
@@ -101,8 +102,8 @@ func (t *Trial) TriedWhile(asked func() bool) (list []job.Sooner, n int) {
 // longestGap is the longest time limit that is tried for a job that has none.
 const longestGap = 30 * 24 * time.Hour
 
-// widen finds the longest time limit with which the job starts at once, in whole minutes. It
-// reports whether there is one no shorter than the change's.
+// widen finds the longest time limit, in whole minutes, with which the job starts at once. It
+// returns false if the job does not start at once even with the limit of the change.
 func (t *Trial) widen(w *tried, asked func() bool) bool {
 	starts := func(d time.Duration) bool {
 		span := job.Span(d)
@@ -120,7 +121,7 @@ func (t *Trial) widen(w *tried, asked func() bool) bool {
 	}
 	for below-least > time.Minute {
 		half := least + ((below - least) / 2).Round(time.Minute)
-		if half >= below { // the limit is not a whole number of minutes
+		if half >= below { // below is not a whole number of minutes
 			break
 		}
 		if starts(half) {
@@ -132,8 +133,8 @@ func (t *Trial) widen(w *tried, asked func() bool) bool {
 	return starts(least)
 }
 
-// leastGain is the part of the wait that a change must save to be suggested, as a divisor; it must
-// also save a minute.
+// leastGain sets how much a change must gain to be suggested: a tenth of the wait (leastGain is the
+// divisor), and at least a minute.
 const leastGain = 10
 
 func gains(wait, before time.Duration) bool {

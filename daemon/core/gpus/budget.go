@@ -8,11 +8,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// warnAgainAfter is the time until a job that keeps exceeding its budget is warned again.
+// warnAgainAfter is the time after which a job that still exceeds its budget is warned again.
 const warnAgainAfter = time.Hour
 
 // bounded reports whether the job can be stopped now for exceeding this budget. A suspended job
-// can't be warned, so it counts only if it was warned before.
+// can't be warned, so the answer is yes only if it was warned before.
 func (p *gpuUse) bounded() bool {
 	j := p.l.Job
 	runs := j.State == job.Running && j.Stop == "" && !(j.IsSuspended() && p.use.OverWarned.IsZero())
@@ -20,7 +20,7 @@ func (p *gpuUse) bounded() bool {
 }
 
 // countOver notes how long a job has exceeded its budget, and warns it once. The excess begins when
-// it is more than the tolerance, and ends when the job is within its budget.
+// the use is above the budget plus the tolerance. It ends when the use is within the budget.
 func (b *Book) countOver(p *gpuUse, now time.Time) {
 	u, w := p.use, &b.policy.Usage
 	over, anew := !u.OverSince.IsZero(), !u.OverWarned.IsZero() && w.Memory.Breaks(u.OverGrace, w.MemoryGrace)
@@ -41,14 +41,15 @@ func (b *Book) countOver(p *gpuUse, now time.Time) {
 	}
 }
 
-// enforceBudgets finds jobs to stop that exceed their budgets, the worst first, until the memory
-// that other jobs were promised and do not use yet is free. Two samples must show that it is not:
-// the driver does not report free memory and the memory of each process at the same moment, so that
-// a process that takes or frees memory just then would look like a shortage.
+// enforceBudgets finds jobs to stop that exceed their budgets, the worst first, until the memory is
+// free that other jobs were promised and do not use yet. Two samples in a row must show that it is
+// not free. The driver does not report free memory and the memory of each process at the same
+// moment, so in a single sample a process that just takes or frees memory would look like a
+// shortage.
 func (b *Book) enforceBudgets(d *device, parts []gpuUse) {
 	for _, p := range d.Processes {
 		if p.Dead {
-			d.use.short = false // it is unknown whose memory that is
+			d.use.short = false // it is unknown whose memory a dead process uses
 			return
 		}
 	}
@@ -76,7 +77,7 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 			continue
 		}
 		if p.use.UsedBytes < 0 {
-			continue // unknown use is no evidence
+			continue // unknown use proves nothing
 		}
 		lacks := p.ref.Budget() - p.use.UsedBytes
 		if lacks <= 0 {
@@ -92,8 +93,8 @@ func shortestJob(d *device, parts []gpuUse) job.ID {
 	return victim
 }
 
-// worstOffender returns the part that exceeds its budget most, of those whose jobs were warned and
-// had their time, or nil.
+// worstOffender returns the part whose use exceeds its budget most, or nil. It considers only jobs
+// that were warned and whose time to react is over.
 func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	var worst *gpuUse
 	most := int64(0)
@@ -110,8 +111,8 @@ func (b *inventory) worstOffender(parts []gpuUse) *gpuUse {
 	return worst
 }
 
-// Beyond returns how far the job's part of a GPU's memory exceeds what its request counts for in
-// quotas. While the use is unknown it stays the same.
+// Beyond returns how far the job's use of a GPU's memory exceeds what its request counts in quotas.
+// While the use is unknown, the result stays the same.
 func (b *inventory) Beyond(l *tracked.Job) (more int) {
 	r, uses := &l.Request, l.CurrentUses()
 	for i := range uses {

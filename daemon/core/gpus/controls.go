@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An administrator may keep new jobs off a GPU, or stop all starts, including those of jobs without
-// a GPU. The record of the latter is the control of every GPU.
+// An administrator may keep new jobs off one GPU, or stop all starts, even those of jobs without a
+// GPU. The control of EveryGPU records that all starts are stopped.
 
 func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 	d := b.byIndex(what.GPU)
@@ -31,12 +31,12 @@ func (b *Book) Pause(by string, what *job.Command, now time.Time) *job.Refusal {
 	return nil
 }
 
-// acceptFault clears a GPU's fault on an administrator's word.
+// acceptFault clears a GPU's fault because an administrator says so.
 func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
 		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
-		if !g.Fault.Left.What.IsZero() { // an administrator looked at it instead
+		if !g.Fault.Left.What.IsZero() { // an administrator has looked at it instead
 			d.cleanup = nil
 		}
 	}
@@ -53,7 +53,7 @@ func (b *Book) DrainAll(by string, what *job.Command, now time.Time) {
 	b.control(g)
 }
 
-// Closed returns the order that stops all starts at the moment, or nil.
+// Closed returns the order that now stops all starts, or nil.
 func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	g, ok := b.controls[job.EveryGPU]
 	if !ok || !g.Paused || !g.Until.IsZero() && !now.Before(g.Until) {
@@ -62,7 +62,7 @@ func (b *inventory) Closed(now time.Time) *job.GPUControl {
 	return &g
 }
 
-// DueAgain reports whether a GPU is due for another sample.
+// DueAgain reports whether any GPU is due for another sample.
 func (b *Book) DueAgain(now time.Time) (due bool) {
 	for _, d := range b.devices {
 		if d.cleanup != nil && !d.cleanup.next.IsZero() && !now.Before(d.cleanup.next) {
@@ -86,7 +86,7 @@ func (b *Book) Expire(now time.Time) {
 	}
 }
 
-// Deadlines yields the times at which something about a GPU is due.
+// Deadlines yields the times at which something is due for a GPU.
 func (b *inventory) Deadlines(of func(time.Time)) {
 	if g := b.controls[job.EveryGPU]; g.Paused {
 		of(g.Until)

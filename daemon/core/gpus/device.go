@@ -11,51 +11,53 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// device is one GPU over time. Nothing of it is stored: after a restart the first sample shows it.
+// device is one GPU over time. It is not stored: after a restart, the first sample shows the GPU
+// again.
 type device struct {
 	gpu.Device
-	present       bool           // in the last sample
-	jobs          map[int]job.ID // by pid: the job of each of its processes
-	strays        map[int]bool   // the processes that are outside their job's unit
-	cleanup       *cleanup       // the job that left it, until it is clean
-	baselineBytes int64          // memory that no process accounted for when the last job came; -1 unknown
+	present       bool           // it is in the last sample
+	jobs          map[int]job.ID // for the pid of each of its processes, the process's job
+	strays        map[int]bool   // the pids of processes outside their job's unit
+	cleanup       *cleanup       // about the job that left it, until it is clean
+	baselineBytes int64          // the memory that belonged to no process when the last job came; -1: unknown
 
 	revoked   revocation
 	failing   failing
-	began     map[*sched.Account]time.Time // by account: the start of the last job that did well on it
-	failed    map[*sched.Account]failure   // by account: the last job that failed at once on it
-	lostSince time.Time                    // zero: it is not lost
-	outside   []job.Foreign                // from the last sample; nil: not searched yet
-	energy    uint64                       // millijoules since the driver was loaded, by the last full sample; 0 unknown
+	began     map[*sched.Account]time.Time // for each account, when the last job began that did well on it
+	failed    map[*sched.Account]failure   // for each account, the last job that failed at once on it
+	lostSince time.Time                    // zero: the GPU is not lost
+	outside   []job.Foreign                // foreign processes of the last sample; nil: not searched yet
+	energy    uint64                       // millijoules since the driver was loaded, by the last full sample; 0: unknown
 	use       deviceUse
 }
 
-// cleanup is a job that left a GPU which is not known to be clean yet.
+// cleanup is about a job that left a GPU, while the GPU is not known to be clean.
 type cleanup struct {
-	job           job.ID // 0 unknown
-	attempt       int    // 0 unknown
+	job           job.ID // 0: unknown
+	attempt       int    // 0: unknown
 	since         time.Time
-	sampleSeq     uint64 // a sample with this number or a higher one counts
-	looks         int    // samples that showed it not clean
+	sampleSeq     uint64 // only a sample with this number or a higher one counts
+	looks         int    // number of samples that showed the GPU as not clean
 	next          time.Time
-	baselineBytes int64            // of a GPU that is not among the devices at present; -1 unknown
-	uid           int              // of the job's person
+	baselineBytes int64            // that of a GPU which is not among the devices now; -1: unknown
+	uid           int              // uid of the job's person
 	began         time.Time        // when the job's attempt began
-	ended         tracked.Interval // when it ended
-	earlier       *cleanup         // the job that left it before, since it was last clean; nil: none
-	unsure        bool             // began is wrong: the clock was set back while no daemon ran
-	noted         []int            // processes outside their unit that were reported
+	ended         tracked.Interval // when the job's attempt ended
+	earlier       *cleanup         // about the job that left the GPU before, since it was last clean; nil: none
+	unsure        bool             // began is wrong, because the clock was set back while no daemon ran
+	noted         []int            // pids of processes outside their unit that were already reported
 }
 
-// The times between samples of a GPU that is not clean.
+// These are the shortest and the longest time between two samples of a GPU that is not clean.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 5 * time.Second
 )
 
-// unaccounted returns the memory in use that the driver assigns to no process, or -1 if the driver
-// does not report what the processes use, or the kernel uses some as well. If it does not list the
-// processes, memory in use while no job has the GPU counts as belonging to no process.
+// unaccounted returns the memory in use that the driver assigns to no process. It returns -1 if the
+// driver does not report what the processes use, or if the kernel also uses this memory. If the
+// driver does not list the processes, all memory in use counts as belonging to no process, provided
+// no job has the GPU.
 func (b *inventory) unaccounted(d *device) int64 {
 	if d.MemIsNode || d.ProcessesUnknown && b.jobs.Held(d.UUID) {
 		return -1
@@ -70,12 +72,12 @@ func (b *inventory) unaccounted(d *device) int64 {
 	return max(0, rest)
 }
 
-// Sampled handles a sample. The consequences for GPUs and their processes become findings.
+// Sampled handles a sample. The consequences become findings.
 func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.seen, b.last.problem, b.last.detail = true, e.Snap.Problem, e.Snap.Detail
 	b.persons = e.Persons
 	if b.last.problem == "" || e.Driver.Loaded != "" {
-		b.last.versions = e.Driver // an upgraded driver may be the reason for the problem
+		b.last.versions = e.Driver // the problem may be due to an upgrade of the driver
 	}
 	for _, d := range b.devices {
 		d.present = false
@@ -86,7 +88,7 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	b.lastGoodSample, b.links = now, e.Snap.Links
 	b.last.driver, b.last.cuda = e.Snap.Driver, e.Snap.CUDAVersion
 	for _, g := range e.Snap.Devices {
-		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had another index
+		if b.offered(&device{Device: g}) || b.find(g) != nil { // it may have had an offered index before
 			b.merge(g, e, now)
 		}
 	}
@@ -101,15 +103,15 @@ func (b *Book) Sampled(e *Sample, now time.Time) {
 	}
 	b.confirmRecovery(e.Number)
 	b.findLost(now)
-	early := b.pendingFaults // reports that came before the GPUs were known
+	early := b.pendingFaults // reports that arrived before the GPUs were known
 	b.pendingFaults = nil
 	for _, e := range early {
 		b.Faulted(e)
 	}
 }
 
-// merge updates one device by a sample. A GPU that answers with an error keeps its last readings. A
-// GPU that was never read has no UUID and is known by its index until it has.
+// merge updates one device from a sample. A GPU that answers with an error keeps its last readings.
+// A GPU that was never read has no UUID; until it has one, its index identifies it.
 func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	d := b.find(g)
 	if d == nil {
@@ -117,7 +119,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		b.devices = append(b.devices, d)
 		b.inventoryVersion++
 	}
-	if d.Index != g.Index { // the driver counts only the GPUs that are present
+	if d.Index != g.Index { // the driver numbers only the GPUs that are present
 		d.Index = g.Index
 		b.inventoryVersion++
 	}
@@ -129,7 +131,7 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 	if d.Name != g.Name || d.total() != (&device{Device: g}).total() || d.UUID != g.UUID {
 		b.inventoryVersion++
 	}
-	if d.RowsPending && !g.RowsPending { // only a reset does that
+	if d.RowsPending && !g.RowsPending { // only a reset replaces a row
 		b.wasReset(d)
 	}
 	first, before := d.jobs == nil, d.jobs
@@ -156,14 +158,14 @@ func (b *Book) merge(g gpu.Device, e *Sample, now time.Time) {
 		if ok {
 			d.jobs[p.PID] = id
 		}
-		away := first && p.Dead && b.jobs.ShareHeld(d.UUID) < job.WholeGPU // a process was left there while no daemon ran
+		away := first && p.Dead && b.jobs.ShareHeld(d.UUID) < job.WholeGPU // the process was left there while no daemon ran
 		if d.cleanup == nil && (away || ok && !b.jobs.Holds(id, d.UUID)) {
 			d.cleanup = &cleanup{job: id, since: now}
 		}
 	}
 }
 
-// restoreCleanup resumes the cleanup of a GPU that a job left while no sample showed it.
+// restoreCleanup resumes the cleanup of a GPU if a job left it before any sample showed the GPU.
 func (b *Book) restoreCleanup(d *device) {
 	left := b.cleanups[d.UUID]
 	if left == nil {
@@ -177,7 +179,8 @@ func (b *Book) restoreCleanup(d *device) {
 }
 
 // arrange sorts the devices by index. A GPU that is gone keeps its index, which the driver may have
-// given to another: the present GPU comes first, and is the one that people mean by the index.
+// given to another GPU. The present GPU then comes first, and people mean it when they name the
+// index.
 func (b *Book) arrange() {
 	byIndex := func(a, b *device) int {
 		if a.Index == b.Index && a.present != b.present {
@@ -194,7 +197,7 @@ func (b *Book) arrange() {
 	}
 }
 
-// find returns the device that a sample describes, or nil for a new one.
+// find returns the known device that a sample describes, or nil if the device is new.
 func (b *inventory) find(g gpu.Device) *device {
 	for _, d := range b.devices {
 		nameless := g.UUID == "" || d.UUID == ""
@@ -205,8 +208,8 @@ func (b *inventory) find(g gpu.Device) *device {
 	return nil
 }
 
-// checkCleanup frees a GPU if a sample taken after the job left shows it clean, and otherwise plans
-// the next sample.
+// checkCleanup ends a GPU's cleanup if a sample that was taken after the job left shows the GPU as
+// clean. Otherwise it plans the next sample.
 func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep := d.cleanup
 	if dep == nil || e.Number < dep.sampleSeq || !d.present || d.Health != gpu.HealthOK {
@@ -214,7 +217,7 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	}
 	if b.clean(d) {
 		d.cleanup = nil
-		if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() { // what recordLeak recorded is over
+		if g := b.controls[d.UUID]; !g.Fault.Left.What.IsZero() { // the leftover that recordLeak recorded is gone
 			g.Fault.Left = job.GPULeft{}
 			b.control(g)
 		}
@@ -228,8 +231,9 @@ func (b *Book) checkCleanup(d *device, e *Sample, now time.Time) {
 	dep.next = now.Add(retry.After(dep.looks, firstRetry, lastRetry))
 }
 
-// clean reports whether nothing of an earlier job is on the GPU: no process of a job that does not
-// hold it, no dead process, and no more memory without a process than before the job came.
+// clean reports whether nothing of an earlier job is on the GPU. It has no process of a job that
+// does not hold it, and no dead process. The memory that belongs to no process is no more than
+// before the job came.
 func (b *inventory) clean(d *device) bool {
 	for _, p := range d.Processes {
 		if id := d.jobs[p.PID]; p.Dead || (id != 0 && !b.jobs.Holds(id, d.UUID)) {
@@ -240,7 +244,8 @@ func (b *inventory) clean(d *device) bool {
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
-// Leave marks the GPUs of a job that ended as not clean, until the sample with the number.
+// Leave marks the GPUs of a job that ended as not clean. Only a sample with this number or a higher
+// one can show that they are.
 func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	for _, r := range l.Attempt.GPUs {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.ID })
@@ -253,18 +258,18 @@ func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 		if at := b.Position(&r); at >= 0 {
 			b.devices[at].cleanup, left.earlier = left, b.devices[at].cleanup
 		} else {
-			b.cleanups[r.UUID], left.earlier = left, b.cleanups[r.UUID] // no sample has shown it yet
+			b.cleanups[r.UUID], left.earlier = left, b.cleanups[r.UUID] // no sample has shown the GPU yet
 		}
 	}
 }
 
-// NextSample returns the number of a new sample, which the caller asks for.
+// NextSample returns the number of a new sample. The caller asks for that sample.
 func (b *Book) NextSample() uint64 {
 	b.sampleSeq++
 	return b.sampleSeq
 }
 
-// IsFresh reports whether the last sample is fresh enough to promise memory.
+// IsFresh reports whether the last good sample is fresh enough to promise memory.
 func (b *inventory) IsFresh(now time.Time) bool {
 	return now.Sub(b.lastGoodSample) <= b.policy.FreshFor
 }

@@ -1,6 +1,7 @@
-// Package gpus keeps what is known of the GPUs over time: Book takes samples and error reports, and
-// says which GPUs jobs may have, what they use of them, and what they leave behind.
+// Package gpus keeps what is known about the GPUs over time. Book handles samples and error
+// reports. It says which GPUs jobs may have, what they use of their GPUs, and what they leave
+// behind.
 //
-// It changes nothing about jobs except their counted use. The consequences of a sample for jobs are
-// returned as findings, which daemon/core acts on.
+// The package changes nothing about jobs except their counted use. What else a sample means for
+// jobs is returned as findings, and daemon/core acts on them.
 package gpus

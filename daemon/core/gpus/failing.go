@@ -12,68 +12,75 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// A GPU on which jobs of several users fail at once, one after the other, while jobs do well on
-// other GPUs, is suspect: it takes no new job for a rest, after which one job is tried. Users whose
-// jobs lately failed at once on other GPUs as well do not count, since then the jobs are at fault,
-// unless they do well on more of the other GPUs. One user's jobs can be made to fail there, and may
-// fail for a common cause: they count only if there are more of them, with different commands,
-// while jobs that the user began since do well on other GPUs, and they make one GPU suspect at a
-// time. A job on several GPUs that fails speaks against each of them, and one that does well speaks
-// for each: the GPU with the most against it is suspect. If several have as much against them, that
-// many times more jobs are needed. None of this is stored.
+// These constants define when a GPU is suspect: jobs of several users in a row fail at once on it,
+// while jobs do well on other GPUs. A suspect GPU takes no new job for a while (a rest). After
+// that, one job is tried.
+//
+// A user whose jobs lately failed at once on other GPUs as well does not count, since the jobs are
+// then at fault. Such a user counts only if the jobs do well on more of the other GPUs than they
+// failed on.
+//
+// Failures of a single user are weaker evidence: somebody can make jobs fail on purpose, and a
+// user's jobs may fail for a common cause. So they count only if there are more of them, with
+// different commands, and if jobs that the user began since do well on other GPUs. They make only
+// one GPU suspect at a time.
+//
+// A job on several GPUs that fails counts against each of them, and one that does well counts for
+// each. The GPU with the most failures is the suspect one. If n GPUs have equally many, n times as
+// many failures are needed. None of this is stored.
 const (
-	failsAtOnce = 30 * time.Second // a job that runs no longer fails at once
-	didWell     = 10 * time.Minute // a job that ran longer did well, however it ended; between the two nothing is known
-	doesWell    = 3 * time.Second  // a job elsewhere does well after this, and timesLonger than the failed ones ran
+	failsAtOnce = 30 * time.Second // a job that fails after this time or earlier fails at once
+	didWell     = 10 * time.Minute // a job that ran longer did well, however it ended; a failure in between proves nothing
+	doesWell    = 3 * time.Second  // elsewhere a job does well after this, and timesLonger the failed ones
 	timesLonger = 4
-	didOften    = 3           // as many jobs that did well elsewhere, however short, count as one long job
-	lately      = time.Minute // before the first failure, and since
+	didOften    = 3           // so many jobs that did well on other GPUs, however short, count as one long job
+	lately      = time.Minute // the time before the first failure that also counts
 	failsInARow = 3
-	failsOfOne  = 6 // jobs of one user
+	failsOfOne  = 6 // like failsInARow, if all jobs are one user's
 	firstRest   = 10 * time.Minute
 	lastRest    = 2 * time.Hour
 
-	// pause is the time between two jobs on a GPU that becomes suspect if the jobs that have just
-	// begun on other GPUs do well. Without it the GPU would fail every waiting job before that is
-	// known.
+	// pause is the time between two jobs on a GPU that may become suspect. That depends on whether
+	// jobs that have just begun on other GPUs do well. Without the pause, every waiting job would
+	// fail on the GPU before that is known.
 	pause = time.Second
 )
 
-// failing is the jobs that failed at once on a GPU since a job last did well there.
+// failing is about the jobs that failed at once on a GPU since a job last did well there.
 type failing struct {
 	jobs  int
-	well  int // jobs that did well on other GPUs since the first failure
+	well  int // number of jobs that did well on other GPUs since the first failure
 	of    []failer
-	since time.Time     // of the first failure
-	ran   time.Duration // the longest run
+	since time.Time     // the time of the first failure
+	ran   time.Duration // the longest run of the failed jobs
 	rests int
 	until time.Time      // the end of the present rest; zero: none
-	next  time.Time      // no new job before; zero: at any time. See pause
+	next  time.Time      // when the next job may start; zero: at any time. See pause
 	last  job.ID         // the job that caused the pause
-	alone *sched.Account // the account whose jobs alone caused the rest; nil: several did
+	alone *sched.Account // the only account whose jobs caused the rest; nil: there are several
 }
 
 // failer is an account with jobs that failed at once on a GPU.
 type failer struct {
 	account *sched.Account
 	jobs    int
-	shape   string // of the first job
-	unlike  bool   // another job had another command
+	shape   string // the command of the first job
+	unlike  bool   // a later job had another command
 }
 
-// failure is a job that failed at once, with its GPUs.
+// failure is the time at which a job failed at once, and the job's GPUs.
 type failure struct {
 	at  time.Time
 	had []*device
 }
 
-// with returns f with one more job.
+// with returns f with one more failed job.
 func (f failing) with(l *tracked.Job, now time.Time) failing {
 	if f.jobs == 0 {
 		f.since, f.well = now, 0
 	}
 	f.jobs, f.ran = f.jobs+1, max(f.ran, now.Sub(l.Attempt.StartedAt))
-	f.of = slices.Clone(f.of) // another with may share the list
+	f.of = slices.Clone(f.of) // the result of another call may share the list
 	at := slices.IndexFunc(f.of, func(o failer) bool { return o.account == l.Account })
 	if at < 0 {
 		at, f.of = len(f.of), append(f.of, failer{account: l.Account, shape: l.Request.Shape})
@@ -83,7 +90,8 @@ func (f failing) with(l *tracked.Job, now time.Time) failing {
 	return f
 }
 
-// gpusOf returns the GPUs of a job whose command began, or none if one of them is no longer known.
+// gpusOf returns the GPUs of a job whose command began. If one of them is no longer known, it
+// returns none.
 func (b *inventory) gpusOf(j *job.Job) (list []*device) {
 	if j.Attempt.StartedAt.IsZero() {
 		return nil
@@ -108,7 +116,7 @@ func failedAtOnce(j *job.Job, r *job.Result, now time.Time) bool {
 			r.Outcome == job.Failed && (r.Launch == "" || r.Launch == contract.StepSetup) && r.Cause == "")
 }
 
-// Ended counts how a job did on its GPUs.
+// Ended counts for a job's GPUs whether the job did well or failed at once.
 func (b *Book) Ended(l *tracked.Job, r *job.Result, now time.Time) {
 	had := b.gpusOf(l.Job)
 	switch {
@@ -159,8 +167,8 @@ func (f *failing) doesWellAfter() time.Duration {
 	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
 }
 
-// Culprit returns the index of the GPU at fault for a job that failed at once, which is, or
-// becomes, suspect; -1: none.
+// Culprit returns the index of the GPU that is at fault because a job failed at once; -1: none is.
+// That GPU is suspect already, or becomes so.
 func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
 		return d.Index
@@ -168,8 +176,8 @@ func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	return -1
 }
 
-// judge returns the GPU at fault, if jobs do well on other GPUs, and its failures including this
-// job; nil: none.
+// judge returns the GPU at fault for a job's failure, with the GPU's failures including this one;
+// nil: none. A GPU is at fault only if jobs do well on other GPUs.
 func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell wellElsewhere) (*device, failing) {
 	var had []*device
 	if failedAtOnce(l.Job, r, now) {
@@ -194,12 +202,13 @@ func (b *inventory) judge(l *tracked.Job, r *job.Result, now time.Time, doWell w
 	return nil, failing{}
 }
 
-// wellElsewhere reports whether jobs do well on GPUs other than one: those of an account, or all
-// (nil).
+// wellElsewhere reports whether jobs do well on GPUs other than the given one: jobs of an account,
+// or of any account (nil).
 type wellElsewhere func(than *device, a *sched.Account, f *failing, now time.Time) bool
 
-// suspects reports whether the failures on a GPU are enough to rest it, if as many happened on a
-// number of GPUs, this one included. For the job that is tried after a rest they are.
+// suspects reports whether the failures on a GPU are enough for a rest. Alike is the number of GPUs
+// with as many failures, including this one. After a rest, the failure of the one job that is tried
+// is enough.
 func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, doWell wellElsewhere) bool {
 	counts := f.of
 	if f.rests == 0 {
@@ -210,7 +219,7 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // since jobs of the account alone failed on it
+		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // because of this account alone
 			return d.failing.alone == o.account && !d.failing.until.IsZero()
 		})
 		if o.unlike && often && !rests && doWell(d, o.account, f, now) {
@@ -221,8 +230,8 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	return false
 }
 
-// doubtful returns a remark on a GPU that would be suspect if the jobs that failed on it did not
-// have the same command: a user's sweep may be at fault, or the GPU.
+// doubtful returns a remark about a GPU on which many jobs of one user failed, all with the same
+// command. So it is not suspect: the fault may lie with the user's jobs, or with the GPU.
 func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
@@ -236,8 +245,8 @@ func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// failOnlyOn returns the accounts whose jobs failed on a GPU and lately on no other, or do well on
-// more of the others.
+// failOnlyOn returns the accounts whose jobs failed on a GPU, and lately on no other GPU. An
+// account also counts if its jobs do well on more of the other GPUs than they failed on.
 func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []failer) {
 	for _, o := range f.of {
 		failed := func(d *device) bool {
@@ -261,22 +270,23 @@ func (b *inventory) failOnlyOn(gpu *device, f *failing, now time.Time) (list []f
 	return list
 }
 
-// doWell reports whether a job does well on another GPU, or several have since the first failure;
-// for an account only jobs that began since then count. A few short jobs may do well by chance.
+// doWell reports whether a job does well on another GPU, or didOften jobs did so since the first
+// failure. For an account, only its jobs that began since then count, and didOften does not apply.
+// A few short jobs may do well by chance.
 func (b *inventory) doWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return a == nil && f.well >= didOften || slices.ContainsFunc(b.devices, func(d *device) bool {
 		return b.wellOn(d, than, a, f.since, f.doesWellAfter(), now)
 	})
 }
 
-// mayDoWell reports whether a job runs on another GPU that may turn out to do well there.
+// mayDoWell reports whether a job runs on another GPU and may turn out to do well there.
 func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now time.Time) bool {
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether a job of an account that began after some time has done well on a GPU, or
-// has run there for long and not on the other GPU. Without an account, any job that has run for
-// long counts.
+// wellOn reports whether a job does well on GPU d, and not on GPU than. It must be a job of the
+// account that began after some time, and that has done well on d or has run there for long. If
+// there is no account, any job that has run there for long counts.
 func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than
@@ -291,8 +301,8 @@ func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, l
 	return false
 }
 
-// EndRests ends the rests and pauses that are over, and reports whether there were any: these GPUs
-// take jobs again.
+// EndRests ends the rests and pauses whose time is over. It reports whether there were any: their
+// GPUs take jobs again.
 func (b *Book) EndRests(now time.Time) (any bool) {
 	for _, d := range b.devices {
 		for _, at := range []*time.Time{&d.failing.until, &d.failing.next} {
@@ -304,7 +314,7 @@ func (b *Book) EndRests(now time.Time) (any bool) {
 	return any
 }
 
-// Shift moves its times with a clock that was set.
+// Shift adjusts the times in b after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	for _, d := range b.devices {
 		for a, at := range d.began {

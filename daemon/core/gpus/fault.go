@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// maxPendingFaults bounds the error reports kept until the GPUs are known: the last of each kind
-// for each GPU.
+// maxPendingFaults is the largest number of error reports that are kept until the GPUs are known.
+// For each GPU, only the last report of each kind is kept.
 const maxPendingFaults = 1024
 
-// Faulted handles an error report of the driver: it records the error with the job that it hit, and
-// keeps jobs off the GPU if that needs something first. Reports that were counted before come again
-// after every restart.
+// Faulted handles an error report of the driver. It records the error with the job that the error
+// hit. If the GPU needs something after the error, it keeps jobs off the GPU. After every restart,
+// reports that were counted before arrive again.
 func (b *Book) Faulted(e ErrorReport) {
 	if b.lastGoodSample.IsZero() {
 		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
@@ -62,15 +62,17 @@ func (b *Book) Faulted(e ErrorReport) {
 	b.control(g)
 }
 
-// revocation is a line of the kernel's log by which the driver revokes what it said a GPU needs. A
-// line alone puts no GPU back into service: a sample that began after it must agree.
+// revocation is a line of the kernel's log with which the driver says that a GPU no longer needs
+// anything. The line alone does not put the GPU back into service: a sample that began after the
+// line must agree.
 type revocation struct {
-	seq    uint64 // of the line; 0: none
-	number uint64 // of the first sample that counts
+	seq    uint64 // the number of the line; 0: none
+	number uint64 // the number of the first sample that counts
 }
 
-// confirmRecovery puts GPUs back into service that the driver calls well in both of its ways. The
-// others stay out until an administrator says otherwise.
+// confirmRecovery puts GPUs back into service if the driver calls them well in two ways: in the
+// kernel's log, and in a sample. The other GPUs stay out of service until an administrator accepts
+// them.
 func (b *Book) confirmRecovery(number uint64) {
 	for _, d := range b.devices {
 		if d.revoked.seq == 0 || number < d.revoked.number || !d.present || d.Health != gpu.HealthOK || !d.Well {
@@ -83,13 +85,13 @@ func (b *Book) confirmRecovery(number uint64) {
 	}
 }
 
-// control records the new control of a GPU.
+// control records a changed control of a GPU.
 func (b *Book) control(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	b.addFinding(g)
 }
 
-// xidMessage returns an Xid with its meaning, if that is known.
+// xidMessage returns the number of an Xid, with its meaning if that is known.
 func xidMessage(code int) job.Message {
 	if name := gpu.XidName(code); name != "" {
 		return job.Say("detail/xid", code, name)
@@ -102,8 +104,8 @@ func heavier(a, b gpu.Recovery) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// affectedJob returns the job that an error hit: the job whose process the driver names or, if it
-// names none, the only job that had the GPU.
+// affectedJob returns the job that an error hit. That is the job whose process the driver names. If
+// the driver names none, it is the only job that had the GPU.
 func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 	id := e.Job
 	if id == 0 {
@@ -131,9 +133,9 @@ func (b *inventory) affectedJob(d *device, e ErrorReport) *tracked.Job {
 	return only
 }
 
-// needs returns what a GPU needs before it takes jobs again, and why, for people. The state of its
-// memory rows is that of the last sample. A row that could not be replaced stays so for ever, so an
-// administrator may accept it.
+// needs returns what a GPU needs before it takes jobs again, and the reason for people. The last
+// sample shows the state of the GPU's memory rows. A row that could not be replaced stays so for
+// ever, so an administrator may accept it.
 func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	needs, why := gpu.RecoverNothing, job.Message{}
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && gpu.Recovery(f.Recovery).Sick() {
@@ -160,7 +162,8 @@ func (b *inventory) needs(d *device) (gpu.Recovery, job.Message) {
 	return needs, why
 }
 
-// DriverDiffers reports whether the installed driver is not the loaded one, by the last sample.
+// DriverDiffers reports whether the last sample shows an installed driver that is not the loaded
+// one.
 func (b *inventory) DriverDiffers() bool { return b.last.versions.Differ() }
 
 // wasReset clears the faults that a reset cures.
@@ -172,7 +175,7 @@ func (b *Book) wasReset(d *device) {
 	}
 }
 
-// findLost finds the jobs on GPUs that the driver has called lost for a while.
+// findLost finds the jobs on GPUs that have been lost for some time, according to the driver.
 func (b *Book) findLost(now time.Time) {
 	for _, d := range b.devices {
 		if (d.present && d.Health != gpu.HealthLost) || !b.offered(d) {

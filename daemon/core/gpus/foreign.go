@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// foreignUse fills in the use of a GPU by foreign processes.
+// foreignUse fills in how foreign processes use a GPU.
 func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	for i := range d.Processes {
 		p := &d.Processes[i]
@@ -26,9 +26,9 @@ func (b *inventory) foreignUse(d *device, g *sched.GPU) {
 	}
 }
 
-// unlisted returns the memory of a GPU that is used by processes the driver does not list, if that
-// is more than a foreign process may use; otherwise 0. While a job has the GPU, or its cleanup goes
-// on, only memory that was in use before the job counts: the rest may be the job's.
+// unlisted returns the memory of a GPU in use by processes that the driver does not list. If that
+// is no more than a foreign process may use, it returns 0. While a job has the GPU, or its cleanup
+// goes on, only memory that was in use before the job counts: the rest may be the job's.
 func (b *inventory) unlisted(d *device) int64 {
 	most := b.policy.MaxForeignBytes
 	rest := b.unaccounted(d)
@@ -41,13 +41,13 @@ func (b *inventory) unlisted(d *device) int64 {
 	return rest
 }
 
-// occupies reports whether a foreign process uses enough of a GPU to keep jobs for a whole one
-// away.
+// occupies reports whether a foreign process uses so much of a GPU that no job gets the GPU as a
+// whole.
 func (b *inventory) occupies(p *gpu.Process) bool {
 	return b.policy.MaxForeignBytes > 0 && p.Occupies(b.policy.MaxForeignBytes)
 }
 
-// NameForeign adds the foreign processes to reasons that lie with the use of a GPU.
+// NameForeign adds the foreign processes on a GPU to reasons that concern the use of that GPU.
 func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	for i := range why {
 		switch why[i].Code {
@@ -67,14 +67,14 @@ func (b *inventory) NameForeign(why []job.Reason) []job.Reason {
 	return why
 }
 
-// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. Then
-// none of its promised memory is known to be in use.
+// useUnknown reports whether the driver does not say how much memory a job on the GPU uses. It is
+// then unknown how much of the promised memory is in use.
 func (d *device) useUnknown() bool {
 	return slices.ContainsFunc(d.Processes, func(p gpu.Process) bool { return d.jobs[p.PID] != 0 && p.UsedBytes < 0 })
 }
 
-// foreigners returns the foreign processes on the GPU with the most memory. They are searched once
-// per sample; callers must not change the list.
+// foreigners returns the foreign processes that use the most memory of the GPU, at most MaxForeign.
+// They are determined once per sample. Callers must not change the list.
 func (d *device) foreigners() []job.Foreign {
 	if d.outside != nil {
 		return d.outside
@@ -83,8 +83,8 @@ func (d *device) foreigners() []job.Foreign {
 	return d.outside
 }
 
-// foreignProcesses returns the foreign processes on the GPU with the most memory that meet a
-// condition.
+// foreignProcesses is like foreigners, but it considers only processes for which meant returns
+// true.
 func (d *device) foreignProcesses(meant func(*gpu.Process) bool) []job.Foreign {
 	list := []job.Foreign{}
 	for i := range d.Processes {
@@ -96,8 +96,7 @@ func (d *device) foreignProcesses(meant func(*gpu.Process) bool) []job.Foreign {
 	return list[:min(len(list), job.MaxForeign)]
 }
 
-// Denied returns the reason why a job can't have its GPUs without foreign processes; zero if it
-// can.
+// Denied returns the reason why a job can't have its GPUs free of foreign processes; zero: it can.
 func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	for i := range refs {
 		ref := &refs[i]
@@ -118,7 +117,8 @@ func (b *inventory) Denied(refs []job.Allocation, now time.Time) job.Message {
 	return job.Message{}
 }
 
-// occupants returns the foreign users of a GPU on which its job has not begun yet.
+// occupants returns the foreign processes on a GPU that has been assigned to a job which has not
+// begun yet.
 func (b *inventory) occupants(d *device) job.Reason {
 	r := job.Reason{Code: job.ReasonGPUForeign, GPU: d.Index, Foreign: d.foreignProcesses(b.occupies)}
 	if rest := b.unaccounted(d); rest > b.policy.MaxForeignBytes {
@@ -127,7 +127,7 @@ func (b *inventory) occupants(d *device) job.Reason {
 	return r
 }
 
-// TakenOutside reports whether a foreign process occupies an otherwise free GPU.
+// TakenOutside reports whether a foreign process occupies a GPU that no job holds.
 func (b *inventory) TakenOutside(at int, now time.Time) bool {
 	g := b.schedGPU(b.devices[at], now)
 	return g.Occupied && !b.jobs.Held(b.devices[at].UUID)

@@ -11,40 +11,40 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Book holds what is known of the GPUs, and counts the jobs' use of them. It changes nothing else
-// about jobs: Core.applyFindings acts on its findings.
+// Book contains what is known about the GPUs, and counts the jobs' use of them. It changes nothing
+// else about jobs: Core.applyFindings acts on its findings.
 type Book struct {
 	inventory
-	cleanups         map[string]*cleanup // from GPUs that are not among the devices
-	inventoryVersion uint64              // changes with the set of GPUs
-	pendingFaults    []ErrorReport       // until there is a good sample
+	cleanups         map[string]*cleanup // of GPUs that are not among the devices
+	inventoryVersion uint64              // changes whenever the set of GPUs changes
+	pendingFaults    []ErrorReport       // reports that wait for the first good sample
 	sampleSeq        uint64              // the number of the last Sample action
 	uses             useBuffer
-	found            []any // findings that are not applied yet
+	found            []any // findings that have not been applied yet
 	announced        map[string]job.GPUNews
 }
 
-// inventory is the known GPUs. Its methods only read; those of Book change it.
+// inventory is what is known about the GPUs. Its methods only read; the methods of Book change it.
 type inventory struct {
 	policy *site.Policy
 	jobs   *tracked.Book // which jobs hold which GPUs; read only
 	boot   func() string // returns the id of the running boot
 
 	Reservations   reservations
-	devices        []*device // by index
+	devices        []*device // sorted by index
 	controls       map[string]job.GPUControl
 	links          []gpu.Link
 	last           sampleFacts
-	seen           bool                   // any sample has arrived
+	seen           bool                   // at least one sample has arrived
 	lastGoodSample time.Time              // when the last good sample was taken, by the core's clock
-	unkillableOn   map[string][]job.ID    // by GPU: the jobs that hold it and whose processes outlive SIGKILL
+	unkillableOn   map[string][]job.ID    // for each GPU, the jobs that hold it and whose processes survive SIGKILL
 	members        map[process]membership // the processes on GPUs that are known to belong to a job
-	kernelSeq      uint64                 // the last line of the kernel's log
-	persons        map[int]Person         // the persons of container uids, from the last sample
+	kernelSeq      uint64                 // the number of the last line of the kernel's log
+	persons        map[int]Person         // the person of each container uid, from the last sample
 }
 
-// sampleFacts are the parts of the last sample that are not about a GPU; driver and cuda are those
-// of the last good one.
+// sampleFacts are the parts of the last sample that are not about a GPU. driver and cuda are from
+// the last good sample.
 type sampleFacts struct {
 	problem gpu.Problem
 	detail  string
@@ -64,14 +64,14 @@ func NewBook(p *site.Policy, jobs *tracked.Book, boot func() string) Book {
 	}
 }
 
-// MayHaveSome reports whether there are GPUs, or that is unknown yet.
+// MayHaveSome reports whether there are GPUs, or whether that is still unknown.
 func (b *inventory) MayHaveSome() bool { return len(b.devices) > 0 || !b.seen }
 
 // addFinding keeps a finding: one of the types below, the new control of a GPU (job.GPUControl), or
 // a leftover of a job (job.Leftover).
 func (b *Book) addFinding(f any) { b.found = append(b.found, f) }
 
-// addLeftover finds something to add to the result of an attempt that has ended.
+// addLeftover adds a finding: a remark for the result of an attempt that has ended.
 func (b *Book) addLeftover(dep *cleanup, what job.Message) {
 	b.addFinding(job.Leftover{Job: dep.job, Attempt: dep.attempt, What: what})
 }
@@ -83,11 +83,11 @@ func (b *Book) Findings() []any {
 	return found
 }
 
-// SampleWanted asks for a sample that begins from now on.
+// SampleWanted asks for a sample that begins now or later.
 type SampleWanted struct{ Number uint64 }
 
-// StrayEnd is a signal to a process outside its job's unit, provided that it is still the process
-// of this uid with this start time.
+// StrayEnd is a signal to a process outside its job's unit. It is sent only if the process still
+// has this uid and this start time.
 type StrayEnd struct {
 	job.Stray
 	UID    int
@@ -114,7 +114,7 @@ type StopFound struct {
 	Job    job.ID
 	Cause  job.StopCause
 	Breach *job.Breach
-	Fault  *job.GPUError // if the GPU is lost
+	Fault  *job.GPUError // set if the GPU is lost
 	Victim job.ID        // the job that lacks memory
 }
 
@@ -124,8 +124,8 @@ func (b *Book) Configured() {
 	b.withdraw()
 }
 
-// withdraw removes the GPUs that are no longer on offer and that no job holds. It remembers which
-// job left each of them.
+// withdraw removes the GPUs that the site no longer offers and that no job holds. It remembers the
+// cleanup of each.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
 		if b.offered(d) || b.jobs.Held(d.UUID) {
@@ -140,7 +140,8 @@ func (b *Book) withdraw() {
 	})
 }
 
-// CheckUnkillable verifies that only jobs that are ending are noted as unkillable.
+// CheckUnkillable verifies that only ending jobs are noted as having processes that survive
+// SIGKILL.
 func (b *inventory) CheckUnkillable(breach tracked.Breach) {
 	for uuid, ids := range b.unkillableOn {
 		for _, id := range ids {
@@ -165,7 +166,7 @@ func (b *Book) News(now time.Time) (list []job.Event) {
 		b.announced[d.UUID] = n
 		news := job.Event{Kind: job.EventGPU, GPU: &n, Why: why}
 		if g := b.controls[d.UUID]; g.Paused {
-			news.By = g.By // who keeps jobs off it
+			news.By = g.By // the administrator who keeps jobs off the GPU
 		}
 		list = append(list, news)
 	}

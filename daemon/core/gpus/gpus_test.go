@@ -22,8 +22,8 @@ func bookOf(p site.Policy) *Book {
 	return &b
 }
 
-// An upgraded driver is known while the driver has a problem, which the upgrade may be the reason for, and
-// an answer that does not tell the loaded version changes nothing.
+// An upgrade of the driver is noticed even if the driver has a problem, of which the upgrade may be
+// the cause. An answer without the loaded version changes nothing.
 func TestDriverDiffersWithAProblem(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for i, c := range []struct {
@@ -35,7 +35,7 @@ func TestDriverDiffersWithAProblem(t *testing.T) {
 		{gpu.ProblemStale, gpu.DriverVersions{Installed: "560.1"}, true},
 		{gpu.ProblemDriverMissing, gpu.DriverVersions{Loaded: "560.1", Installed: "560.1"}, false},
 		{"", gpu.DriverVersions{Loaded: "550.1", Installed: "560.1"}, true},
-		{"", gpu.DriverVersions{}, false}, // the site does not want them compared
+		{"", gpu.DriverVersions{}, false}, // the site does not want the versions compared
 	} {
 		b.Sampled(&Sample{Snap: gpu.Snapshot{Problem: c.problem}, Driver: c.driver}, midday)
 		if got := b.DriverDiffers(); got != c.want {
@@ -44,8 +44,8 @@ func TestDriverDiffersWithAProblem(t *testing.T) {
 	}
 }
 
-// What jobs lack of their promises counts against the free memory, and the job that lacks most is
-// short of it.
+// Memory that jobs were promised and do not use yet must be free. If it is not, the job that lacks
+// most is the one that is short of memory.
 func TestShortOfPromisedMemory(t *testing.T) {
 	has := func(id job.ID, promise, uses int64, stop job.StopCause) gpuUse {
 		l := &tracked.Job{Job: &job.Job{ID: id, State: job.Running}}
@@ -73,7 +73,7 @@ func TestShortOfPromisedMemory(t *testing.T) {
 	}
 }
 
-// The worst job is the one furthest over its own budget, whoever uses most.
+// The worst job is the one that exceeds its own budget most, even if another job uses more.
 func TestWorstOverItsBudget(t *testing.T) {
 	over := func(id job.ID, promise, uses int64) gpuUse {
 		use := &job.GPUNow{UsedBytes: uses, GPUUse: job.GPUUse{OverSince: midday, OverWarned: midday, Over: time.Minute}}
@@ -117,7 +117,7 @@ func TestWarningsSuffice(t *testing.T) {
 	}
 }
 
-// The time between two samples counts if it is known what was in between.
+// The time between two samples counts only if it is known what happened in between.
 func TestSpanOfTwoSamples(t *testing.T) {
 	for _, c := range []struct {
 		stale, passed, want time.Duration
@@ -135,7 +135,8 @@ func TestSpanOfTwoSamples(t *testing.T) {
 	}
 }
 
-// Links are by position, in both directions, and a link to a GPU that is gone is left out.
+// Links are stored by the GPUs' positions, in both directions. A link to a GPU that is gone is left
+// out.
 func TestLinksBetweenGPUs(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for _, index := range []int{0, 2, 5} {
@@ -155,7 +156,7 @@ func TestLinksBetweenGPUs(t *testing.T) {
 	}
 }
 
-// A GPU is found by its UUID, wherever it is now.
+// A GPU is found by its UUID, whatever its present position.
 func TestPositionOfAGPU(t *testing.T) {
 	b := &Book{inventory: inventory{devices: []*device{{Device: gpu.Device{UUID: "a"}}, {Device: gpu.Device{UUID: "b"}}}}}
 	for _, w := range []struct {
@@ -171,8 +172,8 @@ func TestPositionOfAGPU(t *testing.T) {
 	}
 }
 
-// Of the reports that come before the GPUs are known, the last of each kind for each GPU is kept,
-// up to a bound.
+// Error reports may arrive before the GPUs are known. The last report of each kind is then kept for
+// each GPU, up to a bound.
 func TestEarlyReports(t *testing.T) {
 	b := bookOf(site.Policy{})
 	report := func(pci string, code int, seq uint64) {
@@ -197,8 +198,8 @@ func TestEarlyReports(t *testing.T) {
 	}
 }
 
-// Processes that are on no GPU are remembered, including those of ended jobs, unless there are too
-// many.
+// Processes that are no longer on a GPU are remembered, even those of ended jobs, until there are
+// too many.
 func TestForgottenMembers(t *testing.T) {
 	on, off := process{1, 1}, process{2, 1}
 	b := &Book{inventory: inventory{
@@ -221,7 +222,7 @@ func TestForgottenMembers(t *testing.T) {
 	}
 }
 
-// Root's processes are the machine's, even if root's job left the GPU last.
+// Root's processes belong to the machine, even if root's job left the GPU last.
 func TestRootsProcessesAreNotStrays(t *testing.T) {
 	b := bookOf(site.Policy{})
 	for uid, want := range map[int]job.ID{0: 0, 1001: 7, 1002: 0} {
@@ -237,8 +238,9 @@ func TestRootsProcessesAreNotStrays(t *testing.T) {
 	}
 }
 
-// If the clock was set back while no daemon ran, a job that left a GPU seems to have begun later.
-// Its user's processes there then keep the GPU back, and none is killed whose beginning is unknown.
+// If the clock was set back while no daemon ran, a job that left a GPU seems to have begun later
+// than it did. Processes of its user on that GPU then keep the GPU out of service. A process whose
+// beginning is unknown is not killed.
 func TestStraysOfUnknownAge(t *testing.T) {
 	gpuA := []job.Allocation{{GPU: contract.GPU{UUID: "a"}}}
 	tracked := func(id job.ID, began time.Time) *tracked.Job {
@@ -248,7 +250,7 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 	p := gpu.Process{PID: 5, Start: 9, UID: 1001, Age: time.Minute}
 	for _, c := range []struct {
-		began time.Duration // after its end
+		began time.Duration // the time from the job's end to the process's beginning
 		job   job.ID
 		ended bool
 	}{{-time.Second, 0, false}, {-time.Hour, 7, true}, {time.Hour, 7, false}} {
@@ -277,7 +279,7 @@ func TestStraysOfUnknownAge(t *testing.T) {
 		}
 		look("at first")
 		if c.job != 0 {
-			b.Leave(tracked(8, midday), 2, at) // another part of the GPU
+			b.Leave(tracked(8, midday), 2, at) // the job had another part of the GPU
 		}
 		look("after a neighbour left")
 		restarted := bookOf(site.Policy{Strays: site.EndStrays})
@@ -289,7 +291,8 @@ func TestStraysOfUnknownAge(t *testing.T) {
 	}
 }
 
-// The machine's version changes exactly with what decides which GPUs suit a request.
+// The version of the inventory changes exactly when a fact changes that decides which GPUs suit a
+// request.
 func TestVersionChangesWithTheGPUs(t *testing.T) {
 	seen := gpu.Device{Index: 1, UUID: "a", Name: "A100", MemTotalBytes: 80, Health: gpu.HealthOK}
 	for name, w := range map[string]struct {
@@ -314,8 +317,8 @@ func TestVersionChangesWithTheGPUs(t *testing.T) {
 	}
 }
 
-// Memory in use by no process counts against a job that left if it is more than before, by more
-// than the slack. Unknown use does not.
+// Memory that no process uses counts against a job that left the GPU if there is more of it than
+// before, by more than the slack. Unknown use does not count.
 func TestCleanGPU(t *testing.T) {
 	b := bookOf(site.Policy{MemSlackBytes: 5})
 	for _, w := range []struct {
@@ -330,7 +333,7 @@ func TestCleanGPU(t *testing.T) {
 	}
 }
 
-// If the driver says that a job uses nothing, the use is known.
+// If the driver reports that a job uses nothing, the use counts as known.
 func TestUnknownUse(t *testing.T) {
 	for _, c := range []struct {
 		of   job.ID
@@ -344,7 +347,8 @@ func TestUnknownUse(t *testing.T) {
 	}
 }
 
-// Fair share charges a part for its share, or for its part of the memory if that is more.
+// Fair share charges a part of a GPU for its share, or for its part of the memory if that is
+// larger.
 func TestChargeOfAPart(t *testing.T) {
 	b := &Book{inventory: inventory{policy: &site.Policy{}, devices: []*device{{Device: gpu.Device{MemTotalBytes: 1000}}}}}
 	for _, w := range []struct {
@@ -360,7 +364,7 @@ func TestChargeOfAPart(t *testing.T) {
 	}
 }
 
-// The next sample of a GPU and the end of a pause have deadlines.
+// The next sample of a GPU and the end of a pause are deadlines.
 func TestDeadlinesOfGPUs(t *testing.T) {
 	in := func(n int) time.Time { return midday.Add(time.Duration(n) * time.Minute) }
 	b := bookOf(site.Policy{})

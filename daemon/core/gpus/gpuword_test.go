@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Each state of placement has a word for people, and every word is used.
+// Each GPU state of placement has a word for people, and every word is used.
 func TestEveryGPUStateHasAWord(t *testing.T) {
 	said := map[job.GPUState]bool{}
 	for _, state := range []sched.GPUState{

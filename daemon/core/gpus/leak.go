@@ -8,11 +8,11 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A job may leave behind memory of a GPU that no process uses and that only a reset frees (a leak),
-// or processes that the kernel does not end (the job is then unkillable, and keeps what it holds).
-// Both end by themselves when the driver or the kernel gets to them.
+// A job may leave behind GPU memory that no process uses and that only a reset frees (a leak). It
+// may also leave processes that the kernel does not end: the job is then unkillable, and keeps what
+// it holds. Both may still end by themselves, when the driver or the kernel gets to them.
 
-// residue returns what keeps a GPU from being clean, and whether it is a leak rather than a
+// residue returns what keeps a GPU from being clean, and whether that is a leak instead of a
 // process.
 func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	for _, p := range d.Processes {
@@ -21,7 +21,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 		}
 		switch id := d.jobs[p.PID]; {
 		case id == 0 || b.jobs.Holds(id, d.UUID):
-		case b.jobs.Active(id) != nil: // somebody gave it a descriptor, or it has left its unit
+		case b.jobs.Active(id) != nil: // somebody gave the process an open device, or it has left its unit
 			return job.Say("detail/descriptor", p.PID, b.jobs.Called(id), b.jobs.Active(id).Owner.User), false
 		case b.members[process{p.PID, p.Start}].unsure:
 			return job.Say("detail/maybe-old", p.PID, id), false
@@ -32,7 +32,7 @@ func (b *inventory) residue(d *device) (what job.Message, leak bool) {
 	return job.Say("detail/ghost", job.Size(b.unaccounted(d)-max(0, d.baselineBytes))), true
 }
 
-// recordLeak records, once, that memory that a job left on a GPU is not freed: the GPU is out of
+// recordLeak records, once, that memory which a job left on a GPU is not freed. The GPU is out of
 // service from now on, and the job's result says so.
 func (b *Book) recordLeak(d *device) {
 	what, leak := b.residue(d)
@@ -47,8 +47,8 @@ func (b *Book) recordLeak(d *device) {
 	b.addLeftover(dep, job.Say("detail/out-of-service", d.Index, what))
 }
 
-// faultOfThisBoot drops a GPU's recorded fault if it is of an earlier boot, so that something can
-// be added.
+// faultOfThisBoot drops a GPU's recorded fault if that is from an earlier boot, so that a new one
+// can be added.
 func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	g.UUID = d.UUID
 	if g.Fault.Boot != b.boot() {
@@ -57,7 +57,7 @@ func (b *Book) faultOfThisBoot(g *job.GPUControl, d *device) {
 	}
 }
 
-// restoreLeak resumes the cleanup of a GPU with a leak that was recorded before the daemon started.
+// restoreLeak resumes the cleanup of a GPU whose leak was recorded before the daemon started.
 func (b *Book) restoreLeak(d *device) {
 	if f := b.controls[d.UUID].Fault; f.Boot == b.boot() && !f.Left.What.IsZero() {
 		d.cleanup, d.baselineBytes = &cleanup{job: f.Left.Job, since: f.Left.At}, f.Left.BaseBytes
@@ -75,7 +75,7 @@ func (b *Book) RecordUnkillable(l *tracked.Job) {
 	}
 }
 
-// unkillableJob returns a job that holds the GPU and whose processes outlive SIGKILL, or 0.
+// unkillableJob returns a job that holds the GPU and whose processes survive SIGKILL, or 0.
 func (b *inventory) unkillableJob(d *device) job.ID {
 	for _, id := range b.unkillableOn[d.UUID] {
 		return id
@@ -92,7 +92,7 @@ func (b *inventory) leakRecovery(d *device) (gpu.Recovery, job.Message) {
 	switch {
 	case f.Boot != b.boot() || f.Left.What.IsZero():
 		return gpu.RecoverNothing, job.Message{}
-	case f.Left.Job == 0: // it was there when the daemon started
+	case f.Left.Job == 0: // the leak was there when the daemon started
 		return gpu.RecoverReset, f.Left.What
 	}
 	return gpu.RecoverReset, job.Say("detail/since", f.Left.What, f.Left.Job)

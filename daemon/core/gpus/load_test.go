@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// The mean of a window counts, or the last sample if the window has none; unknown values do not
-// count.
+// The load is the mean over a window, or the last sample if the window has none. Unknown values do
+// not count.
 func TestLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		window time.Duration
-		seen   []int // every five seconds
+		seen   []int // one value every five seconds
 		want   int
 	}{
 		"the last":        {0, []int{100, 100, 7}, 7},
@@ -32,7 +32,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A clock that is set back, or a window longer than the kept samples, does no harm.
+// A clock that is set back does no harm, and neither does a window that is longer than the kept
+// samples.
 func TestLoadIsBounded(t *testing.T) {
 	d, now := &device{}, time.Unix(1e9, 0)
 	for range 3 * maxLoads {

@@ -7,10 +7,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// reservations holds the reservations that are not over, by id.
+// reservations contains the reservations that are not over, by id.
 type reservations struct {
 	list []job.Reservation
-	last int64 // the last id
+	last int64 // the id that was given last
 }
 
 func NewReservations(list []job.Reservation, next int64) reservations {
@@ -47,7 +47,7 @@ func (r *reservations) Expire(now time.Time) []int64 {
 	return over
 }
 
-// Overlapping returns a reservation of some of the same GPUs at the same time, or nil.
+// Overlapping returns a reservation that has one of the same GPUs at the same time, or nil.
 func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
 	for i := range r.list {
 		old := &r.list[i]
@@ -59,13 +59,13 @@ func (r *reservations) Overlapping(n *job.Reservation) *job.Reservation {
 	return nil
 }
 
-// Reserves reports whether a reservation has a GPU.
+// Reserves reports whether a reservation contains a GPU.
 func Reserves(r *job.Reservation, uuid string) bool {
 	return slices.ContainsFunc(r.GPUs, func(g job.Allocation) bool { return g.UUID == uuid })
 }
 
-// on says whom a GPU is reserved for now or, if part of it is free, until when it is free; zero if
-// it is not reserved.
+// on says for whom a GPU is reserved now. If part of the GPU is free, it says until when that part
+// is free. It is zero if the GPU is not reserved.
 func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation
 	for i := range r.list {

@@ -8,43 +8,43 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Sample is a numbered sample of the GPUs. Jobs maps process ids to their jobs, Persons the uids of
-// containers to the persons they belong to. A snapshot with a Problem means that nothing is known.
+// Sample is a numbered sample of the GPUs. Jobs maps pids to jobs. Persons maps the uids of
+// containers to the persons to whom they belong. If the snapshot has a Problem, nothing is known.
 type Sample struct {
 	Number  uint64
 	Snap    gpu.Snapshot
-	Driver  gpu.DriverVersions // what is known of them
+	Driver  gpu.DriverVersions // the driver's versions, as far as they are known
 	Jobs    map[int]job.ID
 	Persons map[int]Person
 }
 
-// Person is the user that a uid belongs to. Unsure: the uid may be another account's, which is
-// unknown yet.
+// Person is the user to whom a uid belongs. Unsure means that the uid may also be another
+// account's, because that could not be determined yet.
 type Person struct {
 	UID    int
 	Unsure bool
 }
 
-// ErrorReport is an error report of the driver. The reports of a boot come in order, and all of
-// them again after each restart.
+// ErrorReport is an error report of the driver. The reports of a boot arrive in order. After each
+// restart of the daemon all of them arrive again.
 type ErrorReport struct {
 	Xid  gpu.Xid
-	Job  job.ID // whose process it hit, by its control group; 0: unknown
+	Job  job.ID // the job whose process it hit, by control group; 0: unknown
 	Boot string
-	Seq  uint64    // of the line in the kernel's log
-	At   time.Time // when it was written
+	Seq  uint64    // the number of the line in the kernel's log
+	At   time.Time // when the line was written
 }
 
-// clockTick is the resolution of the kernel's start times: a process may have begun that much
-// later.
+// clockTick is the resolution of the kernel's start times: a process may have begun later by this
+// much.
 const clockTick = 10 * time.Millisecond
 
-// quickLook is the usual duration of a sample: a process may seem to have begun that much too
-// early.
+// quickLook is the usual duration of a sample: a process may seem to have begun earlier by this
+// much.
 const quickLook = 100 * time.Millisecond
 
-// began returns the span in which a process of the sample began: a sample can take seconds, and it
-// is not known when within them the age was read.
+// began returns the span of time in which a process of the sample began. It is a span because a
+// sample can take seconds, and nobody knows when in that time the age was read.
 func (e *Sample) began(p *gpu.Process, now time.Time) tracked.Interval {
 	return tracked.Interval{From: e.taken(now).Add(-p.Age), To: now.Add(-p.Age + clockTick)}
 }

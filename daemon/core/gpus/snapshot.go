@@ -20,7 +20,7 @@ func (b *Book) Fill(s *sched.Snapshot, now time.Time) {
 	for _, d := range b.devices {
 		g := b.schedGPU(d, now)
 		if n := len(s.GPUs); n < cap(s.GPUs) {
-			g.Held = s.GPUs[:n+1][n].Held[:0] // memory of an earlier pass
+			g.Held = s.GPUs[:n+1][n].Held[:0] // reuse the memory of an earlier pass
 		}
 		s.GPUs = append(s.GPUs, g)
 	}
@@ -54,12 +54,12 @@ func (b *inventory) schedGPU(d *device, now time.Time) sched.GPU {
 	return g
 }
 
-// total returns the memory that jobs could have on an idle GPU: the driver's figure less what it
-// keeps for itself, which version 2 of its answer counts neither as used nor as free (0.3 to 2.3
-// GiB, by model and driver).
+// total returns the memory that jobs could have on an idle GPU. That is the driver's figure less
+// the memory that the driver keeps for itself (0.3 to 2.3 GiB, by model and driver). Version 2 of
+// the driver's answer counts that memory neither as used nor as free.
 func (d *device) total() int64 { return int64(d.MemTotalBytes) - int64(d.MemReservedBytes) }
 
-// SeenBytes returns a job's memory on a GPU in the last sample.
+// SeenBytes returns the GPU memory that a job used in the last sample.
 func (b *inventory) SeenBytes(at int, id job.ID) int64 {
 	d, sum := b.devices[at], int64(0)
 	for _, p := range d.Processes {
@@ -86,7 +86,7 @@ func (b *inventory) fillLinks(s *sched.Snapshot) {
 	}
 }
 
-// RecordBaseline notes the memory in use on GPUs before their first job comes.
+// RecordBaseline notes the memory in use on the GPUs before their first job comes.
 func (b *Book) RecordBaseline(grants []sched.Grant) {
 	for _, g := range grants {
 		if d := b.devices[g.GPU]; !b.jobs.Held(d.UUID) {
@@ -95,7 +95,7 @@ func (b *Book) RecordBaseline(grants []sched.Grant) {
 	}
 }
 
-// Refs returns the allocations for grants, in their order.
+// Refs returns the allocations that grants become, in the same order.
 func (b *inventory) Refs(grants []sched.Grant) []job.Allocation {
 	refs := make([]job.Allocation, 0, len(grants))
 	for _, g := range grants {
@@ -123,7 +123,7 @@ func (b *inventory) Position(ref *job.Allocation) int {
 	return slices.IndexFunc(b.devices, func(d *device) bool { return d.UUID == ref.UUID })
 }
 
-// byIndex returns the GPU that has the index now, or nil.
+// byIndex returns the GPU that now has the index, or nil.
 func (b *inventory) byIndex(index int) *device {
 	for _, d := range b.devices {
 		if d.Index == index {
@@ -133,7 +133,7 @@ func (b *inventory) byIndex(index int) *device {
 	return nil
 }
 
-// Ref returns the GPU that has the index now; without a UUID if there is none.
+// Ref returns the GPU that now has the index. If there is none, the result has no UUID.
 func (b *inventory) Ref(index int) (r job.Allocation) {
 	if d := b.byIndex(index); d != nil {
 		r = job.Allocation{GPU: contract.GPU{UUID: d.UUID, Index: d.Index, Minor: d.Minor}}
@@ -144,7 +144,7 @@ func (b *inventory) Ref(index int) (r job.Allocation) {
 // Count returns the number of GPUs.
 func (b *inventory) Count() int { return len(b.devices) }
 
-// Among returns, for each GPU, whether it is one of refs.
+// Among reports, for each GPU, whether it is one of refs.
 func (b *inventory) Among(refs []job.Allocation) []bool {
 	list := make([]bool, len(b.devices))
 	for i, d := range b.devices {

@@ -12,27 +12,27 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A process that was of a job stays of that job. It can leave the job's unit (a user manager takes
-// it over, which systemd lets every user ask for) or be started outside the unit for the same user
-// (ssh, cron): the unit's filter, limits and end do not reach it there. It is then a stray: its
-// memory counts as the job's, the driver's errors about it hit the job, and the GPU is not clean
-// while it is there.
+// A process that belonged to a job keeps belonging to it. The process can leave the job's unit: a
+// user manager takes it over, which systemd lets every user request. Or it can be started for the
+// same user outside the unit, by ssh or cron. The unit's filter, limits and end do not reach it
+// there. It is then a stray: its memory counts as the job's, the driver's errors about it hit the
+// job, and the GPU is not clean while the process is on it.
 
-// process identifies a process for its whole life.
+// process identifies a process even if its pid is reused later.
 type process struct {
 	pid   int
 	start uint64
 }
 
-// maxMembers bounds the remembered processes, apart from those that are on GPUs now.
+// maxMembers is the largest number of remembered processes that are not on a GPU now.
 const maxMembers = 1 << 14
 
-// membership is the job that a process belongs to, and how certain that is.
+// membership is the job to which a process belongs, and how certain that is.
 type membership struct {
 	job    job.ID
-	person int  // the person it was said to belong to then; 0: does not matter
-	unsure bool // it may be older than the job, or another's: it keeps the GPU back, and is not killed
-	byTime bool // it began while the job is known to have run, and was never seen in its unit
+	person int  // the person to whom the process belonged then; 0: it does not matter
+	unsure bool // it may be older than the job, or another's: it blocks the GPU, but is not killed
+	byTime bool // it began while the job is known to have run, but was never seen in the job's unit
 }
 
 // note remembers the job of a process.
@@ -46,8 +46,8 @@ func (b *Book) note(p *gpu.Process, of membership) {
 	}
 }
 
-// stray returns the job of a process that is in no job's unit. A dead process belongs to the job
-// that it belonged to when it was last seen on the GPU.
+// stray returns the job of a process that is in no job's unit. A dead process belongs to the job to
+// which it belonged when it was last seen on the GPU.
 func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Interval) (job.ID, bool) {
 	id := job.ID(0)
 	switch {
@@ -71,7 +71,7 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// doubt marks as unsure the processes that count as a job's only because they began while it ran:
+// doubt marks processes as unsure that count as a job's only because they began while the job ran:
 // the job may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
@@ -82,7 +82,7 @@ func (b *Book) doubt(id job.ID) {
 	}
 }
 
-// firstNoted reports whether it is called for the first time for a process.
+// firstNoted reports whether this is its first call for a process.
 func (dep *cleanup) firstNoted(pid int) bool {
 	if slices.Contains(dep.noted, pid) {
 		return false
@@ -91,7 +91,7 @@ func (dep *cleanup) firstNoted(pid int) bool {
 	return true
 }
 
-// personOf returns the person that a process belongs to, even if it runs as a container's uid.
+// personOf returns the person to whom a process belongs, even if it runs as a container's uid.
 func (b *inventory) personOf(p *gpu.Process) Person {
 	if person, ok := b.persons[p.UID]; ok {
 		return person
@@ -99,13 +99,18 @@ func (b *inventory) personOf(p *gpu.Process) Person {
 	return Person{UID: p.UID}
 }
 
-// jobOfStray returns the job that a stray process belongs to; none: job 0. It is a job of the
-// process's person that has the GPU, or has left it since it was clean, and during which the
-// process began. A job runs until its unit says that it has ended, whenever that is learned. The
-// result is unsure if it is unknown whether the process began before that, when the job began, or
-// whose process it is. Programs that only draw are a user's desktop, and root's processes are the
-// machine's. A process that counted as a job's before stays the job's if it surely began before the
-// job ended, but without certainty if another job of the user ran then.
+// jobOfStray returns the job to which a stray process belongs; job 0: none. It must be a job of the
+// process's person, during which the process began, and which has the GPU or has left it since the
+// GPU was last clean. A job runs until its unit says that it has ended, even if the daemon learns
+// that later.
+//
+// The result is unsure if it is unknown when the job began, whose process it is, or whether the
+// process began before the job ended. If the process counted as a job's before, and surely began
+// before that job ended, it stays the job's; this is unsure only if another job of the user ran
+// then.
+//
+// A program that only draws belongs to a user's desktop, and root's processes belong to the
+// machine.
 func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval, before job.ID) membership {
 	if p.UID <= 0 || p.Age == 0 || p.Kind == gpu.KindGraphics {
 		return membership{}
@@ -119,7 +124,7 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 		}
 	}
 	if sure {
-		// Until its end, see doubt.
+		// this counts until the job's end, see doubt
 		return membership{job: last.ID, person: person.UID, unsure: person.Unsure, byTime: true}
 	}
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
@@ -134,9 +139,9 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 	return membership{}
 }
 
-// forgetMembers forgets the processes that are on no GPU, once there are too many. It keeps them
-// until then: a sample can miss a process that exists, and no other process ever has its pid and
-// start.
+// forgetMembers forgets the processes that are on no GPU when there are too many. Until then it
+// keeps them: a sample can miss a process that exists, and no other process ever has the same pid
+// and start.
 func (b *Book) forgetMembers() {
 	if len(b.members) <= maxMembers {
 		return
@@ -154,12 +159,12 @@ func (b *Book) forgetMembers() {
 	}
 }
 
-// maxStrays bounds the strays recorded for each GPU. Each has hundreds of MiB of its memory for its
-// context alone.
+// maxStrays is the largest number of strays that are recorded for one GPU. Each of them takes
+// hundreds of MiB of GPU memory for its context alone, so there can't be many.
 const maxStrays = 256
 
-// NoteStrays records the strays on the GPUs if they have changed: only a daemon that saw a process
-// in its unit knows its job.
+// NoteStrays records the strays on the GPUs if they have changed. Otherwise they would be lost in a
+// restart: only a daemon that saw a process in its unit knows the process's job.
 func (b *Book) NoteStrays() {
 	for _, d := range b.devices {
 		if !d.present || d.Health != gpu.HealthOK || d.ProcessesUnknown {
@@ -189,11 +194,11 @@ func (b *inventory) listStrays(d *device) (list []job.Stray) {
 	return list
 }
 
-// Restore adds the record of a GPU and of the strays on it.
+// Restore adds the record of a GPU, including the strays on it.
 func (b *Book) Restore(g job.GPUControl) {
 	b.controls[g.UUID] = g
 	if g.Fault.Boot != b.boot() {
-		return // these pids belong to other processes now
+		return // after a reboot these pids belong to other processes
 	}
 	for _, s := range g.Fault.Strays {
 		b.members[process{s.PID, s.Start}] = membership{job: s.Job, unsure: s.Unsure}
@@ -203,9 +208,9 @@ func (b *Book) Restore(g job.GPUControl) {
 // strayGrace is the time from SIGTERM to SIGKILL for a stray.
 const strayGrace = 2 * time.Second
 
-// endStrays kills, if the site wants that, processes that use a GPU which their job does not hold.
-// Processes outside the job's unit are killed at once. If they are in the unit, the job was given
-// an open device: the whole job is stopped after the policy's CleaningTimeout.
+// endStrays kills processes that use a GPU which their job does not hold, if the site wants that. A
+// process outside the job's unit is killed at once. If the process is in the unit, somebody gave
+// the job an open device: the whole job is stopped after the policy's CleaningTimeout.
 func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	if b.policy.Strays != site.EndStrays {
 		return
@@ -222,7 +227,7 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 			continue
 		}
 		if !d.strays[p.PID] {
-			l := b.jobs.Active(id) // unless the driver still lists it from an earlier attempt
+			l := b.jobs.Active(id) // the driver may still list the process from an earlier attempt
 			long := now.Sub(dep.since) > b.policy.CleaningTimeout
 			if long && l != nil && p.Age != 0 && !e.began(p, now).From.Add(quickLook).Before(l.Beginning()) {
 				b.addFinding(StopFound{Job: id, Cause: job.StopTrespass, Breach: &job.Breach{GPU: d.Index}})
@@ -244,8 +249,9 @@ func (b *Book) endStrays(d *device, e *Sample, now time.Time) {
 	}
 }
 
-// strayOf returns the membership of a process as a stray of the job that left the GPU; job 0: it is
-// not one. It is unsure if the process may have begun before the job or after its end.
+// strayOf returns the membership of a process as a stray of the job that left the GPU; job 0: the
+// process is not a stray of that job. It is unsure if the process may have begun before the job, or
+// after the job's end.
 func (dep *cleanup) strayOf(uid int, began tracked.Interval) membership {
 	switch {
 	case dep.attempt == 0 || dep.uid != uid || began.From.After(dep.ended.To):
@@ -257,8 +263,9 @@ func (dep *cleanup) strayOf(uid int, began tracked.Interval) membership {
 	return membership{job: dep.job, unsure: dep.unsure || older || newer}
 }
 
-// holderOf returns the job of a user that has the GPU and during which a process began, and whether
-// the job is known to have run then; nil: none. A job has no process before its unit was asked for.
+// holderOf returns the job of a user that has the GPU, and during which a process began; nil: none.
+// It also reports whether the job is known to have run at that time. A job has no process before
+// its unit was asked for.
 func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last *tracked.Job, sure bool) {
 	for l := range b.jobs.Live() {
 		if l.Unasked || l.Person().UID != uid || !b.jobs.Holds(l.ID, uuid) || began.From.Before(l.Beginning()) {
@@ -266,7 +273,7 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 		}
 		known := !began.To.After(l.Lifetime().Known())
 		switch {
-		case l.Lifetime().Spent && began.From.After(l.Lifetime().Ended): // it had ended before
+		case l.Lifetime().Spent && began.From.After(l.Lifetime().Ended): // the job had ended before
 		case last == nil, known && !sure, known == sure && l.Beginning().After(last.Beginning()):
 			last, sure = l, known
 		}
@@ -274,8 +281,8 @@ func (b *inventory) holderOf(uuid string, uid int, began tracked.Interval) (last
 	return last, sure
 }
 
-// remembers reports whether the run time of a job is known that has the GPU, or has left it since
-// it was clean.
+// remembers reports whether a job has the GPU, or has left it since it was last clean. Only then is
+// the job's run time known.
 func (b *inventory) remembers(d *device, id job.ID) bool {
 	for dep := d.cleanup; dep != nil; dep = dep.earlier {
 		if dep.job == id && dep.attempt != 0 {

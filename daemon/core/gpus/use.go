@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// deviceUse is what is known of the use of a GPU.
+// deviceUse is what is known about the use of a GPU.
 type deviceUse struct {
-	loads   []loadAt  // of the last samples that count, the oldest first
-	watched time.Time // when it was last read; zero: the last sample did not show it
+	loads   []loadAt  // in the last samples that count, the oldest first
+	watched time.Time // when the GPU was last read; zero: it was not in the last sample
 	meter   meter
-	short   bool // by the last sample, the GPU has less free memory than its jobs lack
+	short   bool // in the last sample, less memory was free than its jobs still lack
 }
 
 // gpuUse is a job's use of one GPU in the last sample.
@@ -26,32 +26,32 @@ type gpuUse struct {
 	ref      *job.Allocation
 	use      *job.GPUNow
 	span     time.Duration // the time that the sample covers
-	memKnown bool          // this sample and the one before show the job's memory
-	over     bool          // its job is to be stopped for its use
+	memKnown bool          // both this sample and the last one show the job's memory
+	over     bool          // the job is to be stopped for its use
 }
 
 // usageSum is what the processes of one job use of one GPU.
 type usageSum struct {
 	bytes   int64
-	unknown bool // of some of them
+	unknown bool // the use of some processes is unknown
 }
 
-// useBuffer is working memory for samples that need not be kept.
+// useBuffer is memory that each sample reuses. Its content need not be kept.
 type useBuffer struct {
-	parts   [][]gpuUse // by the GPU's position among the devices
+	parts   [][]gpuUse // by the GPU's position in devices
 	tallies map[job.ID]usageSum
 }
 
-// peakStep is the part of a GPU's memory by which a peak must grow to be recorded, as a divisor: a
-// daemon that is killed forgets no more than that, and an attempt is recorded at most that many
-// times for it.
+// peakStep sets how much a peak must grow to be recorded: by a tenth of the GPU's memory (peakStep
+// is the divisor). So a daemon that is killed forgets no more than that, and peaks cause at most
+// that many records of an attempt.
 const peakStep = 10
 
-// unknownTotal is assumed as the memory of a GPU that only has the host's.
+// unknownTotal is the assumed memory of a GPU that has no memory of its own and uses the host's.
 const unknownTotal = 64 << 30
 
-// RecordUses records the jobs' use of a GPU. It counts only what good samples show, and only the
-// time between two of them.
+// RecordUses records how jobs use a GPU. It counts only what good samples show, and only the time
+// between two good samples.
 func (b *Book) RecordUses(at int, now time.Time) {
 	d, parts := b.devices[at], b.uses.parts[at]
 	if !d.present || d.Health != gpu.HealthOK || d.MIG || d.ProcessesUnknown {
@@ -66,7 +66,7 @@ func (b *Book) RecordUses(at int, now time.Time) {
 		p := &d.Processes[i]
 		if id := d.jobs[p.PID]; id != 0 {
 			t := b.uses.tallies[id]
-			another := d.strays[p.PID] && b.personOf(p).Unsure // it may be somebody else's
+			another := d.strays[p.PID] && b.personOf(p).Unsure // the process may be somebody else's
 			t.bytes, t.unknown = t.bytes+max(0, p.UsedBytes), t.unknown || p.UsedBytes < 0 || another
 			b.uses.tallies[id] = t
 		}
@@ -82,8 +82,8 @@ func (b *Book) RecordUses(at int, now time.Time) {
 	}
 }
 
-// span returns the time that two good samples of a GPU cover: 0 if a clock jumped, or if they are
-// too far apart to say what was in between.
+// span returns the time that two good samples of a GPU cover. It is 0 if the clock jumped, or if
+// the samples are too far apart to show what happened in between.
 func (b *inventory) span(last, now time.Time) time.Duration {
 	span := now.Sub(last)
 	if last.IsZero() || span < 0 || b.policy.StaleAfter > 0 && span > b.policy.StaleAfter {
@@ -92,7 +92,7 @@ func (b *inventory) span(last, now time.Time) time.Duration {
 	return span
 }
 
-// GatherUses lists the jobs' parts of each GPU.
+// GatherUses lists, for each GPU, the parts that jobs have.
 func (b *Book) GatherUses() {
 	w := &b.uses
 	if w.tallies == nil {
@@ -115,7 +115,7 @@ func (b *Book) GatherUses() {
 	}
 }
 
-// recordEvery is how much of a job's use over time a crash may lose.
+// recordEvery is how much observed use of a job a crash of the daemon may lose.
 const recordEvery = 10 * time.Minute
 
 // recordUse updates a job's use of a GPU.
@@ -143,7 +143,7 @@ func (b *Book) recordUse(p *gpuUse, d *device, span time.Duration) {
 	if was := &p.ref.Use; max(u.Metered-was.Metered, u.MemSeen-was.MemSeen) > recordEvery {
 		b.addFinding(UseFound{p.l})
 	}
-	// If several jobs share a GPU, nobody can say for which it computes.
+	// If several jobs share a GPU, nobody can say for which of them it computes.
 	moved := u.UsedBytes != before && before >= 0
 	u.Computing = there && (d.UtilGPUPercent != 0 || u.UsedBytes < 0 || moved)
 	b.countIdle(p)
@@ -155,11 +155,11 @@ type loadAt struct {
 	percent int
 }
 
-// maxLoads bounds the samples of a GPU that are kept.
+// maxLoads is the largest number of load samples that are kept of a GPU.
 const maxLoads = 1000
 
-// noteLoad keeps the utilization of the last sample, and drops those outside the window. If the
-// clock was set back, it begins anew.
+// noteLoad keeps the utilization of the last sample, and drops the samples that are older than the
+// window. If the clock was set back, it drops all earlier samples.
 func (d *device) noteLoad(window time.Duration, now time.Time) {
 	if n := len(d.use.loads); n > 0 && now.Before(d.use.loads[n-1].at) {
 		d.use.loads = nil
@@ -172,8 +172,8 @@ func (d *device) noteLoad(window time.Duration, now time.Time) {
 	d.use.loads = append(slices.Delete(d.use.loads, 0, first), loadAt{now, d.UtilGPUPercent})
 }
 
-// load returns the mean utilization of a GPU over the samples that count; -1: unknown in all of
-// them.
+// load returns the mean utilization of a GPU over the samples that count; -1: it is unknown in all
+// of them.
 func (d *device) load() int {
 	sum, known := 0, 0
 	for _, l := range d.use.loads {
@@ -187,14 +187,14 @@ func (d *device) load() int {
 	return (sum + known/2) / known
 }
 
-// countIdle notes how long a job has not used one of its GPUs: it has no process there, or its
-// processes neither compute nor change their memory. A notebook or a debugger that does nothing
-// holds its memory and counts as idle. On a shared GPU no job counts as idle while the GPU computes
-// for any.
+// countIdle notes how long a job has not used one of its GPUs. That is the case if the job has no
+// process there, or if its processes neither compute nor change their memory. So a notebook or a
+// debugger that holds memory and does nothing is idle. On a shared GPU no job counts as idle while
+// the GPU computes for any job.
 func (b *Book) countIdle(p *gpuUse) {
 	u, w := p.use, &b.policy.Usage
 	if u.Computing || p.l.IsSuspended() {
-		if u.IdleWarned != 0 { // otherwise a restart would find it still idle, and warned
+		if u.IdleWarned != 0 { // otherwise, after a restart, the job would count as idle and warned
 			b.addFinding(UseFound{p.l})
 		}
 		u.Idle, u.IdleWarned = 0, 0
@@ -202,7 +202,7 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 	u.Idle += p.span
 	if w.Idle == site.Ignore || w.Idle.Breaks(u.IdleGrace, w.IdleGrace) {
-		u.IdleWarned = 0 // as if it had not been warned
+		u.IdleWarned = 0 // the job counts as not warned
 	}
 	if w.Idle != site.Ignore && u.IdleWarned == 0 && u.Idle >= w.IdleAfter && p.l.Stop == "" {
 		u.IdleWarned, u.IdleGrace = u.Idle, w.Idle.Grace(w.IdleGrace)
@@ -210,8 +210,8 @@ func (b *Book) countIdle(p *gpuUse) {
 	}
 }
 
-// FindIdle finds the jobs that have used none of their GPUs for too long. All of these GPUs must be
-// in the present sample.
+// FindIdle finds the jobs that have used none of their GPUs for too long. The present sample must
+// show all of these GPUs.
 func (b *Book) FindIdle(now time.Time) {
 	if b.policy.Usage.Idle != site.WarnAndStop {
 		return
@@ -227,8 +227,9 @@ func (b *Book) FindIdle(now time.Time) {
 	}
 }
 
-// idleFor returns how long a job has used none of its GPUs, and which of them it used last; -1 if
-// its time is not over, or if that is not known of all of them.
+// idleFor returns how long a job has used none of its GPUs, and the position of the GPU that it
+// used last. The position is -1 if the job's time is not over, or if the use of some GPU is
+// unknown.
 func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, last int) {
 	uses := l.CurrentUses()
 	for i := range uses {
@@ -244,19 +245,19 @@ func (b *inventory) idleFor(l *tracked.Job, now time.Time) (idle time.Duration, 
 	return idle, last
 }
 
-// meter measures the energy of a GPU up to its last good sample. At first the jobs' part is
-// estimated from the power: most samples are short and report nothing else. When a full sample
-// reports the driver's counter, the estimates since the last report are scaled to it.
+// meter measures the energy of a GPU up to its last good sample. Most samples are short and do not
+// report the driver's energy counter, so the jobs' parts are first estimated from the power. When a
+// full sample reports the counter, the estimates since its last report are scaled to match it.
 type meter struct {
-	power    int64   // milliwatts; -1 unknown
-	counter  uint64  // millijoules since the driver was loaded, as last reported; 0 unknown
-	reckoned int64   // millijoules since then, estimated from the power
-	spent    int64   // of these, in the time that the present sample covers; -1 unknown
-	scale    float64 // factor from the estimate of a job's part to the truth; 0: not known yet
+	power    int64   // milliwatts; -1: unknown
+	counter  uint64  // millijoules since the driver was loaded, as last reported; 0: unknown
+	reckoned int64   // millijoules since that report, estimated from the power
+	spent    int64   // the part of reckoned in the time that this sample covers; -1: unknown
+	scale    float64 // the factor by which to correct a job's estimate; 0: not known yet
 }
 
-// read handles a good sample that covers a span. The estimates stand if the driver has no counter,
-// its counter began anew, or it did not report the power meanwhile.
+// read handles a good sample that covers a span. The estimates are not corrected if the driver has
+// no counter, if the counter began anew, or if the driver did not report the power meanwhile.
 func (m *meter) read(d *device, span time.Duration) {
 	before := *m
 	*m = meter{power: d.PowerMilliW, counter: d.EnergyMilliJ, spent: -1}
@@ -265,7 +266,7 @@ func (m *meter) read(d *device, span time.Duration) {
 	}
 	reckoned := before.reckoned + max(0, m.spent)
 	switch {
-	case m.spent < 0 || before.counter == 0: // the unestimated energy must not be charged to the rest
+	case m.spent < 0 || before.counter == 0: // energy that was not estimated must not be charged to the rest
 		m.scale = 1
 	case m.counter == 0:
 		m.counter, m.reckoned = before.counter, reckoned
@@ -276,7 +277,7 @@ func (m *meter) read(d *device, span time.Duration) {
 	}
 }
 
-// settle scales the estimate of a job's part of a GPU.
+// settle corrects the estimate of a job's part of the energy.
 func (m *meter) settle(u *job.GPUNow) {
 	if m.scale > 0 {
 		u.MilliJ += int64(math.Round(float64(u.Reckoned) * (m.scale - 1)))
@@ -284,8 +285,8 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds a running job's use in the time that a sample covers; before is the GPU memory that
-// it held at the sample before.
+// countUse adds a running job's use in the time that a sample covers. Before is the GPU memory that
+// the job used in the sample before.
 func (p *gpuUse) countUse(d *device, before int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {

@@ -18,7 +18,7 @@ func (b *inventory) OutOfService(now time.Time) map[string]int {
 	return out
 }
 
-// Show fills in the parts of a view that are about GPUs.
+// Show fills in the parts of a view that concern GPUs.
 func (b *inventory) Show(v *job.View, now time.Time) {
 	v.Driver, v.CUDA, v.SampledAt = b.last.driver, b.last.cuda, b.lastGoodSample
 	if b.DriverDiffers() {
@@ -84,7 +84,7 @@ func (b *inventory) sharesByGPU() map[string][]job.GPUShare {
 	return on
 }
 
-// gpuWord returns the state of a GPU for people.
+// gpuWord returns the word for a GPU's state that people see.
 func gpuWord(state sched.GPUState, free int) job.GPUState {
 	switch {
 	case state == sched.Drained && free < job.WholeGPU:

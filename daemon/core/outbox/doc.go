@@ -1,5 +1,6 @@
-// Package outbox holds the messages owed to users that are neither sent nor given up.
+// Package outbox holds the messages that are owed to users: those that are neither sent nor given
+// up.
 //
-// Users take turns. The waiting messages of each user and of all users, and the messages on their
-// way, are bounded.
+// Users take turns. The numbers of waiting messages, of each user and of all users, and of messages
+// being sent are bounded.
 package outbox

@@ -8,28 +8,29 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// Bounds of the cost of messages. Each user has at most one on its way.
+// These bounds limit the cost of messages. In addition, only one message of each user is sent at a
+// time.
 const (
-	maxOwedOfUser  = 100  // any more are given up at once
-	maxOwed        = 2000 // of all users; beyond that the user with the most loses the newest
+	maxOwedOfUser  = 100  // further messages are given up at once
+	maxOwed        = 2000 // of all users; beyond that, the user with the most loses the newest
 	sendingAtOnce  = 8
-	slowAtOnce     = 4               // of these, for users with slow tries, so that others find room
+	slowAtOnce     = 4               // of sendingAtOnce, for users with slow tries, so that others find room
 	slowTry        = 5 * time.Second // a longer try is slow
 	deliveryTries  = 6
-	deliveryAgain  = 30 * time.Second // after the first try; doubles
+	deliveryAgain  = 30 * time.Second // the delay after the first failed try; it doubles with each further one
 	lastDeliveryIn = 10 * time.Minute
-	postsAtOnce    = 20 // of a user to site webhooks; after that, one every Policy.WebhookPace
+	postsAtOnce    = 20 // a user's posts to site webhooks; then one every Policy.WebhookPace
 )
 
-// box holds the messages owed to one user, oldest first. The jobs that they are about may have
-// ended long ago.
+// box contains the messages owed to one user, oldest first. The jobs that the messages are about
+// may have ended long ago.
 type box struct {
 	uid     int
 	owed    []*job.Notification
-	sending *job.Notification // one of owed; nil: none is on its way
-	since   time.Time         // when its sending began
+	sending *job.Notification // one of owed; nil: none is being sent
+	since   time.Time         // when the sending began
 	took    time.Duration     // the mean duration of the last tries
-	posted  time.Time         // when the posts so far would be over at one every WebhookPace
+	posted  time.Time         // when the posts so far would have ended at a rate of one every WebhookPace
 	leftOut int               // posts left out since the last one
 }
 
@@ -46,11 +47,12 @@ func (o *box) mayPost(pace time.Duration, now time.Time) bool {
 	return true
 }
 
-// slow reports whether tries take long on average; a fast one now and then does not change that.
+// slow reports whether tries take long on average. A fast try now and then does not change that.
 func (o *box) slow() bool { return o.took > slowTry }
 
-// ready returns a message that may be sent now, or nil and the time when one may. It ignores a
-// delay longer than any retry has: a wrong clock caused it.
+// ready returns a message that may be sent now. If there is none, it returns nil and the time at
+// which a message may be sent. If a delay is longer than any retry has, a wrong clock caused it,
+// and ready ignores it.
 func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
 	if o.sending != nil {
 		return nil, next
@@ -64,7 +66,7 @@ func (o *box) ready(now time.Time) (m *job.Notification, next time.Time) {
 	return nil, next
 }
 
-// spare returns the newest message that is not on its way, or nil.
+// spare returns the newest message that is not being sent, or nil.
 func (o *box) spare() *job.Notification {
 	for _, m := range slices.Backward(o.owed) {
 		if m != o.sending {
@@ -78,11 +80,12 @@ func (o *box) remove(m *job.Notification) {
 	o.owed = slices.DeleteFunc(o.owed, func(other *job.Notification) bool { return other == m })
 }
 
-// Book holds the messages that are neither sent nor given up. Users take turns: the user whose
-// message was sent last comes last, however many each is owed and however old they are.
+// Book contains the messages that are neither sent nor given up. Users take turns: the user whose
+// message was sent last comes last. How many messages each user is owed, and how old they are, does
+// not matter.
 type Book struct {
-	boxes   []*box    // of each user who was ever owed a message, in order of their turns
-	changed bool      // since the last Send
+	boxes   []*box    // those of each user who was ever owed a message, in order of their turns
+	changed bool      // something changed since the last Send
 	next    time.Time // when the first delayed message may be sent; zero: none is delayed
 }
 
@@ -107,7 +110,7 @@ func (b *Book) of(uid int) *box {
 	return b.boxes[at]
 }
 
-// count returns the number of messages owed to all users, and the user with the most.
+// count returns the number of messages owed to all users, and the box with the most.
 func (b *Book) count() (n int, most *box) {
 	for _, o := range b.boxes {
 		n += len(o.owed)
@@ -118,8 +121,9 @@ func (b *Book) count() (n int, most *box) {
 	return n, most
 }
 
-// add adds a message and returns the notifications to record: the message, and any that is given up
-// for lack of room. A user with many messages never costs one with few a message.
+// add adds a message. It returns the notifications to record: the message, and any message that is
+// given up for lack of room. A user with few messages never loses one because another user has
+// many.
 func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	own := b.of(n.UID)
 	if len(own.owed) >= maxOwedOfUser {
@@ -140,14 +144,14 @@ func (b *Book) add(n job.Notification, now time.Time) []job.Notification {
 	return []job.Notification{n, dropped(*victim, full, now)}
 }
 
-// dropped returns a message as given up for lack of room.
+// dropped marks a message as given up for lack of room.
 func dropped(n job.Notification, why job.Message, now time.Time) job.Notification {
 	n.Closed, n.Next, n.Why = now, time.Time{}, why
 	return n
 }
 
-// Owe adds the messages owed for an event of a job, and returns the notifications to record. Pace
-// is the time between messages of one user to site webhooks.
+// Owe adds the messages that are owed for an event of a job. It returns the notifications to
+// record. Pace is the time between one user's messages to site webhooks.
 func (b *Book) Owe(
 	j *job.Job, event job.NotifyEvent, pace time.Duration, now time.Time,
 ) (list []job.Notification) {
@@ -165,10 +169,10 @@ func (b *Book) Owe(
 	return list
 }
 
-// Due returns when a message is to be tried again; zero: never.
+// Due returns when to try a message again; zero: never.
 func (b *Book) Due() time.Time { return b.next }
 
-// Send returns the messages to send now, and counts them as on their way.
+// Send returns the messages to send now, and marks them as being sent.
 func (b *Book) Send(now time.Time) (list []job.Notification) {
 	if !b.changed && (b.next.IsZero() || now.Before(b.next)) {
 		return nil
@@ -195,7 +199,7 @@ func (b *Book) Send(now time.Time) (list []job.Notification) {
 	return list
 }
 
-// underWay counts the messages on their way, and those of users with slow tries.
+// underWay counts the messages being sent: all of them, and those of users with slow tries.
 func (b *Book) underWay() (all, slow int) {
 	for _, o := range b.boxes {
 		if o.sending != nil {
@@ -208,7 +212,7 @@ func (b *Book) underWay() (all, slow int) {
 	return all, slow
 }
 
-// Report is the outcome of a try.
+// Report is the outcome of a try to send a message.
 type Report struct {
 	Job   job.ID
 	Event job.NotifyEvent
@@ -219,7 +223,7 @@ type Report struct {
 	Why   job.Message // if not sent: the cause
 }
 
-// Tried notes the outcome of a try. It returns false if the message was not on its way.
+// Tried notes the outcome of a try. It returns false if the message was not being sent.
 func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) {
 	at := slices.IndexFunc(b.boxes, func(o *box) bool {
 		m := o.sending
@@ -243,7 +247,7 @@ func (b *Book) Tried(e *Report, now time.Time) (n job.Notification, known bool) 
 	return *m, true
 }
 
-// Shift moves the times of retries with a clock that was set.
+// Shift adjusts the times of retries after the clock was set.
 func (b *Book) Shift(by time.Duration, now time.Time) {
 	for _, o := range b.boxes {
 		job.Shift(by, now, &o.since, &o.posted)

@@ -9,11 +9,11 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Policy is the site's decisions, with the facts about its machine.
+// Policy is the site's decisions, together with facts about its machine.
 type Policy struct {
 	HostMemBytes   int64         // for all jobs together; 0: not counted
 	HostCPUs       int           // for all jobs together; 0: not counted
-	GPUCPUs        int           // the part of HostCPUs that jobs on all GPUs count for if they name no CPUs
+	GPUCPUs        int           // of HostCPUs, the part for which jobs on all GPUs count if they name no CPUs
 	DefaultTime    time.Duration // 0: no limit
 	MaxTime        time.Duration // 0: no limit
 	DefaultGrace   time.Duration
@@ -21,71 +21,72 @@ type Policy struct {
 	MaxMemBytes    int64         // of one job; 0: no limit
 	DefaultRequeue bool
 
-	WebhookPace      time.Duration     // the time between a user's messages to site webhooks, after a few; 0: none
+	WebhookPace      time.Duration     // the time between a user's messages to site webhooks, after the first few; 0: none
 	MaxSuspend       time.Duration     // how long an owner may suspend an attempt; 0: no limit
 	MaxRetries       int               // the most that a job may ask for
 	DefaultRetries   int               // of a job that names none
-	DefaultBackoff   time.Duration     // before the first retry of a job that names none
-	DefaultOnTimeout job.TimeoutAction // of a job that names none
+	DefaultBackoff   time.Duration     // the delay before the first retry of a job that names none
+	DefaultOnTimeout job.TimeoutAction // for a job that names none
 
 	CPUAffinity bool // jobs with GPUs run on the CPUs near them
-	AllowRaised bool // anyone may raise a priority
+	AllowRaised bool // any user may raise a priority
 
-	// DefaultMem returns the host memory of a job that names none, by its request and the number of
-	// GPUs; 0 means no limit. It must depend on its arguments alone. If it is nil, nobody has a
-	// limit.
+	// DefaultMem returns the host memory of a job that names none, from its request and the number
+	// of GPUs; 0 means no limit. The result must depend only on the arguments. If DefaultMem is
+	// nil, such jobs have no limit.
 	DefaultMem func(gpuMilli, gpus int) int64
 
-	ClassMaxTime map[job.Class]time.Duration // in addition to MaxTime
+	ClassMaxTime map[job.Class]time.Duration // limits that apply in addition to MaxTime
 
-	// Predict replaces the learned run times in simulations, unless it is nil.
+	// Predict, if it is not nil, replaces the learned run times. Simulations use it.
 	Predict func(job.ID) time.Duration
 
-	Sched  sched.Policy // order and placement
+	Sched  sched.Policy // the order of the queue, and placement
 	Quotas job.Quotas
 
 	MaxRunning int // 0: no limit
-	NoGPUShare int // the percentage of MaxRunning, HostMemBytes and HostCPUs for jobs without a GPU; 0: all
+	NoGPUShare int // percentage of MaxRunning, HostMemBytes and HostCPUs that jobs without a GPU may use; 0: all
 	MaxQueued  int
-	MaxBytes   int64 // the most that a user's jobs may weigh (job.Job.Weight) until they end; 0: no limit
+	MaxBytes   int64 // the most that a user's jobs may weigh in all (job.Job.Weight); 0: no limit
 
-	StartsInFlight int // units being started at once; 0: any number
+	StartsInFlight int // the number of units that may be starting at once; 0: any number
 
 	Xids gpu.XidClasses // what a GPU needs after each error
 
-	DrainPending bool // a GPU with a bad memory row that waits to be replaced takes no job
-	DrainFailed  bool // nor does one with a row that could not be replaced, until an administrator allows it
+	DrainPending bool // a GPU takes no job while a bad memory row waits to be replaced
+	DrainFailed  bool // a GPU takes no job if a bad row could not be replaced, unless an administrator allows it
 
-	LoadWindow time.Duration // a GPU's mean load over this time counts; 0: the last sample's
+	LoadWindow time.Duration // the time over which a GPU's load is averaged; 0: use the last sample's load
 
-	LostAfter time.Duration // a GPU that is lost for this long ends its jobs; 0: never
+	LostAfter time.Duration // when a GPU has been lost for this long, its jobs are ended; 0: never
 
-	Usage UsagePolicy // about jobs that overuse their GPUs or do not use them
+	Usage UsagePolicy // what to do about jobs that overuse their GPUs or do not use them
 
-	Strays Strays // about processes that jobs leave behind outside their units
+	Strays Strays // what to do about processes that jobs leave behind outside their units
 
 	// MaxForeignBytes is the memory that a foreign process may use on a GPU that a job asks for as
-	// a whole (gpu.Process.Occupies); 0: any, and it may compute.
+	// a whole (gpu.Process.Occupies). If it is 0, such a process may use any amount, and may
+	// compute.
 	MaxForeignBytes int64
 
 	SmallestPart int   // the smallest part of a GPU that a job may ask for, in thousandths; 0: any
 	PartsOn      []int // physical indexes of the GPUs that may be shared; empty: all
 
-	OnlyGPUs        []int // physical indexes on offer; empty: all
+	OnlyGPUs        []int // physical indexes that jobs may get; empty: all
 	SlurmGPUs       GPUsOfSlurm
 	CleaningTimeout time.Duration
-	MemSlackBytes   int64         // GPU memory that may stay in use after a job without consequences
-	StaleAfter      time.Duration // a sample older than this says nothing
-	FreshFor        time.Duration // a sample younger than this allows a promise of memory
+	MemSlackBytes   int64         // GPU memory that may stay in use after a job without making the GPU unclean
+	StaleAfter      time.Duration // an older sample says nothing about the present
+	FreshFor        time.Duration // memory can be promised only on the basis of a younger sample
 }
 
-// GPUsOfSlurm are the GPUs that a Slurm on this machine assigns: no job is placed on them.
+// GPUsOfSlurm are the GPUs that a Slurm on this machine assigns. gpusched places no job on them.
 type GPUsOfSlurm struct {
 	Every  bool
-	Minors []int // of /dev/nvidia<minor>
+	Minors []int // minor numbers, as in /dev/nvidia<minor>
 }
 
-// Equal reports whether both are the same GPUs.
+// Equal reports whether g and o are the same GPUs.
 func (g GPUsOfSlurm) Equal(o GPUsOfSlurm) bool {
 	return g.Every == o.Every && slices.Equal(g.Minors, o.Minors)
 }
@@ -96,9 +97,9 @@ func (g *GPUsOfSlurm) Has(minor int) bool { return g.Every || slices.Contains(g.
 // Strays is what the site does about the stray processes of ended jobs.
 type Strays int
 
-// The choices.
+// These are the choices of a site.
 const (
-	EndStrays  Strays = iota // SIGTERM, then SIGKILL
+	EndStrays  Strays = iota // they get SIGTERM, then SIGKILL
 	KeepStrays               // they keep their GPU out of service
 	TellStrays               // they count as foreign processes on the GPU
 )
@@ -106,7 +107,7 @@ const (
 // Response is what the site does about a job that breaks a rule.
 type Response int
 
-// The responses. WarnAndStop warns first.
+// The responses; WarnAndStop first warns.
 const (
 	Ignore Response = iota
 	Warn
@@ -117,15 +118,15 @@ const (
 // do not use a GPU that they hold.
 type UsagePolicy struct {
 	Memory      Response
-	Tolerance   int64         // bytes above the budget that do not count
-	MemoryGrace time.Duration // observed time over budget from the warning to a stop
+	Tolerance   int64         // bytes above the budget that do not count as exceeding it
+	MemoryGrace time.Duration // observed time over budget between the warning and a stop
 
 	Idle      Response
-	IdleAfter time.Duration // observed idle time up to the warning
-	IdleGrace time.Duration // further idle time up to a stop
+	IdleAfter time.Duration // observed idle time before the warning
+	IdleGrace time.Duration // further idle time between the warning and a stop
 }
 
-// Grace returns the time until a stop that a warning names; negative: no stop.
+// Grace returns the time until a stop as a warning states it; negative: no stop.
 func (r Response) Grace(d time.Duration) time.Duration {
 	if r == WarnAndStop {
 		return d
@@ -133,8 +134,8 @@ func (r Response) Grace(d time.Duration) time.Duration {
 	return -1
 }
 
-// Breaks reports whether a stop would break what the warning said, because the settings have
-// changed since: it announced no stop, or a later one.
+// Breaks reports whether a stop would contradict the earlier warning: the warning announced no
+// stop, or a later one, and the settings have changed since.
 func (r Response) Breaks(told, d time.Duration) bool {
 	return r == WarnAndStop && (told < 0 || told > d)
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Only a few units start at once, each in a place, since systemd forks one after the other. Users
-// take turns at the places. A slow start leaves its place: it costs systemd nothing, and delays
-// only its own user's starts.
+// Only a few units start at once, each in its own place, because systemd forks one unit after the
+// other. Users take turns at the places. A slow start leaves its place: it costs systemd nothing,
+// and delays only its own user's starts.
 
 const (
 	SlowStart     = 2 * time.Second  // a start that takes longer is slow
-	MaxSlowStarts = 2                // of one person: with this many under way, no other begins
+	MaxSlowStarts = 2                // with this many slow starts of one person under way, no other begins
 	LongStart     = 10 * time.Second // a start that takes longer is reported
 )
 
-// Places holds the starts that wait for a place and those under way, each list in order.
+// Places contains the starts that wait for a place, and those under way. Both lists are in order.
 type Places struct {
 	waiting []waitingStart
 	begun   []*BegunStart
-	placed  int // the starts in begun that have a place
+	placed  int // the number of starts in begun that have a place
 	people  map[*sched.Account]*Starter
 	turns   uint64
 }
@@ -31,31 +31,31 @@ type Places struct {
 type waitingStart struct {
 	Of        *tracked.Job
 	by        *Starter
-	SampledAt time.Time // the time of the sample that the start relies on; zero: none
+	SampledAt time.Time // when the sample that the start relies on was taken; zero: none
 }
 
 type BegunStart struct {
 	Of    *tracked.Job
 	By    *Starter
 	Since time.Time
-	Slow  bool   // it has left its place
-	Why   string // "": unknown
+	Slow  bool   // the start has left its place
+	Why   string // the cause; "": unknown
 }
 
 // Starter is a person whose jobs are started.
 type Starter struct {
 	Account      *sched.Account
 	placed, Slow int
-	turn         uint64 // the number of the last turn
-	wary         bool   // the last start was slow: only one at a time begins until one is fast
-	Bar          string // why the account is barred for slow starts; "": it is not
+	turn         uint64 // the number of the person's last turn
+	wary         bool   // the last start was slow: one start at a time, until one of them is fast
+	Bar          string // why the account is barred because of slow starts; "": it is not barred
 }
 
 func NewPlaces() Places { return Places{people: map[*sched.Account]*Starter{}} }
 
-// mayBegin reports whether another start of the person may begin, with a number of places; 0: any
-// number. A quarter of the places is kept for others, so that they need not wait until starts turn
-// out to be slow.
+// mayBegin reports whether another start of the person may begin, given the number of places; 0:
+// any number. A quarter of the places is kept for others. So they need not wait until a user's
+// starts turn out to be slow.
 func (p *Starter) mayBegin(places int) bool {
 	switch {
 	case p.Slow >= MaxSlowStarts:
@@ -66,7 +66,7 @@ func (p *Starter) mayBegin(places int) bool {
 	return places == 0 || p.placed < max(1, places*3/4)
 }
 
-// Add puts a start in line.
+// Add puts a start at the end of the line.
 func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
 	p := b.people[l.Account]
 	if p == nil {
@@ -78,7 +78,7 @@ func (b *Places) Add(l *tracked.Job, looked time.Time) *Starter {
 	return p
 }
 
-// Begin begins the next start if a place is free; false: none may begin now.
+// Begin begins the next start if a place is free. It returns false if no start may begin now.
 func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	if places > 0 && b.placed >= places {
 		return w, false
@@ -102,7 +102,7 @@ func (b *Places) Begin(places int, now time.Time) (w waitingStart, ok bool) {
 	return w, true
 }
 
-// End removes a job's start that was under way; nil if there was none.
+// End removes a job's start that was under way. It returns nil if there was none.
 func (b *Places) End(id job.ID) *BegunStart {
 	s := b.Find(id)
 	if s == nil {
@@ -126,13 +126,13 @@ func (b *Places) Slowed(s *BegunStart) {
 	b.placed--
 }
 
-// Leave takes a job out of line.
+// Leave takes a job's start out of the line.
 func (b *Places) Leave(l *tracked.Job) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(w waitingStart) bool { return w.Of == l })
 	l.Action = tracked.NoAction
 }
 
-// WaitingOf returns a person's jobs in line.
+// WaitingOf returns a person's jobs whose starts are in line.
 func (b *Places) WaitingOf(p *Starter) (list []*tracked.Job) {
 	for _, w := range b.waiting {
 		if w.by == p {
@@ -162,7 +162,7 @@ func (b *Places) Find(id job.ID) *BegunStart {
 	return nil
 }
 
-// Since returns the starts that began at a time or before, earliest first.
+// Since returns the starts that began at a given time or earlier, earliest first.
 func (b *Places) Since(at time.Time) (list []*BegunStart) {
 	for _, s := range b.begun {
 		if !s.Since.After(at) {
@@ -181,7 +181,7 @@ func (b *Places) Deadlines(of func(time.Time)) {
 	}
 }
 
-// Shift moves its times with a clock that was set.
+// Shift adjusts the times in b after the clock was set.
 func (b *Places) Shift(by time.Duration, now time.Time) {
 	for i := range b.waiting {
 		job.Shift(by, now, &b.waiting[i].SampledAt)
@@ -191,8 +191,8 @@ func (b *Places) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// Check verifies that exactly the jobs that are being started, or wait for that, are listed, and
-// recounts the places.
+// Check verifies that the lists contain exactly the jobs that are being started or wait for that.
+// It also recounts the places.
 func (b *Places) Check(jobs *tracked.Book, breach tracked.Breach) {
 	placed, noted := 0, map[job.ID]tracked.PendingAction{}
 	for _, w := range b.waiting {

@@ -12,55 +12,56 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// A job that could not be started for a cause other than its own returns to the queue. It is tried
-// again after StartAgain, and after twice as long each further time in a row, up to LastStartAgain.
+// A job that could not be started, though not through its own fault, returns to the queue. It is
+// tried again after StartAgain. After each further failure in a row that time doubles, up to
+// LastStartAgain.
 const (
 	StartAgain     = 5 * time.Second
 	LastStartAgain = 5 * time.Minute
 )
 
-// If that happens to several jobs of a user in a row, no job of that user is started. One is tried
-// after firstTrial, and after twice as long each further time in a row, up to lastTrial.
+// If several jobs of one user in a row could not be started, no job of that user is started. One
+// job is tried after firstTrial. After each further failure that time doubles, up to lastTrial.
 //
-// If it happens to jobs of several users in a row, one job is started at a time, and each of these
-// users waits as above. So a user who is not at fault has a turn, whatever others do: a job may
-// claim falsely that it failed because of the machine.
+// If jobs of several users in a row could not be started, only one job is started at a time, and
+// each of these users also waits as above. So each user gets a turn, whatever others do: a job may
+// falsely claim that it failed because of the machine.
 const (
 	firstTrial = 5 * time.Second
 	lastTrial  = time.Minute
 )
 
-// trialTime is how long others wait for a trial that has neither begun nor failed.
+// trialTime is how long other jobs wait for a job on trial that has neither begun nor failed.
 const trialTime = 10 * time.Second
 
-// startWorks is how long a job must run until its start counts as successful: by then the launcher
-// is past everything that may fail because of the machine.
+// startWorks is how long a job must run until its start counts as successful. By then the launcher
+// has done everything that may fail because of the machine.
 const startWorks = time.Second
 
-// startsFail is the reason why an account with trouble is barred; StartsHeld has the words for
-// people.
+// startsFail is the reason why an account with trouble is barred. People read the words of
+// StartsHeld instead.
 const startsFail = "its jobs could not be started"
 
 // BarredFor is how long the scheduler waits before it tries a barred user again.
 const BarredFor = 10 * time.Minute
 
-// trouble is a row of failed starts, of all jobs or of one account's, since the last successful
-// one. The zero trouble is none.
+// trouble is a series of failed starts, of all jobs or of one account's, since the last successful
+// one. The zero trouble means that there is none.
 type trouble struct {
-	account *sched.Account // of the first one
-	job     job.ID         // the first one
+	account *sched.Account // the account of the first failed start
+	job     job.ID         // the job of the first failed start
 	starts  int
-	several bool // it concerns several accounts or, within one account, several jobs
+	several bool // it affects several accounts or, for one account, several jobs
 	since   time.Time
 	last    time.Time
-	why     job.Message // of the last one
-	trial   job.ID      // the job that is tried; 0: none
-	room    job.ID      // the job for which others were stopped so that it could be tried; 0: none
-	roomAt  time.Time   // when they were stopped
+	why     job.Message // the reason of the last failed start
+	trial   job.ID      // the job on trial; 0: none
+	room    job.ID      // the job for which others were stopped, so that it could be tried; 0: none
+	roomAt  time.Time   // when the others were stopped
 
-	// Of an account's trouble alone:
-	trials int       // failed trials
-	until  time.Time // no trial before
+	// only for the trouble of one account:
+	trials int       // the number of failed trials
+	until  time.Time // the time of the next trial
 }
 
 // add counts a failed start.
@@ -69,7 +70,7 @@ func (t *trouble) add(several bool, why job.Message, now time.Time) {
 	t.several = t.several || several
 }
 
-// shift moves its times with a clock that was set.
+// shift adjusts the times in t after the clock was set.
 func (t *trouble) shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.since, &t.last, &t.until, &t.roomAt)
 }
@@ -78,27 +79,27 @@ func (t *trouble) shift(by time.Duration, now time.Time) {
 type Troubles struct {
 	every    trouble
 	troubles map[*sched.Account]*trouble
-	barred   map[*sched.Account]time.Time // accounts whose users can't run anything: until when that is assumed
+	barred   map[*sched.Account]time.Time // for accounts whose users can't run anything: how long that is assumed
 
 	jobs   *tracked.Book
 	tryNow func(a *sched.Account, now time.Time)
 }
 
-// NewTroubles returns an empty book. When a start works, it calls tryNow for the account, or for
-// all accounts (nil), whose jobs could not be started before.
+// NewTroubles returns a Troubles without failed starts. When a start succeeds after failures, it
+// calls tryNow for the account, or with nil for all accounts, so that their jobs are tried again.
 func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time)) Troubles {
 	return Troubles{
 		troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}, jobs: jobs, tryNow: tryNow,
 	}
 }
 
-// held reports whether a trouble holds back jobs; t is everybody's, an account's or nil.
+// held reports whether a trouble holds back jobs. T is everybody's trouble, one account's, or nil.
 func (s *Troubles) held(t *trouble) bool {
 	return t != nil && t.starts > 0 && (t.several || s.every.several)
 }
 
-// OfSeveral reports whether starts of several users failed in a row, so that one is tried at a
-// time.
+// OfSeveral reports whether starts of several users failed in a row, so that only one job is tried
+// at a time.
 func (s *Troubles) OfSeveral() bool { return s.every.several }
 
 // holding returns the troubles that hold back a job.
@@ -123,14 +124,14 @@ func (s *Troubles) failed(a *sched.Account, id job.ID, why job.Message, now time
 	}
 	s.every.add(a != s.every.account, why, now)
 	own.add(id != own.job, why, now)
-	if s.held(own) && !now.Before(own.until) { // otherwise it began before the last trial was put off
+	if s.held(own) && !now.Before(own.until) { // otherwise the start began before the last trial failed
 		own.trials++
 		own.until = now.Add(retry.After(own.trials, firstTrial, lastTrial))
 	}
 }
 
-// endTrouble ends the trouble of an account, or everybody's (nil). The jobs that it held back go
-// on.
+// endTrouble ends the trouble of an account, or everybody's (nil). The jobs that it held back may
+// start.
 func (s *Troubles) endTrouble(a *sched.Account) {
 	if a == nil {
 		s.every = trouble{}
@@ -153,7 +154,7 @@ func (s *Troubles) nextTrial() (at time.Time) {
 // IsBarred reports whether an account's user can't run anything.
 func (s *Troubles) IsBarred(a *sched.Account) bool { return !s.barred[a].IsZero() }
 
-// Shift moves its times with a clock that was set.
+// Shift adjusts the times in s after the clock was set.
 func (s *Troubles) Shift(by time.Duration, now time.Time) {
 	s.every.shift(by, now)
 	for _, t := range s.troubles {
@@ -164,8 +165,8 @@ func (s *Troubles) Shift(by time.Duration, now time.Time) {
 	}
 }
 
-// StartFailed counts a start that failed because of the machine. It first ends troubles that an
-// earlier start has disproved.
+// StartFailed counts a start that failed because of the machine. Before that, it ends troubles that
+// are over, because an earlier start succeeded since.
 func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 	for _, a := range []*sched.Account{nil, l.Account} {
 		if w := s.worked(a, now); w != nil {
@@ -176,7 +177,7 @@ func (s *Troubles) StartFailed(l *tracked.Job, why job.Message, now time.Time) {
 }
 
 // worked returns a running job, of one account or of all (nil), that began after the last failed
-// start; nil if there is none.
+// start. It returns nil if there is no such job.
 func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 	t := &s.every
 	if a != nil {
@@ -197,8 +198,8 @@ func (s *Troubles) worked(a *sched.Account, now time.Time) *tracked.Job {
 // before reports whether a job began after the last failed start.
 func (t *trouble) before(l *tracked.Job) bool { return l.Attempt.StartedAt.After(t.last) }
 
-// StartWorked ends the troubles that were there when a job began. The jobs that they held back go
-// on at once.
+// StartWorked ends the troubles that existed when a job began. The jobs that they held back may
+// start at once.
 func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	if t := s.troubles[l.Account]; t != nil && t.before(l) {
 		held := s.held(t)
@@ -214,8 +215,8 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 	}
 }
 
-// holds reports whether no job that a trouble holds back may be placed now, and when to ask again;
-// zero: not before something happens. If it returns false, one of them may be placed.
+// holds reports whether a trouble now keeps all of its jobs from being placed, and when to ask
+// again; zero: not before something happens. If it returns false, one of the jobs may be placed.
 func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	if !s.held(t) {
 		return false, at
@@ -237,10 +238,10 @@ func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	return now.Before(t.until), t.until
 }
 
-// HoldBack holds back the jobs that troubles concern: all jobs, or those of some accounts. It
+// HoldBack holds back the jobs that the troubles affect: all jobs, or those of some accounts. It
 // returns when to ask again; zero: not before something happens.
 func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
-	if s.every.several && !s.jobs.AnyUnstarted() { // they were cancelled
+	if s.every.several && !s.jobs.AnyUnstarted() { // the jobs that could not be started were cancelled
 		s.endTrouble(nil)
 	}
 	all, next = s.holds(&s.every, now)
@@ -269,15 +270,15 @@ func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 	return next
 }
 
-// MayTry reports whether a placed job may start: of the jobs that a trouble holds back, one is
+// MayTry reports whether a placed job may start: only one of the jobs that a trouble holds back is
 // tried at a time.
 func (s *Troubles) MayTry(l *tracked.Job) bool {
 	return !slices.ContainsFunc(s.holding(l), func(t *trouble) bool { return t.trial != 0 })
 }
 
-// MakesRoom reports whether others may be preempted for a job now, or else when. Of the jobs that a
-// trouble holds back only one may at a time, and not soon after a failed start, when it would most
-// likely be in vain.
+// MakesRoom reports whether other jobs may be preempted now for a job, or else when they may. If a
+// trouble holds back jobs, others are preempted for only one of them at a time. Moreover, this does
+// not happen soon after a failed start, because the job would most likely fail as well.
 func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time.Time) {
 	list := s.holding(l)
 	for _, t := range list {
@@ -294,7 +295,7 @@ func (s *Troubles) MakesRoom(l *tracked.Job, now time.Time) (makes bool, at time
 	return true, at
 }
 
-// Tries notes that a job is placed, in case it is a trial.
+// Tries notes that a job is placed. If troubles hold back the job, it is now on trial.
 func (s *Troubles) Tries(l *tracked.Job) {
 	for _, t := range s.holding(l) {
 		t.trial = l.ID
@@ -311,7 +312,7 @@ func (t *trouble) words(next time.Time) job.Message {
 	return job.Say("detail/starts-failed", t.starts, t.why, next)
 }
 
-// StartsHeld returns the reason if a job waits because others can't be started.
+// StartsHeld returns the reason for waiting if a job waits because other jobs can't be started.
 func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	if t := &s.every; t.several {
 		return []job.Reason{{Code: job.ReasonStarts, GPU: job.NoGPU, Detail: t.words(s.nextTrial())}}
@@ -322,15 +323,15 @@ func (s *Troubles) StartsHeld(l *tracked.Job) []job.Reason {
 	return nil
 }
 
-// Bar keeps all jobs of an account in the queue for a while: its user can't run anything, which
-// only a start finds out.
+// Bar keeps all jobs of an account in the queue for a while. A start has found out that the
+// account's user can't run anything.
 func (s *Troubles) Bar(a *sched.Account, why string, until time.Time) {
 	a.Barred = why
 	s.barred[a] = until
 }
 
-// Unbar lets accounts try again whose time is over, and returns when the next account's is; zero:
-// no account is barred.
+// Unbar lets barred accounts try again when their time is over. It returns when the next account's
+// time is over; zero: no account is barred.
 func (s *Troubles) Unbar(now time.Time) (next time.Time) {
 	for a, until := range s.barred {
 		if now.Before(until) {
@@ -351,19 +352,19 @@ func (s *Troubles) UnbarAll() {
 	clear(s.barred)
 }
 
-// Trouble is a row of starts that failed through no fault of their jobs.
+// Trouble is a series of starts that failed through no fault of their jobs.
 type Trouble struct {
-	User   string // whose starts; "": several users'
-	All    bool   // nobody's job has been started since
+	User   string // the user whose starts fail; "": several users
+	All    bool   // no job of any user has been started since
 	Starts int
 	Since  time.Time
-	Why    job.Message // of the last one
-	Next   time.Time   // when one job is tried; zero: no job is held back
+	Why    job.Message // the reason of the last failed start
+	Next   time.Time   // when one job is tried next; zero: no job is held back
 }
 
 // NoStarts reports whether several jobs could not be started, no job has been started since, and
-// some of them still wait. If all are one user's, this counts only after a while: other users' jobs
-// would start meanwhile.
+// some of these jobs still wait. If all of them are one user's, NoStarts waits a while before it
+// reports that: jobs of other users would start meanwhile.
 func (s *Troubles) NoStarts(now time.Time) bool {
 	t := &s.every
 	own := s.troubles[t.account]
@@ -371,13 +372,13 @@ func (s *Troubles) NoStarts(now time.Time) bool {
 	return several && s.worked(nil, now) == nil && s.jobs.AnyUnstarted()
 }
 
-// List returns the present troubles: that of all users, or else each user's.
+// List returns the present troubles: that of all users if there is one, or else each user's.
 func (s *Troubles) List(now time.Time) (List []Trouble) {
 	all := s.NoStarts(now)
 	if t := &s.every; all && t.several {
 		return []Trouble{{"", all, t.starts, t.since, t.why, s.nextTrial()}}
 	}
-	waits := map[*sched.Account]bool{} // one pass over all jobs, which may be many, instead of one per account
+	waits := map[*sched.Account]bool{} // one pass over all jobs instead of one per account: there may be many jobs
 	for l := range s.jobs.Unstarted() {
 		waits[l.Account] = true
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// Book holds the jobs that have not ended, and counts them.
+// Book contains the jobs that have not ended, and counts them.
 type Book struct {
 	byID      map[job.ID]*Job
 	placed    map[job.ID]*Job   // jobs that have a unit or may have one
-	live      []*Job            // the same by id, in a slice that is replaced and never changed
+	live      []*Job            // the same jobs by id; the slice is replaced, never changed
 	ofArray   map[job.ID][]*Job // the live tasks of each array
-	walked    int               // number of jobs looked at, see commands
+	walked    int               // number of jobs that were looked at, see commands
 	nextID    job.ID
 	timed     timers // queued jobs that wait for a time
 	queued    int
 	perUser   map[int]int                // queued jobs by person
 	perClass  map[job.Class]int          // queued jobs by class
-	bytes     map[int]int64              // the weight of each person's jobs
-	throttles map[job.ID]*sched.Throttle // of arrays with a limit
-	ended     map[job.State]int          // number of jobs that ended since the daemon's start
+	bytes     map[int]int64              // the total weight of each person's jobs
+	throttles map[job.ID]*sched.Throttle // for each array with a limit
+	ended     map[job.State]int          // number of jobs that have ended since the daemon's start
 }
 
 func NewBook(next job.ID) Book {
@@ -50,7 +50,7 @@ func (b *Book) All() iter.Seq2[job.ID, *Job] {
 	return maps.All(b.byID)
 }
 
-// Sorted returns the jobs for which may is true, by id.
+// Sorted returns by id the jobs for which may returns true.
 func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	for _, l := range b.byID {
 		if may(l) {
@@ -61,16 +61,16 @@ func (b *Book) Sorted(may func(*Job) bool) (list []*Job) {
 	return list
 }
 
-// AnyJob selects all jobs in Sorted.
+// AnyJob makes Sorted return all jobs.
 func AnyJob(*Job) bool { return true }
 
 // Active returns a job that has a unit or may have one, or nil.
 func (b *Book) Active(id job.ID) *Job { return b.placed[id] }
 
-// Next returns the id of the next new job, until it is claimed.
+// Next returns the id of the next new job. The id is not claimed yet.
 func (b *Book) Next() job.ID { return b.nextID }
 
-// Claim makes new jobs get higher ids than this one.
+// Claim makes sure that new jobs get higher ids than this one.
 func (b *Book) Claim(id job.ID) { b.nextID = max(b.nextID, id+1) }
 
 // Add adds a job.
@@ -94,7 +94,8 @@ func (b *Book) Remove(l *Job) {
 	}
 }
 
-// Sort adds a job to those that have a unit, or removes it from them, by its state.
+// Sort updates the list of jobs that have a unit: it adds or removes a job, according to the job's
+// state.
 func (b *Book) Sort(l *Job) {
 	byID := func(o *Job, id job.ID) int { return cmp.Compare(o.ID, id) }
 	at, is := slices.BinarySearchFunc(b.live, l.ID, byID)
@@ -110,8 +111,8 @@ func (b *Book) Sort(l *Job) {
 	}
 }
 
-// Live yields the jobs that have a unit or may have one, by id, except those that lose it
-// meanwhile.
+// Live yields by id the jobs that have a unit or may have one. It skips jobs that lose their unit
+// while it runs.
 func (b *Book) Live() iter.Seq[*Job] {
 	list := b.live
 	return func(yield func(*Job) bool) {
@@ -163,7 +164,7 @@ func (b *Book) Totals() *job.Totals {
 	return t
 }
 
-// Called returns a job's name for people; its id if it has ended.
+// Called returns a job's name for people. If the job has ended, that is its id.
 func (b *Book) Called(id job.ID) string {
 	if l := b.byID[id]; l != nil {
 		return l.Called()
@@ -178,7 +179,7 @@ func (b *Book) Tasks(array job.ID) []*Job {
 	return list
 }
 
-// Walk counts jobs that are looked at; HasWalked returns their number.
+// Walk adds to the number of jobs that were looked at; HasWalked returns that number.
 func (b *Book) Walk(n int)     { b.walked += n }
 func (b *Book) HasWalked() int { return b.walked }
 
@@ -189,7 +190,7 @@ func (b *Book) LiveTasks(array job.ID) iter.Seq[*Job] {
 	return slices.Values(list)
 }
 
-// Throttle returns the bound of an array's running tasks, or nil if there is none.
+// Throttle returns the bound on an array's running tasks, or nil if there is none.
 func (b *Book) Throttle(array job.ID, limit int) *sched.Throttle {
 	if limit <= 0 {
 		return nil
@@ -226,18 +227,18 @@ func (b *Book) leaveClass(class job.Class) {
 	}
 }
 
-// ChangeClass counts a queued job in another class.
+// ChangeClass moves a queued job to another class in the counts.
 func (b *Book) ChangeClass(l *Job, class job.Class) {
 	b.leaveClass(l.Request.Priority.Class)
 	b.perClass[class]++
 }
 
-// QueuedCount returns the number of queued jobs, QueuedOf that of a person.
+// QueuedCount returns the number of all queued jobs, and QueuedOf the number of a person's.
 func (b *Book) QueuedCount() int                    { return b.queued }
 func (b *Book) QueuedOf(uid int) int                { return b.perUser[uid] }
 func (b *Book) QueuedByPerson() iter.Seq2[int, int] { return maps.All(b.perUser) }
 
-// The timers of queued jobs that wait for a time.
+// SetTimer and the next methods manage the timers of queued jobs that wait for a time.
 func (b *Book) SetTimer(id job.ID, at time.Time) { b.timed.set(id, at) }
 func (b *Book) StopTimer(id job.ID)              { b.timed.remove(id) }
 func (b *Book) HasTimer(id job.ID) bool          { return b.timed.has(id) }
@@ -260,7 +261,7 @@ func (b *Book) Held(uuid string) bool {
 	return false
 }
 
-// ShareHeld returns how much of the GPU jobs hold.
+// ShareHeld returns how much of the GPU is held by jobs.
 func (b *Book) ShareHeld(uuid string) (milli int) {
 	for _, l := range b.placed {
 		for _, r := range l.Attempt.GPUs {
@@ -286,7 +287,7 @@ func (b *Book) RemoveBytes(l *Job) {
 	}
 }
 
-// TaskStates returns the states of an array's tasks that are jobs and have not ended.
+// TaskStates returns the states of those tasks of an array that are jobs and have not ended.
 func (b *Book) TaskStates(array job.ID) (s job.LiveTasks) {
 	for _, t := range b.Tasks(array) {
 		switch index := t.Task.Index; {
@@ -322,7 +323,7 @@ func (b *Book) AnyUnstarted() bool {
 	return false
 }
 
-// ChargedOfParts returns, by UUID, the sum of the charges for each shared GPU.
+// ChargedOfParts returns, for the UUID of each shared GPU, the sum of the charges of its jobs.
 func (b *Book) ChargedOfParts() map[string]int {
 	sums := map[string]int{}
 	for _, l := range b.placed {
@@ -335,8 +336,7 @@ func (b *Book) ChargedOfParts() map[string]int {
 	return sums
 }
 
-// NameReasons adds the names that people use to reasons that lie with jobs, if one of the jobs is a
-// task.
+// NameReasons adds names for people to reasons that mention jobs, if one of these jobs is a task.
 func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	for i := range why {
 		r, tasks := &why[i], false
@@ -355,9 +355,9 @@ func (b *Book) NameReasons(why []job.Reason) []job.Reason {
 	return why
 }
 
-// BytesQuota refuses a new job, or a change of a job of an earlier weight, if its person's jobs
-// would take too much of the state file and of memory. It never refuses a change that makes a job
-// lighter.
+// BytesQuota refuses a new job, or a change of a job, if its person's jobs would take too much of
+// the state file and of memory. Before is the job's weight before the change. A change that makes a
+// job lighter is never refused.
 func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
 	have, weight := b.bytes[j.Person().UID], j.Weight()
 	if most == 0 || weight <= before || have-before+weight <= most {
@@ -366,8 +366,8 @@ func (b *Book) BytesQuota(j *job.Job, before, most int64) *job.Refusal {
 	return job.Refuse("policy/bytes", job.Size(have), job.Size(weight-before), job.Size(most))
 }
 
-// Attempt returns the live job whose current attempt an answer is about. A late answer about an
-// earlier attempt finds none.
+// Attempt returns the live job whose current attempt an answer is about. If the answer is about an
+// earlier attempt, it is late, and Attempt returns nil.
 func (b *Book) Attempt(id job.ID, number int) *Job {
 	l := b.Active(id)
 	if l == nil || l.Attempt.Number != number {
@@ -376,18 +376,18 @@ func (b *Book) Attempt(id job.ID, number int) *Job {
 	return l
 }
 
-// Reached returns the jobs that get a signal sent to a job: the job itself, or an array's running
-// tasks.
+// Reached returns the jobs that get a signal if one is sent to l: the job itself, or the running
+// tasks of an array.
 func (b *Book) Reached(l *Job, who job.Actor) (ids []job.ID) {
 	for _, r := range append(b.Tasks(l.ID), l) {
-		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another's by now
+		if r.State == job.Running && who.MayControl(r.Job) { // the owner's number may be another account's by now
 			ids = append(ids, r.ID)
 		}
 	}
 	return ids
 }
 
-// IsOthers reports whether a live job belongs to another account, which had the number before.
+// IsOthers reports whether a live job belongs to another account, which had the same number before.
 func (b *Book) IsOthers(id job.ID, o *job.Owner) bool {
 	l := b.Get(id)
 	return l != nil && !l.Owner.Is(o.UID, o.User)

@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Breach reports that an invariant of package core, by its number, does not hold.
+// Breach reports that an invariant of package core is violated. It names the invariant by number.
 type Breach func(invariant int, format string, args ...any)
 
-// CheckCounts recounts the queued jobs and the weight of each person's jobs.
+// CheckCounts recounts the queued jobs, and the total weight of each person's jobs.
 func (b *Book) CheckCounts(breach Breach) {
 	queued, bytes, perUser, perClass := 0, map[int]int64{}, map[int]int{}, map[job.Class]int{}
 	for _, l := range b.All() {
@@ -58,7 +58,7 @@ func (b *Book) CheckThrottles(breach Breach) {
 	}
 }
 
-// CheckPlaces verifies that every list of jobs has exactly the right ones.
+// CheckPlaces verifies that each list of jobs contains exactly the right jobs.
 func (b *Book) CheckPlaces(breach Breach) {
 	timed, active := 0, 0
 	for id, l := range b.All() {
@@ -82,13 +82,14 @@ func (b *Book) CheckPlaces(breach Breach) {
 	}
 }
 
-// CheckHeld verifies that jobs hold what they asked for, and that no GPU is assigned twice.
+// CheckHeld verifies that jobs hold what they asked for, and that no part of a GPU is assigned
+// twice.
 func (b *Book) CheckHeld(breach Breach) {
 	shares := map[string]int{}
 	for l := range b.Live() {
 		j, sum := l.Job, 0
 		if j.Attempt == nil {
-			continue // checkJob reports it
+			continue // checkJob reports this case
 		}
 		for _, r := range j.Attempt.GPUs {
 			sum += r.Share()

@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Dependencies records which queued jobs wait for which others.
+// Dependencies records which queued jobs wait for which other jobs.
 type Dependencies struct {
-	followers map[job.ID][]job.ID        // the jobs that wait for a job, by id
-	edges     map[int]int                // unmet dependencies, by person
-	recent    recentSet[job.ID, job.End] // how the last jobs ended
+	followers map[job.ID][]job.ID        // for each job, the jobs that wait for it, by id
+	edges     map[int]int                // number of unmet dependencies of each person
+	recent    recentSet[job.ID, job.End] // how the most recently ended jobs ended
 }
 
 func NewDependencies() Dependencies {
@@ -20,20 +20,20 @@ func NewDependencies() Dependencies {
 	}
 }
 
-// endsSize is how many jobs are remembered after their end: a submission may name a job that ended
-// a moment ago, after the daemon had looked it up.
+// endsSize is the number of ended jobs that are remembered. A submission may name a job that ended
+// just after the daemon had looked it up.
 const endsSize = 10_000
 
 // Remember notes how a job ended.
 func (d *Dependencies) Remember(id job.ID, end job.End) { d.recent.add(id, end) }
 
-// EndOf returns how a job ended, if it is one of the last.
+// EndOf returns how a job ended, if that is still remembered.
 func (d *Dependencies) EndOf(id job.ID) (job.End, bool) { return d.recent.get(id) }
 
 // FollowersOf returns a copy of the list of jobs that wait for a job, by id.
 func (d *Dependencies) FollowersOf(id job.ID) []job.ID { return slices.Clone(d.followers[id]) }
 
-// Follow adds a queued job to the followers of the jobs it waits for.
+// Follow makes a queued job a follower of the jobs for which it waits.
 func (d *Dependencies) Follow(l *Job) {
 	for _, on := range l.Pending {
 		list := d.followers[on.Job]
@@ -44,7 +44,7 @@ func (d *Dependencies) Follow(l *Job) {
 	d.CountEdges(l, len(l.Pending))
 }
 
-// Unfollow undoes Follow, for a job that waits for nothing any more or for others.
+// Unfollow undoes Follow when a job no longer waits, or is about to wait for other jobs.
 func (d *Dependencies) Unfollow(l *Job) {
 	for _, on := range l.Pending {
 		d.RemoveFollower(on.Job, l.ID)
@@ -63,7 +63,7 @@ func (d *Dependencies) RemoveFollower(of, id job.ID) {
 	}
 }
 
-// CountEdges counts unmet dependencies, by person.
+// CountEdges adds n to the number of unmet dependencies of a job's person.
 func (d *Dependencies) CountEdges(l *Job, n int) {
 	uid := l.Person().UID
 	if d.edges[uid] += n; d.edges[uid] == 0 {
@@ -71,8 +71,9 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 	}
 }
 
-// EdgesQuota refuses a job with dependencies if its person's jobs already have so many that each
-// end of a job would delay everybody. Had is how many of these are the job's own.
+// EdgesQuota refuses a job's dependencies if those of its person's jobs would become too many: each
+// end of a job would then delay everybody. Had is the number of dependencies that this job had
+// before.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	n := d.edges[j.Person().UID] - had
 	if open == 0 || n+open <= job.MaxOpenDependencies {
@@ -81,7 +82,7 @@ func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	return job.Refuse("policy/dependencies", n, job.MaxOpenDependencies)
 }
 
-// Check verifies that each job follows exactly the jobs it waits for.
+// Check verifies that each job follows exactly the jobs for which it waits.
 func (d *Dependencies) Check(jobs *Book, breach Breach) {
 	wait, edges := map[job.ID][]job.ID{}, map[int]int{}
 	for _, l := range jobs.Sorted(AnyJob) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// PendingAction is the action that is under way for a job.
+// PendingAction is the action that is under way for a job, if any.
 type PendingAction int8
 
 const (
@@ -17,40 +17,42 @@ const (
 	Starting
 	Stopping
 	Inspecting
-	Checking // the GPUs, before a start
-	InLine   // waits for a place to start in
+	Checking // its GPUs are being checked before its start
+	InLine   // it waits for a place to start in
 )
 
-// Job is a job that has not ended. Only its record is stored. The order of the fields saves memory.
+// Job is a job that has not ended. Only its embedded record is stored. The order of the fields
+// saves memory.
 type Job struct {
 	*job.Job
 	Awaits uint64 // while checking: the number of the sample that it waits for
 
 	Action   PendingAction
 	Recheck  bool // the unit changed while it was being started or inspected
-	Dirty    bool // to be recorded in this step
+	Dirty    bool // the job is to be recorded in this step
 	Unasked  bool // no daemon has asked for the attempt's unit yet
-	StopSent bool // a stop of this daemon may have reached it
+	StopSent bool // a stop sent by this daemon may have reached the unit
 
 	Suspended Demand
 
-	uses   []job.GPUNow // of the GPUs of attempt usesOf
+	uses   []job.GPUNow // for the GPUs of the attempt with number usesOf
 	usesOf int
 
-	lifetime *Lifetime // of the attempt; nil: nothing is known
+	lifetime *Lifetime // that of the attempt; nil: nothing is known
 	Account  *sched.Account
-	Throttle *sched.Throttle // of its array; nil: none
-	Weighed  int64           // as counted in bytes
-	Beyond   int             // what it counts for in quotas of GPUs beyond its request, see CountBeyond
+	Throttle *sched.Throttle // that of its array; nil: none
+	Weighed  int64           // its weight as counted in Book.bytes
+	Beyond   int             // what it adds in quotas of GPUs to its request, see CountBeyond
 }
 
-// Demand is other jobs' interest in a suspended job's resources. A restart looks for it anew.
+// Demand says whether other jobs want a suspended job's resources. It is not stored: after a
+// restart it is determined anew.
 type Demand struct {
-	Since   time.Time // since when a job waits longer than if this one resumed; zero: none does
-	Checked time.Time // when that was last checked; zero: never
+	Since   time.Time // since when another job waits longer because of the suspension; zero: none does
+	Checked time.Time // when Since was last determined; zero: never
 }
 
-// Accounts returns all accounts that a job counts for.
+// Accounts returns all accounts for which a job counts.
 func (l *Job) Accounts() []*sched.Account {
 	return append([]*sched.Account{l.Account}, l.Account.Groups...)
 }
@@ -59,14 +61,14 @@ func (l *Job) Kind() predict.Kind {
 	return predict.KindOf(l.Account.UID, &l.Request)
 }
 
-// QuotaMilli returns what an active job counts for in quotas of GPUs.
+// QuotaMilli returns what an active job counts in quotas of GPUs.
 func (l *Job) QuotaMilli() int { return l.Request.QuotaMilli() + l.Beyond }
 
-// RecordGroups adds the groups that a job's account counts for to its record, and reports whether
-// any were missing.
+// RecordGroups adds the groups for which a job's account counts to the job's record. It reports
+// whether any were missing.
 func (l *Job) RecordGroups() bool {
 	o := &l.Owner
-	names := slices.Clone(o.Groups) // other jobs share them
+	names := slices.Clone(o.Groups) // other jobs share the list
 	for _, g := range l.Account.Groups {
 		if !slices.Contains(names, g.Name) {
 			names = append(names, g.Name)
@@ -80,11 +82,11 @@ func (l *Job) RecordGroups() bool {
 	return true
 }
 
-// StartSlack is how long a process may have run before its job is known to.
+// StartSlack is how long a process may have run before its job is known to run.
 const StartSlack = time.Second
 
-// Beginning returns the earliest time at which a process of the attempt can have begun. A job's
-// start is corrected after the clock was set, its placement is not.
+// Beginning returns the earliest time at which a process of the attempt can have begun. After the
+// clock was set, the time of the start is corrected, but that of the placement is not.
 func (l *Job) Beginning() time.Time {
 	placed, started := l.Attempt.PlacedAt, l.Attempt.StartedAt.Add(-StartSlack)
 	if started.After(placed) {
@@ -103,7 +105,8 @@ func (l *Job) Seen() *job.Job {
 	return &j
 }
 
-// Shown returns the state that views show: a job that waits to be started counts as queued.
+// Shown returns the state that views show. A placed job that waits for its turn to start counts as
+// queued.
 func (l *Job) Shown() job.State {
 	if l.unbegun() {
 		return job.Queued
@@ -111,19 +114,19 @@ func (l *Job) Shown() job.State {
 	return l.State
 }
 
-// unbegun reports whether a job waits to be started and can return to the queue at once. It can't
-// if an earlier daemon may have asked for its start: its unit can still appear, and is stopped
-// first.
+// unbegun reports whether a placed job waits for its turn to start and can return to the queue at
+// once. If an earlier daemon may have asked for its start, it can't: its unit may still appear, and
+// must first be stopped.
 func (l *Job) unbegun() bool { return l.Action == InLine && l.Unasked }
 
-// Asking returns a copy of a job with another request.
+// Asking returns a copy of a job, with another request.
 func (l *Job) Asking(r job.Request) *Job {
 	changed := *l.Job
 	changed.Request = r
 	return &Job{Job: &changed, Account: l.Account, Throttle: l.Throttle}
 }
 
-// NotBefore returns the earliest start of a queued job; zero: at once.
+// NotBefore returns the earliest time at which a queued job may start; zero: at once.
 func NotBefore(j *job.Job) time.Time {
 	if j.NotBefore.After(j.Request.Begin) {
 		return j.NotBefore
@@ -131,7 +134,7 @@ func NotBefore(j *job.Job) time.Time {
 	return j.Request.Begin
 }
 
-// TriesOf returns how often in a row the job could not be started.
+// TriesOf returns how many times in a row the job could not be started.
 func TriesOf(j *job.Job) int {
 	if j.Attempt == nil || j.Attempt.Result == nil {
 		return 0
@@ -147,10 +150,11 @@ func RanFor(j *job.Job, now time.Time) time.Duration {
 	return max(0, now.Sub(j.Attempt.PlacedAt)-j.SuspendedFor(now))
 }
 
-// Unsampled is the use of a GPU that no sample has shown since the attempt, or the daemon, began.
+// Unsampled is the memory use of a job on a GPU that no sample has shown since the attempt began or
+// the daemon started.
 const Unsampled = -2
 
-// CurrentUses returns what is known of the use of the current attempt's GPUs.
+// CurrentUses returns the known use of the current attempt's GPUs.
 func (l *Job) CurrentUses() []job.GPUNow {
 	a := l.Attempt
 	if l.usesOf == a.Number && len(l.uses) == len(a.GPUs) {
@@ -163,7 +167,7 @@ func (l *Job) CurrentUses() []job.GPUNow {
 	return l.uses
 }
 
-// KeepUse copies what is known of the use of its GPUs into the job's attempt, for a record.
+// KeepUse copies the known use of a job's GPUs into its attempt, so that a record includes it.
 func (l *Job) KeepUse() {
 	a := l.Attempt
 	if a == nil || l.usesOf != a.Number || len(l.uses) != len(a.GPUs) {
@@ -181,7 +185,7 @@ func (l *Job) KeepUse() {
 	l.Attempt = &changed
 }
 
-// UsesNow returns the use that views show; nil if the job has no GPU now.
+// UsesNow returns the use that views show, or nil if the job has no GPU now.
 func (l *Job) UsesNow() []job.GPUNow {
 	if !l.State.Live() || len(l.Attempt.GPUs) == 0 {
 		return nil
@@ -193,14 +197,14 @@ func (l *Job) UsesNow() []job.GPUNow {
 	return uses
 }
 
-// Lifetime is what is known of how long the unit of an attempt has run.
+// Lifetime is what is known about the time in which the unit of an attempt ran.
 type Lifetime struct {
-	Asked time.Time // when its start was asked for; zero: not by this daemon
-	Alive time.Time // when it was last seen to run; zero: never
-	Ended time.Time // when its command ended, by its unit; zero: unknown
-	Spent bool      // the unit had no processes left then
-	Left  int       // number of processes that its command left running
-	Gone  bool      // the unit is gone, so that the time of its end stays unknown
+	Asked time.Time // when this daemon asked for the start; zero: it did not
+	Alive time.Time // when the unit was last seen running; zero: never
+	Ended time.Time // when the command ended, as the unit reports it; zero: unknown
+	Spent bool      // the unit had no processes left at that time
+	Left  int       // number of processes that the command left running
+	Gone  bool      // the unit is gone, so the time of its end stays unknown
 }
 
 // Lifetime returns the lifetime of the current attempt.
@@ -211,15 +215,15 @@ func (l *Job) Lifetime() *Lifetime {
 	return l.lifetime
 }
 
-// SawProcess notes that a process of it existed at a time.
+// SawProcess notes that a process of the unit existed at a time.
 func (t *Lifetime) SawProcess(at time.Time) {
 	if at.After(t.Alive) {
 		t.Alive = at
 	}
 }
 
-// Known returns the time until which it is known to have run. Processes that a GPU still shows
-// after the unit was empty have ended, too.
+// Known returns the time until which the unit is known to have run. If a GPU still shows processes
+// after the unit was empty, they have ended, too.
 func (t *Lifetime) Known() time.Time {
 	if t.Spent {
 		return t.Ended
@@ -227,7 +231,7 @@ func (t *Lifetime) Known() time.Time {
 	return job.Later(t.Alive, t.Ended)
 }
 
-// End returns the span in which the last process of an ended attempt ended.
+// End returns the span of time in which the last process of an ended attempt ended.
 func (t *Lifetime) End(now time.Time) Interval {
 	if t.Spent {
 		return Interval{t.Ended, t.Ended}
@@ -235,7 +239,7 @@ func (t *Lifetime) End(now time.Time) Interval {
 	return Interval{t.Known(), now}
 }
 
-// Shift moves its times with a clock that was set.
+// Shift adjusts the times in t after the clock was set.
 func (t *Lifetime) Shift(by time.Duration, now time.Time) {
 	job.Shift(by, now, &t.Asked, &t.Alive, &t.Ended)
 }

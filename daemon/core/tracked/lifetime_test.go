@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// No process of an attempt began before its placement, or more than a little before its command.
+// No process of an attempt began before the attempt's placement, or more than StartSlack before its
+// start.
 func TestProcessesBeganWithTheirJob(t *testing.T) {
 	placed := time.Unix(1e9, 0)
 	for _, c := range []struct{ started, want time.Duration }{{5 * time.Second, 4 * time.Second}, {StartSlack / 2, 0}, {-time.Hour, 0}} {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A change may keep the dependencies that the job already has.
+// A change may keep the dependencies that the job has already.
 func TestDependenciesOfAPerson(t *testing.T) {
 	const most = job.MaxOpenDependencies
 	for _, c := range []struct {
@@ -23,7 +23,7 @@ func TestDependenciesOfAPerson(t *testing.T) {
 	}
 }
 
-// The weight of a person's jobs is bounded, but a job that gets lighter may stay.
+// The total weight of a person's jobs is bounded, but a change that makes a job lighter is allowed.
 func TestBytesOfAPerson(t *testing.T) {
 	j := job.Job{Owner: job.Owner{UID: 1001}, Life: job.Life{Bytes: 1 << 20}}
 	weight := j.Weight()

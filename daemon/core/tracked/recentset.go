@@ -1,10 +1,10 @@
 package tracked
 
-// recentSet remembers the last values, up to a size, by their keys.
+// recentSet remembers the values that were added last, up to a number, by key.
 type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
-	order []K // in order of arrival; the oldest is at next once it is full; removed keys stay in it
+	order []K // keys in order of addition; once full, the oldest is at next; it may have removed keys
 	next  int
 }
 
@@ -23,7 +23,8 @@ func (r *recentSet[K, V]) get(key K) (V, bool) {
 	return s.value, known
 }
 
-// add remembers a value, and forgets the oldest if there are too many. A known key keeps its place.
+// add remembers a value, and forgets the oldest if there are too many. If the key is known already,
+// it keeps its place in the order.
 func (r *recentSet[K, V]) add(key K, value V) {
 	if s, known := r.of[key]; known {
 		r.of[key] = slot[V]{value, s.at}
@@ -34,7 +35,7 @@ func (r *recentSet[K, V]) add(key K, value V) {
 		r.order = append(r.order, key)
 	} else {
 		at = r.next
-		if old := r.order[at]; r.of[old].at == at { // otherwise it was removed and added again
+		if old := r.order[at]; r.of[old].at == at { // otherwise old was removed and added again
 			delete(r.of, old)
 		}
 		r.order[at] = key
@@ -43,5 +44,5 @@ func (r *recentSet[K, V]) add(key K, value V) {
 	r.of[key] = slot[V]{value, at}
 }
 
-// remove forgets a key, which still takes a place in the order until it is the oldest.
+// remove forgets a key. The key still takes a place in the order, until it is the oldest.
 func (r *recentSet[K, V]) remove(key K) { delete(r.of, key) }

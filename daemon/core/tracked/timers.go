@@ -13,8 +13,8 @@ type timer struct {
 	ID job.ID
 }
 
-// timers are the jobs that wait for a time: a heap with the next one first, and the place of each
-// job in it.
+// timers are the jobs that wait for a time. They form a heap whose first element is the next timer;
+// at has the place of each job in the heap.
 type timers struct {
 	heap []timer
 	at   map[job.ID]int
@@ -27,7 +27,7 @@ func (t *timers) has(id job.ID) bool {
 	return ok
 }
 
-// first returns the next timer, or the zero one if there is none.
+// first returns the next timer, or the zero timer if there is none.
 func (t *timers) first() timer {
 	if len(t.heap) == 0 {
 		return timer{}
@@ -51,8 +51,8 @@ func (t *timers) remove(id job.ID) {
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (t *timers) Len() int { return len(t.heap) }
 
-// Less compares by the wall clock alone: times with a monotonic reading would be ordered
-// differently among each other than with times that lack it.
+// Less compares by the wall clock alone. If it used monotonic readings, the order of two times
+// would depend on whether both of them have one.
 func (t *timers) Less(i, k int) bool {
 	a, b := t.heap[i], t.heap[k]
 	if by := a.At.Round(0).Compare(b.At.Round(0)); by != 0 {

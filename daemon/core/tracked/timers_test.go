@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first timer is the earliest, and of equal ones the one with the lowest id, whatever was set,
-// moved and removed before.
+// The first timer is always the one with the earliest time. If two times are equal, the lower id
+// comes first. Earlier changes of the timers do not matter.
 func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, model := newTimers(), map[job.ID]timer{}
