@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	alertTime  = 30 * time.Second // until the unit has started, or has ended if it is quick
-	alertAgain = time.Minute      // until the next try after a failed start
-	alertPause = 10 * time.Minute // between two alerts for one GPU
+	alertTime  = 30 * time.Second // limits the start of an alert unit
+	alertAgain = time.Minute      // delay of the next try after a failed start
+	alertPause = 10 * time.Minute // least time between two alerts about one GPU
 )
 
-// These take the place of a GPU in an alert that is about all of them.
+// These names replace the GPU in an alert that concerns all GPUs.
 const (
 	startsAlert = "starts" // no job can be started
-	driverAlert = "driver" // the driver was upgraded while another one is loaded
+	driverAlert = "driver" // the installed driver is newer than the loaded one
 )
 
-// alerts starts the site's unit for each GPU that goes out of service, and again only after the GPU
-// was back. It does the same when no job can be started. It is given the present state, not
-// changes, so a restarted daemon alerts once more.
+// alerts starts the site's alert unit once for each GPU that goes out of service. After the GPU was
+// back in service, the next failure alerts again. alerts also starts the unit when no job can be
+// started. The restarted daemon remembers no alerts, so it repeats those of the present failures.
 type alerts struct {
 	host    Runtime
 	log     *slog.Logger
 	start   func(ctx context.Context, unit string) error // nil: no unit is started
 	workers *group
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	alerted map[string]bool
-	next    map[string]time.Time // the earliest time of the next alert, by GPU
+	next    map[string]time.Time // earliest time of the next alert, by GPU
 	failed  lastFailure
 }
 
-// raise alerts about what is out of service. The loop calls it.
+// raise alerts about everything that is out of service now. The loop calls it.
 func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return
@@ -63,7 +63,7 @@ func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.
 	}
 }
 
-// due returns the GPUs to alert about, and records that it did.
+// due returns the GPUs that need an alert now, and marks them as alerted.
 func (a *alerts) due(out map[string]string, now time.Time) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *alerts) due(out map[string]string, now time.Time) []string {
 	return list
 }
 
-// ended records the outcome of an alert.
+// ended records whether an alert unit could be started.
 func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {
@@ -92,7 +92,8 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.alerted[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
-// instance returns the template's unit for a GPU, or for an alert about all of them.
+// instance returns the name of the alert unit for a GPU, made from the template.
+// For an alert about all GPUs, of is startsAlert or driverAlert.
 func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
 func (a *alerts) send(ctx context.Context, unit, uuid string) {
@@ -114,7 +115,7 @@ func (a *alerts) send(ctx context.Context, unit, uuid string) {
 	log.Error(what+", and its alert unit did not start", "err", err)
 }
 
-// check reports whether the last alert succeeded.
+// check reports for health whether the last alert unit could be started.
 func (a *alerts) check(unit string) job.Check {
 	c := job.Check{Name: "alerts", Health: job.Healthy, Detail: unit + " is started when a GPU goes out of service or no job can be started"}
 	if unit == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A GPU is reported once until it is back, a flapping GPU at most every ten minutes, and a GPU
-// whose alert failed again after a minute.
+// Each failure of a GPU is reported once. A GPU that fails again and again is reported every ten
+// minutes at most. After a failed alert, the next try comes a minute later.
 func TestAlertsDue(t *testing.T) {
 	var a alerts
 	begin := time.Now()

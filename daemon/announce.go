@@ -10,30 +10,30 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The numbers of events that are kept, and that a subscriber gets in one answer.
+// The number of events that are kept, and the number that one answer has at most.
 const (
 	keepEvents = 16_384
 	readEvents = 512
 )
 
-// announcer tells subscribers about changes that are on disk.
+// announcer sends events to subscribers once the changes are on disk.
 type announcer struct {
 	host Runtime
 
-	// The committer's goroutine alone uses these.
+	// Only the committer's goroutine uses these fields.
 	book    *events.Book
-	last    int64       // of the last event that got a number
-	pending []job.Event // not announced yet
+	last    int64       // number of the newest event
+	pending []job.Event // numbered, but not yet announced
 
-	mu      sync.Mutex // guards the fields that follow
+	mu      sync.Mutex // guards the fields below
 	ring    *events.Ring
 	waiting []*latch
 }
 
-// newAnnouncer continues from the number on record. Without one, the state is new or was lost, and
-// numbers begin at the clock's seconds: higher than any number of a lost state, unless that had
-// more than one event per second or the clock was set back. Subscribers of a lost state then see a
-// gap.
+// newAnnouncer continues from the last event number on record.
+// If none is on record, the state is new or was lost. Numbers then begin at the clock's seconds.
+// These exceed the numbers of a lost state, unless it had more than one event per second or the
+// clock was set back. Subscribers from before the loss therefore see a gap.
 func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	last := r.Events
 	if last == 0 {
@@ -42,8 +42,8 @@ func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	return &announcer{host: h, book: events.NewBook(r), last: last, ring: events.NewRing(keepEvents, last)}
 }
 
-// take turns the records and news of batches into numbered events. It returns the last number, and
-// whether there are events to announce.
+// take makes numbered events from the records and news of batches.
+// It returns the last number, and whether any events wait to be announced.
 func (a *announcer) take(batches []batch) (last int64, news bool) {
 	for i := range batches {
 		b := &batches[i]
@@ -78,7 +78,8 @@ func (a *announcer) announce() {
 	}
 }
 
-// after is Ring.After. If there is no event yet, come is released with the next one.
+// after returns the events after a number, like Ring.After. If there are none yet, it also returns
+// a latch, come, which the next event opens.
 func (a *announcer) after(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,8 +99,9 @@ func (a *announcer) leave(come *latch) {
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *latch) bool { return w == come })
 }
 
-// Events returns the events after a number. It waits until there is one, or returns none when ctx
-// is done. After -1 it returns none at once, with the range of numbers that are kept.
+// Events returns the events after a number. If there are none, Events waits for the next event,
+// or until ctx is done. For the number -1 it returns no events,
+// only the range of the numbers that are kept.
 func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		out, come := d.events.after(after)

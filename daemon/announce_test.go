@@ -18,8 +18,8 @@ func (r *rig) last() int64 {
 	return out.Newest
 }
 
-// hears reads events after a number until one is about a job in this state. It returns that event's
-// number, and the kinds of the job's events.
+// hears reads the events after a number until the job reaches a state.
+// It returns the number of that event, and the kinds of all events of the job up to then.
 func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds []job.EventKind) {
 	r.t.Helper()
 	for {
@@ -41,8 +41,8 @@ func (r *rig) hears(after int64, id job.ID, state job.State) (last int64, kinds 
 	}
 }
 
-// A subscriber that has every event continues after a restart without a gap, and gets what happened
-// since. A subscriber that lacks events gets a gap.
+// After a restart, a subscriber that had every event continues without a gap and gets what it
+// missed. A subscriber that lacks older events is told about the gap.
 func TestEventsGoOnAfterARestart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	from := r.last()
@@ -66,7 +66,7 @@ func TestEventsGoOnAfterARestart(t *testing.T) {
 	}
 }
 
-// Nothing is announced before it is on disk.
+// No event is announced before its record is on disk.
 func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.until("the GPUs are announced", func() bool {
@@ -92,8 +92,8 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	}
 }
 
-// Events without a record are announced even if the write of their number failed once and nothing
-// else happens.
+// Some events have no record of their own. They are announced even if the first write of their
+// number failed and nothing else happens.
 func TestANumberIsWrittenAgain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -111,7 +111,7 @@ func TestANumberIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// Subscribers of a daemon that stops get an error.
+// When the daemon stops, its subscribers get an error.
 func TestAStopEndsFollowers(t *testing.T) {
 	r := newRig(t, 1, nil)
 	began := r.last()

@@ -21,21 +21,21 @@ import (
 
 const module = "github.com/gpusched/gpusched/"
 
-// room is what one package may import besides the standard library, and what of the standard
-// library it may not, with the reason.
+// room has the imports that one package may have, and those that it must not have, with the reason.
 type room struct {
-	internal []string // packages of this module, without the module's path
-	external []string // prefixes of other modules
-	banned   []string // packages of the standard library
+	internal []string // allowed packages of this module, without the module's path
+	external []string // prefixes of allowed modules of other projects
+	banned   []string // forbidden packages of the standard library
 	why      string
 }
 
 var impure = []string{"time/tzdata", "os", "os/exec", "net", "net/http", "log/slog", "sync", "math/rand", "math/rand/v2", "context", "syscall"}
 
-// impureButSync allows a package to initialize something once, on first use.
+// impureButSync is impure without "sync", for packages that initialize
+// something once, on first use.
 var impureButSync = slices.DeleteFunc(slices.Clone(impure), func(p string) bool { return p == "sync" })
 
-// rooms is the import table of the design. A package that is not listed fails.
+// rooms is the table of allowed imports. Every package must be in it.
 var rooms = map[string]room{
 	"daemon/job":               {internal: []string{"units/contract"}, banned: []string{"os", "os/exec", "net", "log/slog", "sync", "context"}, why: "values are pure; contract has the words of launch failures; syscall serves for the names of error numbers"},
 	"daemon/predict":           {internal: []string{"daemon/job"}, banned: impure, why: "it learns from runs that others tell it of"},
@@ -160,14 +160,14 @@ var rooms = map[string]room{
 	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
 }
 
-// widest is the maximum of lines of a package, without tests, and widestOfCmd that of a package of
-// cmd: as much as somebody reads in an hour or two.
+// The largest number of lines that a package may have, without tests: widestOfCmd for packages of
+// cmd, widest for all others. A person reads that much in an hour or two.
 const (
 	widest      = 6000
 	widestOfCmd = 3500
 )
 
-// TestPackagesAreSmall: a reader can get to know each package.
+// TestPackagesAreSmall: each package is short enough to read as a whole.
 func TestPackagesAreSmall(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name, lines, most := strings.TrimPrefix(p.ImportPath, module), 0, widest
@@ -187,7 +187,7 @@ func TestPackagesAreSmall(t *testing.T) {
 	}
 }
 
-// noCgo are the programs that must work without cgo.
+// noCgo lists the programs that must work without cgo.
 var noCgo = []string{"cmd/gpusched", "cmd/gpusched-slurm", "cmd/gpuschedd", "cmd/gpusched-job", "cmd/gpusched-accounts", "cmd/gpusched-notify", "cmd/gpusched-mcp", "cmd/gpusched-top", "cmd/gpusched-web", "cmd/gpusched-metrics"}
 
 type listed struct {
@@ -199,7 +199,7 @@ type listed struct {
 	Deps       []string
 }
 
-// list asks the go command about packages.
+// list returns what 'go list' reports about packages.
 func list(t *testing.T, args ...string) []listed {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,Deps"}, args...)...)
@@ -226,7 +226,7 @@ func TestImportTable(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		if strings.HasPrefix(name, "packaging/") || strings.HasPrefix(name, "contrib/") {
-			continue // tools of the build and the machine tests
+			continue // the build and the machine tests use these programs
 		}
 		r, known := rooms[name]
 		seen[name] = true
@@ -263,7 +263,7 @@ func (r room) refuses(imp string) string {
 	return ""
 }
 
-// TestMap: the map in doc.go has one line for each package, and no other lines.
+// TestMap: the map in doc.go has exactly one line for each package.
 func TestMap(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -293,8 +293,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestNoCgo: only gpusched-nvml needs cgo. The others link no package that does, even with cgo
-// enabled, as on a developer's machine.
+// TestNoCgo: only gpusched-nvml needs cgo. The other programs link no package that uses cgo, even
+// where cgo is enabled, such as on a developer's machine.
 func TestNoCgo(t *testing.T) {
 	for _, name := range noCgo {
 		for _, p := range list(t, "-deps", "./"+name) {
@@ -308,8 +308,8 @@ func TestNoCgo(t *testing.T) {
 	}
 }
 
-// TestHouseRules checks what the syntax shows: one package comment per package, in doc.go; no init
-// functions; only mains read the environment.
+// TestHouseRules checks three rules in the syntax. Each package has one package comment, in doc.go.
+// No package has an init function. Only package main reads the environment.
 func TestHouseRules(t *testing.T) {
 	for _, p := range list(t, "./...") {
 		name := strings.TrimPrefix(p.ImportPath, module)
@@ -348,8 +348,8 @@ func checkSyntax(t *testing.T, pkg, file string, f *ast.File) {
 	})
 }
 
-// TestTheClientStartsFast: no package that the client links compiles a regular expression at start.
-// A dozen of them took a quarter of the time of a short command.
+// TestTheClientStartsFast: no package of the client compiles a regular expression when the program
+// starts. A dozen regular expressions took a quarter of the run time of a short command.
 func TestTheClientStartsFast(t *testing.T) {
 	for _, p := range list(t, "-deps", "./cmd/gpusched") {
 		if !strings.HasPrefix(p.ImportPath, module) {
@@ -369,7 +369,8 @@ func TestTheClientStartsFast(t *testing.T) {
 	}
 }
 
-// compilesAtStart reports whether a package variable contains a compiled regular expression.
+// compilesAtStart reports whether a package variable is initialized with
+// a compiled regular expression.
 func compilesAtStart(decl ast.Decl) (found bool) {
 	if d, ok := decl.(*ast.GenDecl); !ok || d.Tok != token.VAR {
 		return false
@@ -384,7 +385,8 @@ func compilesAtStart(decl ast.Decl) (found bool) {
 	return found
 }
 
-// TestPromisesAreTested: each row of ARCHITECTURE's tables of durability and promises names a test.
+// TestPromisesAreTested: each row of the tables of durability and promises
+// in ARCHITECTURE names a test.
 func TestPromisesAreTested(t *testing.T) {
 	text, err := os.ReadFile("../contrib/ARCHITECTURE.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Submit queues a job that the server has validated, and returns once it is on disk.
+// Submit queues a job that the server has validated. It returns once the job is on disk.
 func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	accepted := d.host.Now()
 	if dryRun {
@@ -43,8 +43,8 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return out, err
 }
 
-// queue hands a submission to the core. If the core takes it for a repetition of a job that has
-// been forgotten, queue submits it again as a new job.
+// queue sends a submission to the core. The core may answer that an older job already is this
+// submission. If that job has been forgotten, queue submits again, as a new job.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
 	d.lister.awaitListing(ctx)
 	for forgotten := job.ID(0); ; {
@@ -66,7 +66,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 		}
 		out, err := d.known(ctx, r.ID)
 		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
-			forgotten = r.ID // it belongs to another account, which had the number before
+			forgotten = r.ID // another account had this uid before, and the job is that account's
 			continue
 		}
 		var refusal *job.Refusal
@@ -77,7 +77,8 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 	}
 }
 
-// restartIfDamaged ends the daemon, to be restarted, if err says that the state file is damaged.
+// restartIfDamaged stops the daemon, which is then restarted, if err says that the state file is
+// damaged. It returns errStopped in that case, otherwise err.
 func (d *Daemon) restartIfDamaged(err error) error {
 	if !errors.Is(err, job.ErrDamaged) {
 		return err
@@ -86,15 +87,15 @@ func (d *Daemon) restartIfDamaged(err error) error {
 	return errStopped
 }
 
-// known answers a submission that repeats a job. It does not say why the job waits: the first
-// answer did.
+// known answers a repeated submission with the existing job. The answer omits why the job waits,
+// because the first answer gave the reason.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	v, err := d.jobByID(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
-// ends looks up the results of the jobs that a submission or a change depends on. The core itself
-// knows of jobs that end later.
+// ends returns the results of jobs that a submission or a change depends on.
+// It reads only the store: the core learns by itself about jobs that end later.
 func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
 	if len(after) == 0 {
 		return nil, nil
@@ -134,7 +135,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	switch c.Kind {
 	case job.CommandOpen:
 		return d.open(ctx, who, c.Job)
-	case job.CommandSignal: // its outcome lists the jobs that get the signal
+	case job.CommandSignal: // the outcome lists the jobs that get the signal
 		return d.doOne(ctx, who, c)
 	}
 	list := []job.Command{c}
@@ -152,7 +153,7 @@ func (d *Daemon) Do(ctx context.Context, who job.Actor, c job.Command) error {
 	return each[0].Refusal
 }
 
-// Query answers q, including everything acknowledged before.
+// Query answers q. The answer includes every change that was acknowledged before.
 func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	var v job.View
 	var ahead *foresight.Foresight
@@ -186,8 +187,8 @@ func (d *Daemon) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return v, nil
 }
 
-// Names returns the names of live jobs, in the order of Query, including everything acknowledged
-// before.
+// Names returns the names of live jobs, in the order of Query.
+// The answer includes every change that was acknowledged before.
 func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { names = c.Names(q, now) }); err != nil {
 		return nil, err
@@ -195,9 +196,10 @@ func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err 
 	return names, d.commit.awaitDurable(ctx)
 }
 
-// addStored completes a query by ids with what only the store has: ended jobs and earlier attempts.
+// addStored adds to the answer of a query by ids what only the store has:
+// ended jobs and earlier attempts.
 func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error {
-	live := map[job.ID]bool{} // a list of ids can be long
+	live := map[job.ID]bool{} // a map, because a list of ids can be long
 	for _, j := range v.Jobs {
 		live[j.ID] = true
 	}
@@ -233,12 +235,13 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 		if len(j.Request.Notify) > 0 {
 			v.Jobs[i].Notified, _ = d.opt.Store.Notifications(ctx, j.ID)
 		}
-		v.Jobs[i].Attempts = attempts // nil after an error, which health reports
+		v.Jobs[i].Attempts = attempts // nil after an error; health reports the error
 	}
 	return nil
 }
 
-// jobByID returns one job, live or ended. It omits why the job waits, which costs a forecast.
+// jobByID returns one job, live or ended, without the reason why it waits,
+// which would cost a forecast.
 func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -255,7 +258,7 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return d.await(ctx, id, (*job.Job).AtRest)
 }
 
-// await returns the job once over holds for it.
+// await waits until over returns true for the job, and returns the job.
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
@@ -274,8 +277,8 @@ func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool)
 	return v, errStopped
 }
 
-// Task returns the job that a task of an array became, live or ended, or 0 if the task has not
-// started.
+// Task returns the id of the job that a task of an array became. The job may have ended.
+// The id is 0 if the task has not started.
 func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	v, err := d.jobByID(ctx, array)
 	if err != nil {
@@ -287,8 +290,8 @@ func (d *Daemon) Task(ctx context.Context, array job.ID, index int) (job.ID, err
 	return d.opt.Store.Task(ctx, array, index)
 }
 
-// Results returns the results of the ended tasks of an array, including everything acknowledged
-// before.
+// Results returns the results of the ended tasks of an array.
+// They include every change that was acknowledged before.
 func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Results{}, err
@@ -296,8 +299,8 @@ func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error)
 	return d.opt.Store.Results(ctx, array)
 }
 
-// AwaitTask blocks until a task of an array has become a job, and returns that job. It returns 0 if
-// the task will not start by itself, or if its job is not on disk yet.
+// AwaitTask waits until a task of an array has become a job, and returns the job's id.
+// It returns 0 if the task will not start by itself, or if its job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	if id, err := d.Task(ctx, array, index); err != nil || id != 0 {
 		return id, err

@@ -8,26 +8,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Steps of the wall clock.
+// Limits for steps of the wall clock.
 const (
-	leastJump = time.Second // a smaller difference counts as time that passed
-	bigJump   = time.Minute // a smaller step is a correction, which is not reported
-	jumpFresh = time.Hour   // health reports a step for this long
+	leastJump = time.Second // a smaller difference counts as passed time
+	bigJump   = time.Minute // a smaller step counts as a correction, and is not reported
+	jumpFresh = time.Hour   // how long health reports a step
 )
 
-// clock notices when somebody sets the wall clock: it then advances by another amount than the
-// steady clock. The loop calls see; check may be called from anywhere.
+// clock notices when somebody sets the wall clock: the wall clock then advances by another amount
+// than the monotonic clock. Only the loop calls see. Any goroutine may call check.
 type clock struct {
 	begun  bool
-	wall   time.Time     // at the last see
-	steady time.Duration // at the last see
+	wall   time.Time     // at the last call of see
+	steady time.Duration // at the last call of see
 
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 	by time.Duration
 	at time.Time
 }
 
-// see compares both clocks and returns the step of the wall clock since the last call, 0 for none.
+// see returns the step of the wall clock since the last call, 0 for none.
+// steady is the monotonic time.
 func (c *clock) see(wall time.Time, steady time.Duration) time.Duration {
 	wall = wall.Round(0)
 	by := wall.Sub(c.wall) - (steady - c.steady)

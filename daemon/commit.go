@@ -12,43 +12,43 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// The delay between tries to write while the disk fails.
+// Delays between tries to write while the disk fails, and the limit of one try.
 const (
 	firstCommitRetry = 100 * time.Millisecond
 	lastCommitRetry  = 5 * time.Second
 	commitTime       = 30 * time.Second
 )
 
-// committer makes records durable, and only then releases their actions and replies. Steps that
-// arrive while it writes share the next transaction.
+// committer writes records to disk, and then releases the actions and replies that depend on them.
+// Steps that arrive during a write share the next transaction.
 type committer struct {
 	d    *Daemon
 	wake Wakeup
-	owed owedNumber // its goroutine alone uses it
+	owed owedNumber // only the committer's goroutine uses it
 
-	mu      sync.Mutex // guards the fields that follow
+	mu      sync.Mutex // guards the fields below
 	pending []batch
-	failure error     // of the last try; nil after a success
-	begun   time.Time // start of the try under way; zero: none
+	failure error     // error of the last write; nil after a success
+	begun   time.Time // start of the present write; zero: none
 }
 
-// owedNumber is the number of the last event that waits to be announced while no record brings it
-// to disk.
+// owedNumber is the number of the last event whose number is not on disk yet. Events without
+// records of their own wait for this number to be written, and are announced afterwards.
 type owedNumber struct {
 	last     int64 // 0: no event waits
-	failures int   // tries to write it that failed
+	failures int   // failed tries to write the number
 	next     time.Time
 }
 
-// due reports whether it is time to write the number.
+// due reports whether the number should be written now.
 func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
 
-// batch is the effects of one step, or a barrier that is released when everything before it is
-// done.
+// batch has the effects of one step of the core. A batch may instead be a barrier, which opens when
+// everything before it is done.
 type batch struct {
 	effects core.Effects
 	at      time.Time // time of the step
-	looked  bool      // the step brought the last sample that was asked for
+	looked  bool      // the step got the newest GPU sample that the core asked for
 	barrier *latch
 }
 
@@ -67,8 +67,8 @@ func (c *committer) add(b batch) {
 	c.wake.Ring()
 }
 
-// awaitDurable waits until everything pushed before is durable and under way. It returns early if the
-// disk is in trouble, which may last.
+// awaitDurable waits until all records pushed before are on disk and their actions have begun.
+// If the disk fails, it returns early, since the failure may last.
 func (c *committer) awaitDurable(ctx context.Context) error {
 	if c.trouble() != nil {
 		return nil
@@ -89,10 +89,10 @@ func (c *committer) awaitDurable(ctx context.Context) error {
 	return nil
 }
 
-// SlowAfter is the duration after which a write counts as hanging. A write can't be cancelled.
+// SlowAfter is the time after which a write counts as hanging. A write can't be cancelled.
 const SlowAfter = 5 * time.Second
 
-// trouble returns the error of the last write, or that the present one hangs; nil if all is well.
+// trouble returns the error of the last write, an error if the present write hangs, or nil.
 func (c *committer) trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +110,8 @@ func (c *committer) take() []batch {
 	return b
 }
 
-// run works until ctx is done, and then finishes what the loop pushed before its end. After records
-// that could not be written it writes no others: a later record may depend on an earlier one.
+// run writes until the loop has ended, and then writes the rest of what the loop pushed.
+// If records can't be written, run returns without writing others, which may depend on them.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.inbox.done)
@@ -126,19 +126,19 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// How long records wait for others that share their transaction, if no action and no reply waits
-// for them.
+// How long records may wait for others to share their transaction.
+// Only records without a waiting action or reply do so.
 const (
-	// gatherTime applies to the end of a job, which then shares a transaction with the next start
-	// on its GPU. That start follows the sample of the GPU, so that neither waits for two
-	// transactions.
+	// gatherTime is the wait after the end of a job.
+	// The sample of the job's GPU follows, and then the start of the next job there.
+	// The end and that start share one transaction, so that the start does not wait for two.
 	gatherTime = 2 * time.Millisecond
-	// restTime applies to records that nobody is known to wait for, such as that a job runs, which
-	// its unit shows too.
+	// restTime is the wait of records that nobody is known to wait for.
+	// An example is that a job runs, which its unit shows too.
 	restTime = 10 * time.Millisecond
 )
 
-// gathered returns the batches together with those that arrive while they may wait.
+// gathered returns the batches, together with those that arrive while the batches may still wait.
 func (c *committer) gathered(batches []batch) []batch {
 	now := c.d.host.Now()
 	until := now.Add(restTime)
@@ -156,13 +156,13 @@ func (c *committer) gathered(batches []batch) []batch {
 	}
 }
 
-// patience returns how long the records of a batch may wait. It is 0 if an action, a reply or a
-// barrier depends on them, and after a sample, which no further record follows.
+// patience returns how long the records of a batch may wait. The answer is 0 if an action, a reply
+// or a barrier depends on them. It is also 0 after a GPU sample, because no further record follows.
 func (b batch) patience() time.Duration {
 	patience := restTime
 	for _, a := range b.effects.Actions {
 		switch a.(type) {
-		case core.Sample, core.Forget, core.Collect: // Sample has begun already, and nobody waits for the others
+		case core.Sample, core.Forget, core.Collect: // Sample has begun already, nobody waits for the other two
 			patience = gatherTime
 		default:
 			return 0
@@ -174,8 +174,8 @@ func (b batch) patience() time.Duration {
 	return patience
 }
 
-// finish writes batches and releases their effects. It returns false if ctx ended before the
-// records were on disk.
+// finish writes the records of batches and releases the effects.
+// It returns false if ctx ended before the records were on disk.
 func (c *committer) finish(ctx context.Context, batches []batch) bool {
 	records := gather(batches)
 	last, news := c.d.events.take(batches)
@@ -210,7 +210,7 @@ func (c *committer) finish(ctx context.Context, batches []batch) bool {
 			b.barrier.release()
 		}
 	}
-	for _, r := range records { // last, since nobody waits for it
+	for _, r := range records { // after the replies, since nobody waits for the log
 		logRecord(c.d.log, r)
 		if r.Job != nil && r.Job.State.Terminal() && !r.Quiet {
 			c.d.pruner.count()
@@ -224,8 +224,8 @@ func (c *committer) announce() {
 	c.owed = owedNumber{}
 }
 
-// tryNumber writes the owed number by itself, and announces its events once that is on disk.
-// Records that are written before the next try do the same. Nothing waits for it.
+// tryNumber writes the owed number without any other record, and then announces the events. If the
+// write fails, the next records that are written include the number. No request waits for it.
 func (c *committer) tryNumber(ctx context.Context) {
 	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
@@ -240,9 +240,9 @@ func (c *committer) tryNumber(ctx context.Context) {
 	c.owed.next = c.d.host.Now().Add(retry.After(c.owed.failures, firstCommitRetry, lastCommitRetry))
 }
 
-// gather joins the records of all batches. Of several records for one attempt the last one counts,
-// with the payload of the first. A record with somebody's change stays separate, since it is logged
-// beside what became of the job.
+// gather joins the records of all batches. Several records of one attempt become one, which has the
+// newest job and the first payload. A record of somebody's change stays separate, because the log
+// shows the change as well as what became of the job.
 func gather(batches []batch) []job.Record {
 	var records []job.Record
 	at := map[job.ID]int{}
@@ -271,7 +271,8 @@ func attemptOf(j *job.Job) int {
 	return j.Attempt.Number
 }
 
-// write tries until the records are on disk. It returns false if ctx ended first.
+// write tries again until the records are on disk.
+// It returns false if ctx ended first, or if no try can succeed.
 func (c *committer) write(ctx context.Context, records []job.Record) bool {
 	for failures := 1; ; failures++ {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
@@ -284,7 +285,7 @@ func (c *committer) write(ctx context.Context, records []job.Record) bool {
 			return true
 		}
 		if errors.Is(err, job.ErrDamaged) || errors.Is(err, job.ErrInvalid) {
-			c.d.end(err) // no other try helps, and everybody waits for it
+			c.d.end(err) // no other try helps, and everybody waits for this write
 			return false
 		}
 		if !pause(ctx, c.d.host, retry.After(failures, firstCommitRetry, lastCommitRetry)) {

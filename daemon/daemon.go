@@ -20,12 +20,12 @@ type Settings struct {
 	Policy         site.Policy
 	SampleInterval time.Duration
 	TasksMax       uint64
-	ExtraDevices   func() []cgroup.Device // for jobs with a GPU, called at each start
+	ExtraDevices   func() []cgroup.Device // device files for jobs with a GPU, read at each start
 	RequireFilter  bool
-	AllowSandboxed bool   // sandboxed processes may run commands in the units of jobs started from now on
-	DriverCheck    bool   // GPUs take no job while the installed driver is not the loaded one
+	AllowSandboxed bool   // lets sandboxed processes run commands in the units of jobs started from now on
+	DriverCheck    bool   // GPUs take no jobs while the installed driver is not the loaded one
 	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
-	Inhibit        string // what logind does not do while jobs run, such as "sleep:idle"; "": nothing
+	Inhibit        string // what logind must not do while jobs run, such as "sleep:idle"; "": nothing
 }
 
 // Options are the parts and settings of a Daemon.
@@ -36,47 +36,47 @@ type Options struct {
 	Changes    Changes
 	Source     Source
 	Kernel     Kernel                    // nil: error reports are not read
-	Driver     func() gpu.DriverVersions // installed and loaded; nil: unknown
-	UnitOf     func(pid int) string      // unit of a process, "" for unknown; nil: never known
-	Account    func(uid int) string      // name of an account, "" for unknown; nil: never known
-	Person     Persons                   // nil: each uid is its own person
-	InGroup    func(uid, gid int) bool   // whether an account has a group today, or that is unknown; nil: always
+	Driver     func() gpu.DriverVersions // installed and loaded driver; nil: unknown
+	UnitOf     func(pid int) string      // unit of a process, "" if unknown; nil: never known
+	Account    func(uid int) string      // name of an account, "" if unknown; nil: never known
+	Person     Persons                   // nil: each uid is a person of its own
+	InGroup    func(uid, gid int) bool   // false only if the account is known to have left the group; nil: always true
 	NameToday  NameToday                 // nil: the name on record
 	Groups     QuotaGroups               // nil: the groups on record
-	Barred     func(uid int) string      // why a user may run nothing today, "" if they may; nil: everybody may
+	Barred     func(uid int) string      // why a user may not run anything today, "" if they may; nil: everybody may
 	Specs      Specs
 	Meter      Meter
 	Inside     Inside
 	EndProcess EndProcess
 	Origin     Origin
-	System     System // nil: systemd never stops, and each boot has one run of it
-	// StartUnit starts a unit of the site; nil: none is started.
+	System     System // nil: systemd never shuts down, and runs once per boot
+	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
 	Tell      Tell                               // nil: no notes are written
 	Open      Open                               // nil: nobody can run commands in a job's unit
 	Deliver   Deliver                            // nil: no messages are sent
-	Forget    func(context.Context) (int, error) // removes old ended jobs and returns their number; nil: all are kept
+	Forget    func(context.Context) (int, error) // removes old ended jobs and returns how many; nil: all are kept
 	Notify    Notify
 	Log       *slog.Logger
 
 	Restored      job.Restored
 	Settings      Settings
-	Scope         units.Scope            // of the systemd that runs the jobs' units
-	Socket        string                 // of a user's own scheduler, passed to its jobs
+	Scope         units.Scope            // which systemd runs the jobs' units: the system's or a user's
+	Socket        string                 // only of a user's own scheduler, whose jobs get the path
 	Launcher      string                 // path of gpusched-job
-	LauncherFile  func() string          // identifies the launcher's present file; nil: it never changes
-	Boot          func() (string, error) // returns the id of the running boot
+	LauncherFile  func() string          // identifies the launcher's present file; nil: the file never changes
+	Boot          func() (string, error) // returns the id of the present boot
 	WatchdogEvery time.Duration          // 0: no watchdog
 	Checks        []Check
-	Tally         *metrics.Tally // nil: a tally that ends with the Daemon
+	Tally         *metrics.Tally // nil: a new tally, lost when the Daemon ends
 
-	// Observe is called by the loop after each step, before its effects are durable. For tests; may
-	// be nil.
+	// Observe is called by the loop after each step,
+	// before the effects are durable. Only tests set it.
 	Observe func(core.Event, core.Effects, *core.Core)
 }
 
-// Daemon is the scheduler. The methods of the server's Backend may be called while Run runs.
+// Daemon is the scheduler. The server may call the methods of its Backend while Run runs.
 type Daemon struct {
 	opt       Options
 	host      Runtime
@@ -90,7 +90,7 @@ type Daemon struct {
 	events    *announcer
 	trace     trace
 	ahead     forecaster
-	courses   forecaster // forecasts that include the GPUs
+	courses   forecaster // these forecasts include the GPUs
 	trials    trials
 	sampler   *sampler
 	lister    *unitReconciler
@@ -117,7 +117,7 @@ func New(o Options) (*Daemon, error) {
 	d.opt.Tally.Restore(o.Restored.Jobs)
 	d.core = core.New(o.Settings.Policy, boot, o.Restored)
 	d.events = newAnnouncer(d.host, &o.Restored, d.started)
-	live := map[job.ID]int{} // their attempts
+	live := map[job.ID]int{} // attempt of each live job
 	for i := range o.Restored.Jobs {
 		if j := &o.Restored.Jobs[i]; j.State.Live() {
 			live[j.ID] = attemptOf(j)
@@ -129,7 +129,7 @@ func New(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// assemble makes the parts that do not depend on the state on record.
+// assemble makes the parts that do not need the state on record.
 func assemble(o Options) *Daemon {
 	if o.Runtime == nil {
 		o.Runtime = machine{}
@@ -137,7 +137,7 @@ func assemble(o Options) *Daemon {
 	if o.Tally == nil {
 		o.Tally = metrics.NewTally()
 	}
-	o.Restored = job.Restored{} // it would keep every job that waited then in memory
+	o.Restored = job.Restored{} // kept, it would hold every job that waits now in memory
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, started: o.Runtime.Now(),
 		inbox: newInbox(o.Runtime), workers: newGroup(o.Runtime),
@@ -165,8 +165,8 @@ func assemble(o Options) *Daemon {
 	return d
 }
 
-// Run works until ctx is done, which is not an error, or until the daemon can't continue. It leaves
-// running jobs alone.
+// Run works until ctx is done, and then returns nil.
+// It returns an error if the daemon can't continue. Running jobs keep running after Run returns.
 func (d *Daemon) Run(outer context.Context) error {
 	ctx, end := context.WithCancelCause(outer)
 	defer end(nil)
@@ -180,7 +180,7 @@ func (d *Daemon) Run(outer context.Context) error {
 	}
 	d.opt.Notify.Ready()
 	d.loop(ctx)
-	if outer.Err() != nil { // otherwise the process goes on
+	if outer.Err() != nil { // otherwise the process does not end
 		d.opt.Notify.Stopping()
 	}
 	close(d.inbox.done)
@@ -201,7 +201,7 @@ func (d *Daemon) Reload(s Settings) {
 	d.probes.reset()
 }
 
-// watch turns systemd's hints into events.
+// watch sends systemd's signals about units to the core, as events.
 func (d *Daemon) watch(ctx context.Context) {
 	d.opt.Changes(ctx, func(ch units.Change) {
 		if ch.Resync {

@@ -31,7 +31,8 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	r.until("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// TestNothingPrivateInTheUnit: no property has the command or the environment (DESIGN, traps).
+// TestNothingPrivateInTheUnit: no property of a unit shows the command or
+// the environment (DESIGN, traps).
 func TestNothingPrivateInTheUnit(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -41,8 +42,8 @@ func TestNothingPrivateInTheUnit(t *testing.T) {
 	}
 }
 
-// TestKilledDaemonLosesNothing: daemons die and others continue; each job runs once and ends with
-// its own result.
+// TestKilledDaemonLosesNothing: daemons are killed and new ones continue.
+// Each job runs once and ends with its own result.
 func TestKilledDaemonLosesNothing(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running, waiting := r.submit(1, nil), r.submit(1, nil)
@@ -52,7 +53,7 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 		t.Errorf("the waiting job is %s after a restart", got)
 	}
 	r.stop()
-	r.bus.Exit(units.Name(int64(running)), 3) // while no daemon runs
+	r.bus.Exit(units.Name(int64(running)), 3) // no daemon runs meanwhile
 	r.start()
 	if v := r.wait(running); v.Result.ExitCode != 3 {
 		t.Errorf("exit code %d, want 3", v.Result.ExitCode)
@@ -67,7 +68,7 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: the bus breaks in the middle of a start, before or after the unit starts.
+// TestLostAnswers: the D-Bus connection breaks during a start, before or after the unit starts.
 func TestLostAnswers(t *testing.T) {
 	for name, fault := range map[string]unittest.Fault{"lost answer": unittest.LostAnswer(), "lost call": unittest.LostCall()} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +87,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestReboot: a job that was running is queued again, if it chose so.
+// TestReboot: a running job is queued again after a reboot, if it was submitted that way.
 func TestReboot(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -111,8 +112,8 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestFullDisk: nothing is acknowledged that is not written, running jobs continue, and everything
-// works again without help.
+// TestFullDisk: while the disk is full, nothing unwritten is acknowledged, and running jobs
+// continue. When there is room again, everything works without help.
 func TestFullDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running := r.submit(1, nil)
@@ -134,7 +135,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestRequestKey: the same key finds the same job, before and after its end and after a restart.
+// TestRequestKey: a repeated request key finds the same job,
+// before and after the job's end and after a restart.
 func TestRequestKey(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
 	keyed := func(s *job.Submission) { s.Key = "k" }
@@ -153,7 +155,8 @@ func TestRequestKey(t *testing.T) {
 	}
 }
 
-// TestLeftoversKeepTheGPU: a GPU with leftovers of a job is not reassigned.
+// TestLeftoversKeepTheGPU: a GPU is not given to another job while processes
+// of an ended job are left on it.
 func TestLeftoversKeepTheGPU(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)
@@ -229,8 +232,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestJobThatSaysItStops: systemd calls the unit of a job that sends STOPPING=1 deactivating. The
-// job still runs, has its time limit and can be cancelled.
+// TestJobThatSaysItStops: when a job sends STOPPING=1, systemd calls its unit deactivating.
+// The job still runs, keeps its time limit and can be cancelled.
 func TestJobThatSaysItStops(t *testing.T) {
 	r := newRig(t, 0, func(string, []units.Property) unittest.Behaviour {
 		return unittest.Behaviour{Stopping: true, Extends: true}
@@ -249,7 +252,7 @@ func TestJobThatSaysItStops(t *testing.T) {
 	}
 }
 
-// TestManyJobs: a queue drains over few GPUs, and each job runs once.
+// TestManyJobs: many jobs share few GPUs until the queue is empty, and each job runs once.
 func TestManyJobs(t *testing.T) {
 	r := newRig(t, 3, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{Ends: true} })
 	var ids []job.ID
@@ -263,13 +266,13 @@ func TestManyJobs(t *testing.T) {
 	}
 }
 
-// TestWatchdog: the loop feeds the watchdog, and stops when it hangs.
+// TestWatchdog: the loop notifies systemd's watchdog, and no longer does so when it hangs.
 func TestWatchdog(t *testing.T) {
 	r := newRig(t, 0, nil)
 	r.until("the watchdog is fed", func() bool { return r.ready.Load() > 3 })
 }
 
-// TestClientGone: a client that stops waiting costs nothing.
+// TestClientGone: a client that disconnects leaves nothing behind.
 func TestClientGone(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -281,8 +284,8 @@ func TestClientGone(t *testing.T) {
 	r.runs(id)
 }
 
-// TestAwaitTask: whoever waits for a task of an array gets its job, or learns that it will have
-// none.
+// TestAwaitTask: a caller that waits for a task of an array gets the task's job,
+// or learns that there will be none.
 func TestAwaitTask(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -322,8 +325,8 @@ func TestAwaitTask(t *testing.T) {
 	}
 }
 
-// TestForecastsDoNotStopTheLoop: expected starts are computed while others submit, each from the
-// state at its question or a later one.
+// TestForecastsDoNotStopTheLoop: expected starts are computed while other clients submit jobs.
+// Each forecast uses the state at the time of its question, or a later state.
 func TestForecastsDoNotStopTheLoop(t *testing.T) {
 	r := newRig(t, 2, nil)
 	limit := func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) }

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job that --dedup would skip runs again once the record of the first has been forgotten, and not
-// before.
+// A submission with --dedup that repeats an earlier job is skipped.
+// Once that job's record has been forgotten, the submission runs as a new job.
 func TestDedupOfAForgottenJob(t *testing.T) {
 	r := newRig(t, 1, nil)
 	same := submission(1)
@@ -40,8 +40,8 @@ func TestDedupOfAForgottenJob(t *testing.T) {
 	}
 }
 
-// Submissions of a removed account, also with a request key, do not answer those of a new account
-// with its uid.
+// A new account may get the uid of a removed account. Its submissions are never answered with jobs
+// of the removed account, even if the request key is the same.
 func TestTheRequestsOfAnotherAccount(t *testing.T) {
 	r := newRig(t, 1, nil)
 	s := submission(1)

@@ -12,7 +12,7 @@ import (
 // deliverTime limits the delivery of one message.
 const deliverTime = 3 * time.Minute
 
-// deliver sends a message about a job, from what is on record.
+// deliver sends a message about a job. The text comes from the record of the job.
 func (x *executor) deliver(ctx context.Context, n job.Notification) core.Event {
 	ctx, cancel := x.host.Timeout(ctx, deliverTime)
 	defer cancel()
@@ -23,7 +23,7 @@ func (x *executor) deliver(ctx context.Context, n job.Notification) core.Event {
 		x.log.Info("message sent", fields...)
 	case again:
 		x.log.Warn("message not sent", failed...)
-	default: // logRecord warns when the message is given up
+	default: // logRecord warns when no further try is made
 		x.log.Info("message not sent", failed...)
 	}
 	return core.Delivered{Job: n.Job, Event: n.Event, Which: n.Which, Sent: why.IsZero(), Again: again, Why: why}

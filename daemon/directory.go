@@ -12,25 +12,27 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// How long a start waits for the directory: first with its place among the starts, then without.
+// How long a start waits for the directory service. After nameSoon it no longer counts against the
+// limit of concurrent starts. After nameTime it fails.
 const (
 	nameSoon = 100 * time.Millisecond
 	nameTime = 2 * time.Second
 )
 
-// directory answers questions about the accounts of jobs as they are today: their names, their
-// groups, and whether they may run anything.
+// directory answers questions about the present state of jobs' accounts:
+// their names, their groups, and whether they may run anything.
 type directory struct {
 	opt   *Options
 	host  Runtime
 	log   *slog.Logger
 	inbox *inbox
 
-	regroup Wakeup // rings when groups are to be looked up again
+	regroup Wakeup // rings when groups must be looked up again
 }
 
-// hasNewOwner reports whether a job must not start because its uid may belong to another account now,
-// and fills in why. If the directory does not answer at once, the start counts as slow.
+// hasNewOwner reports whether a job must not start because its uid
+// may now belong to another account. The reason goes into failed.
+// If the directory service does not answer at once, the start counts as slow.
 func (dir *directory) hasNewOwner(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
@@ -59,10 +61,10 @@ func nameUnknown(a job.Account) string {
 	return fmt.Sprintf("the account directory does not say whether uid %d is still %s", a.UID, a.User)
 }
 
-// newOwner returns the account that now has the uid of the job's owner or person, if its name differs
-// from the one on record; otherwise the zero account. With an error it returns the account that
-// could not be looked up. It ignores a uid that nobody has, since systemd starts nothing as such a
-// uid.
+// newOwner looks up the uids of the job's owner and person.
+// If one of them now has another name than on record, newOwner returns that account,
+// otherwise the zero account. An error comes with the account that could not be looked up.
+// A uid without an account is ignored: systemd refuses to start anything with it.
 func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if dir.opt.NameToday == nil {
 		return heir, nil
@@ -73,7 +75,7 @@ func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account
 	}
 	for _, a := range accounts {
 		name, err := dir.opt.NameToday(a.UID, a.User, wait)
-		if err != nil && !job.Nameless(a.UID, a.User) { // a nameless account is known by its number alone
+		if err != nil && !job.Nameless(a.UID, a.User) { // a nameless account has no name that could change
 			return a, err
 		}
 		if err == nil && name != a.User && name != "" {
@@ -83,10 +85,10 @@ func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account
 	return heir, nil
 }
 
-// FindRenamed refuses a query that releases jobs of an account that was renamed, or whose number
-// another account got, if the scheduler did not know that yet. It holds these jobs, as their next
-// start would, because whoever releases them decides as whom they run. What the directory does not
-// answer in time is left to that start.
+// FindRenamed refuses to release jobs whose account was renamed, or whose uid now belongs to
+// another account, unless the scheduler knew that before. It holds these jobs, as their next
+// start would have done, so that the second release is a decision to run them as the new account.
+// If the directory service does not answer in time, the check is left to the start.
 func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	if d.opt.NameToday == nil {
 		return nil
@@ -109,12 +111,12 @@ func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	return err
 }
 
-// isNamed reports whether heir is the job's own account, whose name was unknown at submission.
+// isNamed reports whether heir is the job's own account, which had no known name at submission.
 func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }
 
-// isBarred reports whether a job's user may run nothing today, and fills in why.
+// isBarred reports whether a job's user may not run anything today. The reason goes into failed.
 func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	if failed.Detail = dir.barred(j); failed.Detail == "" {
 		return false
@@ -124,8 +126,8 @@ func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// barred returns why a job's user, or the person behind a subordinate uid, may run nothing today;
-// "" if they may.
+// barred returns why the job's user may not run anything today,
+// or the person behind a subordinate uid; "" if both may.
 func (dir *directory) barred(j *job.Job) string {
 	if dir.opt.Barred == nil {
 		return ""
@@ -133,9 +135,9 @@ func (dir *directory) barred(j *job.Job) string {
 	return cmp.Or(dir.opt.Barred(j.Owner.UID), dir.opt.Barred(j.Person().UID))
 }
 
-// groupNow returns the group that the job was submitted with, or 0, which stands for the
-// account's own group, if the account is not known to be a member any more. A user who has left a
-// group gains nothing from it through a waiting job.
+// groupNow returns the gid of the job's submission if the account is still a member of that group.
+// Otherwise it returns 0, for the account's own group:
+// a user who has left a group must not use its rights through a waiting job.
 func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID
@@ -145,7 +147,7 @@ func (dir *directory) groupNow(j *job.Job) int {
 	return 0
 }
 
-// account returns the name of an account, or its uid if the name is unknown.
+// account returns the name of an account, or "uid N" if the name is unknown.
 func (dir *directory) account(uid int) string {
 	if dir.opt.Account != nil {
 		if name := dir.opt.Account(uid); name != "" {

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// No job starts, and no spec is written, if the uid of its owner or person belongs to another
-// account now, or if nobody can say whose it is. If nobody has the uid, systemd refuses it. An
-// account without a name is its number.
+// No job starts, and no spec is written, if the uid of its owner or person now belongs to another
+// account, or if nobody can say whose it is. If no account has the uid, systemd refuses the start.
+// An account without a name is identified by its uid.
 func TestNothingStartsAsAnotherAccount(t *testing.T) {
 	kate, away := job.Owner{UID: 2010, User: "kate"}, errors.New("no answer")
 	for name, c := range map[string]struct {
@@ -68,7 +68,8 @@ type aStore struct {
 
 func (s aStore) Jobs(context.Context, []job.ID) ([]job.Job, error) { return []job.Job{s.j}, nil }
 
-// Only the account that submitted a job sends its messages, and no other that has its uid now.
+// A job's messages are sent only as the account that submitted it,
+// never as another account that has the uid now.
 func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	for user, want := range map[string]bool{"kate": false, "liam": true, "2010": true} {
 		sent := false
@@ -87,7 +88,8 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// A start that waits for a directory says so at once, so that it takes no place of other starts.
+// A start that waits for the directory service reports that at once, so that it does not count
+// against the limit of concurrent starts.
 func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 	for takes, want := range map[time.Duration]int{nameSoon / 2: 0, time.Second: 1, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {

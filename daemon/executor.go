@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// How long an answer of systemd may take before it counts as missing.
+// Limits for answers from systemd. A later answer counts as missing.
 const (
 	startTime   = 90 * time.Second
 	statusTime  = 10 * time.Second
-	stopSurplus = 2 * time.Minute // beyond the job's grace
+	stopSurplus = 2 * time.Minute // added to the job's grace
 )
 
-// executor carries out the actions of the core: it starts, stops, inspects and signals the units of
-// jobs.
+// executor carries out the actions of the core. Most of them start, stop,
+// inspect or signal the units of jobs.
 type executor struct {
 	opt       *Options
 	host      Runtime
@@ -37,13 +37,13 @@ type executor struct {
 
 	helpers  unitHelpers
 	launcher launcherDoubt
-	starting lastFailure  // of a start
-	unsure   atomic.Int64 // job whose start had an unknown outcome, the last one
-	orphans  sync.Map     // the job.ID of each reported unit without a job
+	starting lastFailure  // error of the last start
+	unsure   atomic.Int64 // last job whose start had an unknown outcome
+	orphans  sync.Map     // ids from the names of units without a job that were already reported
 }
 
-// perform begins an action whose records are on disk. Slow actions run in workers of their own,
-// which end with the action or with ctx.
+// perform begins an action whose records are on disk. A slow action runs in a goroutine of its own,
+// which ends with the action or with ctx.
 func (x *executor) perform(ctx context.Context, a core.Action) {
 	if x.log.Enabled(ctx, slog.LevelDebug) {
 		x.log.Debug("action begun", "action", strings.TrimPrefix(fmt.Sprintf("%T", a), "core."))
@@ -85,15 +85,15 @@ func (x *executor) reportOrphan(id job.ID) {
 	x.log.Warn("a unit has a job's name and belongs to no job on record, left alone", "job", id, "unit", units.Name(int64(id)))
 }
 
-// removeSpec removes the launcher's instructions.
+// removeSpec removes the spec with the launcher's instructions.
 func (x *executor) removeSpec(id job.ID, attempt int) {
 	if err := x.opt.Specs.Remove(id, attempt); err != nil {
 		x.log.Warn("removing a spec", "job", id, "attempt", attempt, "err", err)
 	}
 }
 
-// endProcess signals one process that left its job's unit, so that stopping the unit would not end
-// it.
+// endProcess signals one process that has left its job's unit.
+// Stopping the unit would not end such a process.
 func (x *executor) endProcess(a core.EndProcess) {
 	if x.opt.EndProcess == nil {
 		return
@@ -106,8 +106,8 @@ func (x *executor) endProcess(a core.EndProcess) {
 	x.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
 }
 
-// freeze suspends or resumes a job. Two calls may reach systemd in reverse order, so the unit is
-// inspected afterwards.
+// freeze suspends or resumes a job. Since two calls may reach systemd in reverse order,
+// the unit is inspected afterwards.
 func (x *executor) freeze(ctx context.Context, a core.Freeze) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// deafUnits never answer.
+// deafUnits is a systemd that never answers.
 type deafUnits struct{ Units }
 
 func (deafUnits) Status(ctx context.Context, _ string) (units.Status, error) {
@@ -34,7 +34,7 @@ func (deafUnits) Stop(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// oneSpec is a directory with the specs of job 1, by attempt.
+// oneSpec is a directory with the specs of job 1. The key is the attempt.
 type oneSpec map[int]bool
 
 func (o oneSpec) Write(job.ID, int, *launch.Spec) (string, error) { return "", nil }
@@ -47,7 +47,7 @@ func (o oneSpec) Sweep(keep func(job.ID, int) bool) error {
 	return nil
 }
 
-// collected records whether the spec existed when the unit was stopped.
+// collected records whether the spec still existed when the unit was stopped.
 type collected struct {
 	Units
 	specs oneSpec
@@ -59,8 +59,8 @@ func (c *collected) Stop(context.Context, string) error {
 	return nil
 }
 
-// The spec of an attempt is removed before its unit. A start that was sent before, and arrives when
-// no unit is in its way, then finds nothing to run. The next attempt's spec stays.
+// The spec of an attempt is removed before its unit. A start that was requested earlier may still
+// arrive after the unit is gone, and then finds nothing to run. The next attempt's spec stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
 	bus := &collected{specs: specs}
@@ -70,7 +70,7 @@ func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	}
 }
 
-// A starting daemon keeps the specs of running attempts and removes those of earlier attempts.
+// When the daemon starts, it keeps the specs of running attempts and removes all others.
 func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	for state, want := range map[job.State]oneSpec{
 		job.Running: {2: true}, job.Starting: {2: true}, job.Queued: {},
@@ -85,8 +85,8 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	}
 }
 
-// A stop waits as long as the job's grace, however long the site allows that to be, so that its
-// SIGKILL is sent. A bus that never answers adds little.
+// A stop waits for the job's whole grace, however long, so that SIGKILL is sent at its end.
+// If the bus never answers, the stop takes little longer.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestStopHasItsGrace(t *testing.T) {
 	}
 }
 
-// Nothing starts, and no spec is written, for a user who may run nothing, nor for a subordinate uid
-// of such a user.
+// A user who may not run anything gets no job started and no spec written.
+// The same applies to a subordinate uid of such a user.
 func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 	for name, j := range map[string]job.Job{
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
@@ -134,8 +134,8 @@ type anyPayload struct{ Store }
 
 func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return job.Payload{}, nil }
 
-// A start that was delayed, such as by a slow disk, does not rely on a sample from before the
-// delay.
+// If a start was delayed, such as by a slow disk,
+// it does not use a GPU sample from before the delay.
 func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	}
 }
 
-// endsStore knows how these jobs ended.
+// endsStore is a store that knows how these jobs ended.
 type endsStore struct {
 	Store
 	ends map[job.ID]job.End
@@ -180,9 +180,9 @@ func (s *stopped) Stop(_ context.Context, name string) error {
 	return nil
 }
 
-// The unit of a job that has just ended is collected after a moment. A unit in a listing is
-// collected, with its processes, only if its job's end is on record. A unit without a job is
-// reported once.
+// After a job ends, its unit is collected a moment later. A unit that a listing shows is collected,
+// with its processes, only if the end of its job is on record.
+// A unit without a job is reported once.
 func TestCollect(t *testing.T) {
 	stop, ended := []string{units.Name(1)}, map[job.ID]job.End{1: {State: job.Failed}}
 	all := append([]string{"9 to " + units.Name(1)}, stop...)
@@ -213,9 +213,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A unit without a job is reported once, even if the disk failed at the first try.
+// A unit without a job is reported once, even if the disk failed when it was first seen.
 func TestOrphanIsReportedOnce(t *testing.T) {
-	for fails := range 4 { // the listing in which the disk fails
+	for fails := range 4 { // the number of the listing in which the disk fails
 		var log bytes.Buffer
 		d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for listing := 1; listing <= 5; listing++ {
@@ -232,14 +232,14 @@ func TestOrphanIsReportedOnce(t *testing.T) {
 	}
 }
 
-// noBus can't read any unit.
+// noBus is a systemd whose units can't be read.
 type noBus struct{ Units }
 
 func (noBus) Status(context.Context, string) (units.Status, error) {
 	return units.Status{}, errors.New("a reply that makes no sense")
 }
 
-// A stop that can't find out whose unit it is stops nothing, logs why, and is tried again.
+// A stop that can't find out whose the unit is stops nothing, logs the reason, and is tried again.
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder
@@ -254,8 +254,8 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 	}
 }
 
-// Whatever prevents systemd from starting a unit is not the job's fault: the start is tried again,
-// and the reason is said.
+// None of these failures of a start is the job's fault.
+// The start is tried again, and the reason is reported.
 func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	failed := func(job string, s units.Status) error {
 		s.Load, s.Active = units.LoadLoaded, units.ActiveFailed
@@ -296,7 +296,7 @@ func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Health names each cause of failed starts. If no user's jobs start, the machine counts as failing.
+// Health shows each cause of failed starts. If no user's jobs start, the health is failing.
 func TestHealthOfStarts(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	why := job.Text("systemd: Unit gpujobs-u1001.slice is masked.")

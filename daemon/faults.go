@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// listen turns the driver's error reports into events. Each names the job of the reported process,
-// if that still exists.
+// listen makes events from the driver's error reports.
+// Each event names the job of the reported process, if that process still exists.
 func (d *Daemon) listen(ctx context.Context) {
 	if d.opt.Kernel == nil {
 		return
@@ -26,7 +26,7 @@ func (d *Daemon) listen(ctx context.Context) {
 	})
 }
 
-// jobOf returns the job that a process belongs to, 0 for none.
+// jobOf returns the job of a process, 0 for none.
 func (d *Daemon) jobOf(pid int) job.ID {
 	if pid == 0 || d.opt.UnitOf == nil {
 		return 0

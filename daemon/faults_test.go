@@ -15,16 +15,16 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// kernel is a log that replays this boot's errors to each reader.
+// kernel is a kernel log that shows each reader all errors of this boot.
 type kernel struct {
 	mu      sync.Mutex
 	reports []gpu.XidReport
-	more    chan struct{} // closed when there is another error
+	more    chan struct{} // closed when an error is added
 }
 
 func newKernel() *kernel { return &kernel{more: make(chan struct{})} }
 
-// write adds an error of a GPU.
+// write adds an error of a GPU to the log.
 func (k *kernel) write(t *testing.T, pci, rest string) {
 	t.Helper()
 	x, ok := gpu.ParseXid("NVRM: Xid (PCI:" + pci + "): " + rest)
@@ -54,7 +54,7 @@ func (k *kernel) Run(ctx context.Context, tell func(gpu.XidReport)) {
 	}
 }
 
-// gpuState returns what 'gpusched gpus' and 'gpusched health' say about a GPU.
+// gpuState returns what 'gpusched gpus' and 'gpusched health' show for a GPU.
 func (r *rig) gpuState(index int) (state job.GPUState, check job.Check) {
 	v, err := r.d.Query(r.t.Context(), job.Query{})
 	if err != nil {
@@ -73,8 +73,8 @@ func (r *rig) gpuState(index int) (state job.GPUState, check job.Check) {
 	return state, check
 }
 
-// TestSickGPU: an error in the kernel log names the job whose process it hit. It takes the GPU out
-// of service, also for the next daemon, until an administrator puts it back.
+// TestSickGPU: an error in the kernel log is reported with the job whose process it hit.
+// The GPU goes out of service until an administrator puts it back, even if the daemon restarts.
 func TestSickGPU(t *testing.T) {
 	r := newRig(t, 2, nil)
 	first, second := r.submit(1, nil), r.submit(1, nil)
@@ -117,11 +117,11 @@ func TestSickGPU(t *testing.T) {
 	}
 }
 
-// TestRowsFailed: GPU memory without spare rows is reported, and the GPU still takes jobs.
+// TestRowsFailed: a GPU whose memory has no spare rows left is reported, and still takes jobs.
 func TestRowsFailed(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.gpus.Change(0, func(d *gpu.Device) { d.RowsFailed = true })
-	r.restart() // which samples at once
+	r.restart() // the new daemon samples the GPUs at once
 	r.runs(r.submit(1, nil))
 	r.until("health tells", func() bool {
 		for _, c := range r.d.Health(t.Context()) {
@@ -133,11 +133,11 @@ func TestRowsFailed(t *testing.T) {
 	})
 }
 
-// A compute mode in which jobs fail is reported with the command that corrects it.
+// A compute mode that makes jobs fail is reported, with the command that corrects it.
 func TestComputeMode(t *testing.T) {
 	r := newRig(t, 2, nil)
 	r.gpus.Change(1, func(d *gpu.Device) { d.ComputeMode = "prohibited" })
-	r.restart() // which samples at once
+	r.restart() // the new daemon samples the GPUs at once
 	r.until("health tells", func() bool {
 		told := false
 		for _, c := range r.d.Health(t.Context()) {

@@ -10,18 +10,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// forecaster computes the forecasts that the loop hands out, one at a time and outside the loop.
-// Callers that wait for their turn share one forecast, however many they are and whatever changes
-// between their questions.
+// forecaster computes forecasts, which are slow, outside the loop and one at a time. Callers that
+// wait for their turn share one forecast, even if the state changes between their questions.
 type forecaster struct {
 	mu     sync.Mutex           // guards newest
-	newest *foresight.Foresight // the newest that anybody asked for; it covers all waiting callers
+	newest *foresight.Foresight // newest forecast that was asked for; good for all waiting callers
 
-	turn chan struct{}        // holds one value while a caller has the turn; guards used and the contents of a forecast
-	used *foresight.Foresight // by the last caller that had the turn
+	turn chan struct{}        // has one value while a caller has the turn; guards used and what forecasts contain
+	used *foresight.Foresight // forecast of the last caller that had the turn
 }
 
-// withForecast returns the job with its expected start, if it waits and a forecast is possible.
+// withForecast adds the expected start to a waiting job, if a forecast is possible.
 func (d *Daemon) withForecast(ctx context.Context, v job.JobView) job.JobView {
 	var ahead *foresight.Foresight
 	if v.State == job.Queued && d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Foresee(now) }) != nil {
@@ -36,7 +35,7 @@ func (f *forecaster) forecast(ctx context.Context, ahead *foresight.Foresight, v
 	return list[0]
 }
 
-// forecastAll fills in the expected starts of jobs, until ctx is done.
+// forecastAll adds the expected starts to jobs, until ctx is done.
 func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight, list []job.JobView) {
 	if ahead == nil {
 		return
@@ -50,8 +49,8 @@ func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight
 	})
 }
 
-// use calls with when it is the caller's turn, with the forecast or one that is no older. It does
-// nothing if ctx is done before.
+// use waits for the caller's turn, and then calls with.
+// The argument is the given forecast or a newer one. use does nothing if ctx is done first.
 func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
 	f.see(ahead)
 	select {
@@ -63,8 +62,7 @@ func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with f
 	with(f.best(ahead))
 }
 
-// Course returns the forecast of the GPUs. Its callers share their turn with those that ask for
-// starts.
+// Course returns the forecast of all GPUs. All callers of Course share one queue of turns.
 func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	var ahead *foresight.Foresight
 	if err := d.inbox.ask(ctx, func(c *core.Core, now time.Time) { ahead = c.Prospect(now) }); err != nil {
@@ -80,7 +78,7 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	return *course, d.commit.awaitDurable(ctx)
 }
 
-// see records a forecast that somebody asked for.
+// see records that a forecast was asked for.
 func (f *forecaster) see(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,10 +87,10 @@ func (f *forecaster) see(ahead *foresight.Foresight) {
 	}
 }
 
-// best returns the forecast to use in place of ahead: the last used one unless it is older, else
-// the newest.
+// best returns the forecast to use instead of ahead. This is the last one used, or the newest if
+// the last one used is older than ahead.
 func (f *forecaster) best(ahead *foresight.Foresight) *foresight.Foresight {
-	if ahead.Number == 0 { // the forecast of a dry run
+	if ahead.Number == 0 { // forecast of a dry run
 		return ahead
 	}
 	if f.used == nil || f.used.Number < ahead.Number {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A waiting caller gets the forecast that another has used, if it is not older than its question,
-// else the newest. The forecast of a dry run serves nobody else.
+// A waiting caller gets the forecast that another caller used, unless it is older than the
+// question. Then the caller gets the newest. The forecast of a dry run is not shared.
 func TestWaitingCallersShareAForecast(t *testing.T) {
 	c, now := core.New(site.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
 	made := make([]*foresight.Foresight, 4)
@@ -35,7 +35,7 @@ func TestWaitingCallersShareAForecast(t *testing.T) {
 	}
 }
 
-// A caller that leaves neither waits for a turn nor keeps it.
+// A caller that gives up stops waiting for its turn, and frees the turn if it has it.
 func TestCallerThatLeavesFreesItsTurn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()

@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// groupsLast is the time after a submission in which its groups are not looked up again.
+// groupsLast is the time after a job's submission during which its groups are not looked up again.
 const groupsLast = time.Second
 
-// followGroups looks up the groups of all accounts with jobs, once and whenever a reload may give
-// groups a quota. It first uses what is known at once, so that a hanging directory delays nobody's
-// quota.
+// followGroups looks up the groups of all accounts with jobs, at first and after each reload, which
+// may give a group a quota. The first pass uses only what is known without asking, so that one
+// hanging directory service does not delay every quota.
 func (dir *directory) followGroups(ctx context.Context) {
 	for dir.opt.Groups != nil && ctx.Err() == nil {
 		dir.lookUpGroups(ctx, false)
@@ -26,8 +26,8 @@ func (dir *directory) followGroups(ctx context.Context) {
 	}
 }
 
-// lookUpGroups tells the core which accounts belong to groups with a quota that they do not count
-// for yet.
+// lookUpGroups finds the accounts that belong to groups with a quota and do not count for these
+// groups yet. It reports them to the core.
 func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	var all, found []accounts.Member
 	if dir.inbox.ask(ctx, func(c *core.Core, _ time.Time) { all = c.Members() }) != nil {
@@ -46,8 +46,9 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	}
 }
 
-// joinedQuota reports whether a job must be placed again because its person belongs to groups with a
-// quota that did not count when it was placed, and fills in why. It tells the core first.
+// joinedQuota reports whether a job must be placed again. This is so if its person
+// belongs to a group whose quota did not count for the job when it was placed.
+// joinedQuota first reports the groups to the core. The reason goes into failed.
 func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
 	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {

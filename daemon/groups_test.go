@@ -11,14 +11,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A start that finds its person in a group with a quota reports that first, so that the job is
-// placed again under the quota. Groups of a job submitted a moment ago are not looked up again.
+// A start may find that its person is in a group with a quota. It reports the group first, and the
+// job is placed again under the quota. Groups of a job submitted a moment ago are not looked up.
 func TestAStartLooksUpGroups(t *testing.T) {
 	for name, c := range map[string]struct {
 		age    time.Duration
 		known  []string
 		person *job.Account
-		want   int // uid whose groups are new; 0: none
+		want   int // uid with new groups; 0: none
 	}{
 		"not known":          {time.Minute, []string{"class"}, nil, 1001},
 		"its person's":       {time.Minute, nil, &job.Account{UID: 1001, User: "alice"}, 1001},

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// checkDrains reports the GPUs, or the machine, that an administrator keeps free of new jobs. That
-// is not a fault, but somebody may have forgotten it.
+// checkDrains reports the GPUs that an administrator has drained, and a pause of the whole machine.
+// Neither is a fault, but somebody may have forgotten to undo it.
 func checkDrains(v *job.View, now time.Time) (checks []job.Check) {
 	add := func(name, effect, undo string, c *job.GPUControl) {
 		said := job.Say("detail/check-withheld", c.Say(), c.At, effect)

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each drained or paused GPU has a line that says who did it, why, since when and how to undo it.
-// It is not a fault.
+// Health has one line for each drained or paused GPU. It says who did this, why, since when and how
+// to undo it. The line is not a fault.
 func TestHealthOfDrains(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	control := func(c job.GPUControl) job.GPUControl {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// checkGPU reports what is wrong with a GPU that takes no jobs, and what to do.
+// checkGPU reports what is wrong with a GPU that takes no jobs, and what to do about it.
 func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	c := job.Check{Name: fmt.Sprintf("gpu %d", g.Index), Health: job.Degraded}
 	said := job.Say("detail/check-gpu", string(g.State), g.StateDetail)
@@ -35,8 +35,8 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	return c
 }
 
-// strayAdvice says how to end processes that use a GPU which their job does not have: those of a
-// running job that broke the rule, or leftovers of an ended one.
+// strayAdvice says how to end processes that use a GPU which their job does not have.
+// Such a process belongs to a running job that broke the rule, or is left over from an ended job.
 func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	var whom []string
 	for _, p := range g.Processes {
@@ -51,10 +51,10 @@ func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or set gpus.strays = \"end\" to have that done"
 }
 
-// maxUsersNamed limits the names in a list of a GPU's users.
+// maxUsersNamed limits how many users of a GPU a line names.
 const maxUsersNamed = 5
 
-// usersOf names what uses a GPU and thereby prevents its reset.
+// usersOf names the jobs and other processes that use a GPU, which can't be reset meanwhile.
 func usersOf(g *job.GPUView, account func(uid int) string) string {
 	var users []string
 	for _, id := range g.Jobs {
@@ -74,7 +74,7 @@ func usersOf(g *job.GPUView, account func(uid int) string) string {
 	return "; it is used by " + strings.Join(users, ", ")
 }
 
-// checkStuck reports jobs that can't be killed.
+// checkStuck reports jobs whose processes can't be killed.
 func checkStuck(active []job.Job) []job.Check {
 	var checks []job.Check
 	for _, j := range active {
@@ -93,8 +93,8 @@ func checkStuck(active []job.Job) []job.Check {
 	return checks
 }
 
-// checkRows reports bad GPU memory. According to NVIDIA, a row that waits to be remapped does not
-// affect further work, and a row that can't be remapped is a reason to replace the GPU.
+// checkRows reports bad rows of GPU memory. NVIDIA's advice: a row that waits to be remapped does
+// not affect further work, and a row that can't be remapped is a reason to replace the GPU.
 func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{Name: fmt.Sprintf("gpu %d memory", g.Index), Health: job.Degraded}
 	switch {
@@ -108,8 +108,8 @@ func checkRows(g *job.GPUView) (c job.Check, bad bool) {
 	return c, c.Detail != ""
 }
 
-// checkDoubt reports a GPU on which one user's jobs fail in a row. It still takes jobs, since these
-// may be at fault.
+// checkDoubt reports a GPU on which several jobs of one user have failed in a row.
+// The GPU still takes jobs, because the user's jobs may be at fault.
 func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 	return job.Check{
 		Name: fmt.Sprintf("gpu %d doubt", g.Index), Health: job.Degraded, Detail: words.Say(g.Doubt),
@@ -117,7 +117,7 @@ func checkDoubt(g *job.GPUView) (c job.Check, bad bool) {
 	}, !g.Doubt.IsZero()
 }
 
-// checkMode reports a compute mode in which jobs of the scheduler fail.
+// checkMode reports a compute mode of the GPU that makes the scheduler's jobs fail.
 func checkMode(g *job.GPUView) (c job.Check, bad bool) {
 	c = job.Check{
 		Name: fmt.Sprintf("gpu %d mode", g.Index), Health: job.Degraded,

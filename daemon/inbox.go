@@ -9,17 +9,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/core"
 )
 
-// message is what the loop consumes: an event for the core, or a question.
+// message is an event for the core, or a question that the loop answers.
 type message struct {
 	event core.Event
 	ask   func(*core.Core, time.Time)
-	at    time.Time // when it was sent
+	at    time.Time // time of sending
 }
 
-// inboxSize is the number of messages that may wait. Further senders block.
+// inboxSize is the number of messages that may wait. When the inbox is full, senders block.
 const inboxSize = 256
 
-// inbox is the queue of the messages that the loop has not consumed yet.
+// inbox is the queue of messages to the loop.
 type inbox struct {
 	host       Runtime
 	some, room Wakeup
@@ -33,7 +33,7 @@ func newInbox(h Runtime) *inbox {
 	return &inbox{host: h, some: h.Wakeup(), room: h.Wakeup(), done: make(chan struct{})}
 }
 
-// put adds a message. It returns false if the inbox is full.
+// put adds a message, or returns false if the inbox is full.
 func (b *inbox) put(m message) bool {
 	b.mu.Lock()
 	n := len(b.list)
@@ -46,7 +46,7 @@ func (b *inbox) put(m message) bool {
 	}
 	b.some.Ring()
 	if n+1 < inboxSize {
-		b.room.Ring() // for other senders
+		b.room.Ring() // wakes another sender
 	}
 	return true
 }
@@ -66,7 +66,7 @@ func (b *inbox) take() (message, bool) {
 	return m, true
 }
 
-// send gives a message to the loop. It returns false if stop was closed or the loop ended before.
+// send gives a message to the loop. It returns false if stop is closed or the loop ends first.
 func (b *inbox) send(m message, stop <-chan struct{}) bool {
 	m.at = b.host.Now()
 	for !closed(stop) && !closed(b.done) {
@@ -75,19 +75,19 @@ func (b *inbox) send(m message, stop <-chan struct{}) bool {
 		}
 		b.room.Wait(time.Time{}, stop, b.done)
 	}
-	b.room.Ring() // a ring that woke us is for the next sender
+	b.room.Ring() // if a ring woke this sender, the ring is passed on
 	return false
 }
 
-// post hands an event to the loop. After the end of the loop the event is dropped: recovery finds
-// out by itself.
+// post sends an event to the loop. After the loop has ended, the event is dropped:
+// the next daemon finds out by itself what happened.
 func (b *inbox) post(ev core.Event) { b.send(message{event: ev}, nil) }
 
-// ask runs a question on the loop and returns when it is answered. A question whose caller has left
-// is not run.
+// ask runs a question on the loop, and returns when the question is answered.
+// If the caller gives up first, the question is not run.
 func (b *inbox) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
 	answered := newLatch(b.host)
-	var taken atomic.Bool // by the loop, to run it, or by the caller, to leave
+	var taken atomic.Bool // set by the loop that runs the question, or the caller that gives up
 	sent := b.send(message{ask: func(c *core.Core, now time.Time) {
 		if taken.CompareAndSwap(false, true) {
 			question(c, now)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// scriptBell is a bell on which the test acts.
+// scriptBell is a bell whose Wait runs the test's code.
 type scriptBell struct {
 	rung int
 	wait func()
@@ -15,14 +15,14 @@ func (b *scriptBell) Ring() { b.rung++ }
 
 func (b *scriptBell) Wait(time.Time, ...<-chan struct{}) { b.wait() }
 
-// A sender that is woken because there is room, but no longer sends, wakes the next one.
+// A sender may be woken because there is room, after it gave up. It then wakes the next sender.
 func TestSenderThatGivesUpWakesTheNext(t *testing.T) {
 	d := assemble(Options{})
 	for range inboxSize {
 		d.inbox.put(message{})
 	}
 	stop := make(chan struct{})
-	room := &scriptBell{wait: func() { close(stop) }} // the bell rang as well
+	room := &scriptBell{wait: func() { close(stop) }} // the bell rings at the same moment
 	d.inbox.room = room
 	if d.inbox.send(message{}, stop) || room.rung != 1 {
 		t.Errorf("the bell was rung on %d times", room.rung)

@@ -16,8 +16,9 @@ type fakeLock struct{ lost, closed bool }
 func (l *fakeLock) Held() bool { return !l.lost }
 func (l *fakeLock) Close()     { l.closed = true }
 
-// The lock is taken with the first job and released with the last, taken again when logind has lost it
-// or the setting changes, and its failure is a line in health that breaks nothing.
+// The lock is taken when the first job starts and released when the last one ends.
+// It is taken again if logind loses it or the setting changes.
+// If it can't be taken, only a line of health shows that.
 func TestInhibitor(t *testing.T) {
 	var settings atomic.Pointer[Settings]
 	settings.Store(&Settings{Inhibit: "sleep:idle"})
@@ -66,7 +67,7 @@ func TestInhibitor(t *testing.T) {
 	}
 }
 
-// When its context ends, the part releases the lock.
+// When its context ends, the inhibitor releases the lock.
 func TestInhibitorEnds(t *testing.T) {
 	var settings atomic.Pointer[Settings]
 	settings.Store(&Settings{Inhibit: "sleep:idle"})

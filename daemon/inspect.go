@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// isAnothersNow reads a unit and reports whether it exists and is not the job's.
+// isAnothersNow reads a unit, and reports whether the unit exists and
+// belongs to another than this job.
 func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
 	if x.opt.Origin == nil {
 		return false, nil
@@ -23,7 +24,8 @@ func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose)
 	return x.isAnothers(ctx, &st, w)
 }
 
-// reportUnread logs that a unit could not be read. If the bus is missing, health reports that.
+// reportUnread logs that a unit could not be read. If the bus itself fails, the log level is only
+// info, because health reports that.
 func (x *executor) reportUnread(name string, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, units.ErrBus) {
@@ -32,8 +34,8 @@ func (x *executor) reportUnread(name string, err error) {
 	x.log.Log(context.Background(), level, "reading a unit, will try again", "unit", name, "err", err)
 }
 
-// isAnothers reports whether a unit is not the job's whose name it has. An invocation other than the
-// one on record may still be the job's: a late start made it.
+// isAnothers reports whether the unit with a job's name is not that job's. A unit with another
+// invocation id than the one on record may still be the job's, made by a late start.
 func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
 	if st.InvocationID == "" || st.InvocationID == w.Invocation || x.opt.Origin == nil {
 		return false, nil
@@ -47,7 +49,7 @@ func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whos
 	}
 	attempt, by := judgeOrigin(st.Name, &o, w.UID)
 	if by == "" && attempt < w.Attempt {
-		return true, nil // a late call of a daemon that died made it
+		return true, nil // made for an earlier attempt by a late call of a dead daemon
 	}
 	if by != "" {
 		x.log.Warn("leaving a unit alone that has a job's name and is not its own", "unit", st.Name, "err", by)
@@ -60,7 +62,7 @@ func (x *executor) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	return seen
 }
 
-// inspectUnit is inspect, and also reports whether the unit belongs to another.
+// inspectUnit does what inspect does. It also reports whether the unit belongs to another.
 func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.Inspected, another bool) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
@@ -85,7 +87,7 @@ func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.I
 	u := x.unitOf(st)
 	u.Job, u.Spent = a.Job, u.Spent && !look.disturbed()
 	if u.Phase == core.Active && x.unsure.CompareAndSwap(int64(a.Job), 0) {
-		x.starting.note(nil, x.host.Now()) // it was started, and only the answer was lost
+		x.starting.note(nil, x.host.Now()) // the start worked; only its answer was lost
 	}
 	seen.Unit, seen.OK = u, true
 	return seen, false

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// weeded are phrases that comments and documents must not use, with the words that a native reader
-// expects.
+// weeded lists phrases that comments and documents must not use.
+// Each comes with words that a native reader expects instead.
 var weeded = []struct {
 	phrase *regexp.Regexp
 	say    string
@@ -33,7 +33,8 @@ var weeded = []struct {
 	{regexp.MustCompile(`(^|[.!] )(Who|What) (is|are|was|were|has|have|had|can|may|does|do|did)\b[^?.:;]*[.:;]`), "the noun: users who, files that"},
 }
 
-// TestWeededPhrases reads the comments of all Go files, and whole documents.
+// TestWeededPhrases looks for weeded phrases in the comments of all Go
+// files, and in whole documents.
 func TestWeededPhrases(t *testing.T) {
 	read := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -42,7 +43,7 @@ func TestWeededPhrases(t *testing.T) {
 			return err
 		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == "CHANGELOG.md": // old entries stay as they are
+		case d.IsDir() || d.Name() == "CHANGELOG.md": // old entries of the changelog stay as they are
 			return nil
 		}
 		for _, text := range prose(t, path) {
@@ -56,8 +57,8 @@ func TestWeededPhrases(t *testing.T) {
 	}
 }
 
-// TestSubjectsOfCommits reads the subjects of the commits since this rule exists. A tree without its history
-// has none.
+// TestSubjectsOfCommits looks for weeded phrases in the subjects of the commits since this rule
+// exists. It finds no commits in a tree without its history.
 func TestSubjectsOfCommits(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "git", "log", "--since=2026-11-29T18:00:00Z", "--format=%s").Output()
 	if err != nil {
@@ -76,7 +77,7 @@ func checkPhrases(t *testing.T, path, text string) {
 	}
 }
 
-// prose returns the comments of a Go file, or all of a document.
+// prose returns the comments of a Go file, or a whole document.
 func prose(t *testing.T, path string) []string {
 	switch filepath.Ext(path) {
 	case ".go":
@@ -103,11 +104,11 @@ func comments(file *ast.File) []string {
 	return all
 }
 
-// TestTopLevel: the top of the tree, which people see first, has only these entries.
+// TestTopLevel: the top folder of the tree, which people see first, has only these entries.
 func TestTopLevel(t *testing.T) {
 	want := strings.Fields(`CHANGELOG.md LICENSE Makefile README.md cgroup cmd contrib daemon go.mod go.sum
 		gpu nfpm.yaml packaging units`)
-	built, err := os.ReadFile("../.gitignore") // it lists build results such as those of 'go build ./cmd/gpusched'
+	built, err := os.ReadFile("../.gitignore") // this file lists build results, such as those of 'go build ./cmd/gpusched'
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +154,8 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// TestOneFlagRefreshesGoldens: every test with goldens has the flag -update; another would be "flag
-// provided but not defined".
+// TestOneFlagRefreshesGoldens: all tests use the flag -update to rewrite golden files.
+// With any other name, some packages would fail with "flag provided but not defined".
 func TestOneFlagRefreshesGoldens(t *testing.T) {
 	defined := regexp.MustCompile(`flag\.Bool\("(rewrite|golden|regenerate|write|accept)"`)
 	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
@@ -172,7 +173,8 @@ func TestOneFlagRefreshesGoldens(t *testing.T) {
 	}
 }
 
-// The README is for somebody who has never heard of gpusched; everything else is in the manual.
+// The README is written for people who have never heard of gpusched.
+// Everything else is in the manual.
 func TestTheReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// lastFailure is the last error of something that is tried again and again. The zero value is no
-// failure.
+// lastFailure has the last error of something that is tried again and again.
+// The zero value means no failure.
 type lastFailure struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	err   error
-	since time.Time // of the first failure after the last success
+	since time.Time // time of the first failure since the last success
 }
 
-// note records the outcome of a try.
+// note records the outcome of a try: its error, or nil.
 func (t *lastFailure) note(err error, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

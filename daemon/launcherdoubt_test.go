@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// startsAs answers starts, and records whether each had the launcher checked.
+// startsAs answers starts, and records for each whether the launcher was checked first.
 type startsAs struct {
 	Units
 	checked bool
@@ -27,8 +27,8 @@ func (s *startsAs) Start(_ context.Context, name string, props []units.Property)
 	return s.answer, s.err
 }
 
-// After anything that the launcher may not survive, it runs once before each job's own, until that
-// succeeds.
+// After an event that may break the launcher, each start checks the launcher
+// first, until a check succeeds.
 func TestLauncherIsChecked(t *testing.T) {
 	dead := units.Status{Name: units.Name(1), Load: units.LoadLoaded, Active: units.ActiveFailed, WasActive: true, MainCode: units.CLDKilled, MainStatus: 31}
 	spoke := dead

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// retryEvery is the time between tries of failed actions.
+// retryEvery is the time between two tries of failed actions.
 const retryEvery = 5 * time.Second
 
-// loop owns the core. It returns when ctx is done.
+// loop runs the core, and nothing else does. It returns when ctx is done.
 func (d *Daemon) loop(ctx context.Context) {
 	var due dues
 	due.start(d.host.Now(), d.opt.WatchdogEvery)
@@ -30,7 +30,7 @@ func (d *Daemon) loop(ctx context.Context) {
 		case ok && m.ask != nil:
 			m.ask(d.core, now)
 		case ok:
-			if _, is := m.event.(core.Leaving); is { // of two posted at once, the older may arrive last
+			if _, is := m.event.(core.Leaving); is { // two such events may arrive in reverse order
 				m.event = core.Leaving{Not: !d.shutdown.begun.Load()}
 			}
 			d.step(m.event, now)
@@ -61,7 +61,7 @@ func (d *Daemon) loop(ctx context.Context) {
 	d.step(core.Closing{}, d.host.Now())
 }
 
-// dues are the times at which the loop acts even if nothing happens. A zero time means never.
+// dues are the times at which the loop acts even if no message arrives. A zero time means never.
 type dues struct{ alive, retry, deadline time.Time }
 
 func (u *dues) start(now time.Time, watchdog time.Duration) {
@@ -83,8 +83,9 @@ func (u *dues) first() time.Time {
 
 func isPast(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-// step gives the core an event. A sample that the core asks for begins at once, while the records
-// are being written: it changes nothing, and starts wait for it.
+// step passes an event to the core. If the core asks for a GPU sample, the sample begins at once,
+// while the records are still being written. That is safe because a sample changes nothing, and it
+// saves time because starts wait for the sample.
 func (d *Daemon) step(ev core.Event, now time.Time) {
 	passes := d.core.Passes()
 	effects := d.core.Step(ev, now)
@@ -109,7 +110,7 @@ func (d *Daemon) active() int {
 	return counts[job.Running] + counts[job.Starting] + counts[job.Ending]
 }
 
-// tell updates the line that 'systemctl status gpusched' shows.
+// tell updates the status line that 'systemctl status gpusched' shows.
 func (d *Daemon) tell(last string) string {
 	counts := d.core.Counts()
 	text := fmt.Sprintf("%d waiting, %d running", counts[job.Queued], d.active())

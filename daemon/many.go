@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pieceLen is the number of commands that make one step of the loop and one transaction. The loop
-// answers others between pieces.
+// pieceLen limits the commands that one step of the loop carries out, in one transaction.
+// Between two steps the loop answers others.
 const pieceLen = 1000
 
-// DoMany carries out commands about jobs, in their order. It passes their outcomes to report, piece
-// by piece, once they are on disk, and stops at an error of report. After an error, the pieces that
-// were reported are done, those under way may be, and no others are; begun is the number of commands in
-// both.
+// DoMany carries out commands about jobs, in their order. It passes the outcomes to
+// report in pieces, each once it is on disk, and stops if report returns an error.
+// After an error, all pieces passed to report are done, and pieces under way may be.
+// begun is the number of commands in both. No other command was begun.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
 ) (begun int, err error) {
@@ -25,11 +25,11 @@ func (d *Daemon) DoMany(
 		return 0, err
 	}
 	all, few := len(list), len(list) <= pieceLen
-	ahead := 2 // the loop handles a piece while the disk writes the one before
+	ahead := 2 // the disk writes one piece while the loop handles the next
 	if slices.ContainsFunc(list, func(c job.Command) bool { return c.IsExpensive() }) {
-		ahead = 1 // a piece that is cut short continues before the next one
+		ahead = 1 // if a piece is cut short, its rest comes before the next piece
 	}
-	var under []piece // handed to the loop, oldest first
+	var under []piece // sent to the loop, oldest first
 	defer func() {
 		for _, s := range under {
 			d.replies.drop(s.token)
@@ -51,15 +51,15 @@ func (d *Daemon) DoMany(
 		if err != nil {
 			return all - len(list), err
 		}
-		if n := len(outcomes); n < len(s.list) { // the rest was too much for one step; list is what follows it in memory
+		if n := len(outcomes); n < len(s.list) { // the rest was too much for one step; list follows s.list in memory
 			list = s.list[n : len(s.list)+len(list)]
 		}
 	}
 	return all, nil
 }
 
-// lookUp adds to commands of one kind what the core can't know: the results of jobs that a changed
-// job depends on. Before a release it also checks the accounts of the released jobs.
+// lookUp adds what the core can't know to commands, which are all of one kind: the results of ended
+// jobs that a changed job depends on. Before a release it also checks the accounts of the jobs.
 func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
 	if len(list) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) 
 	return d.FindRenamed(ctx, job.Query{IDs: ids})
 }
 
-// doOne is DoMany for one command.
+// doOne carries out one command with DoMany.
 func (d *Daemon) doOne(ctx context.Context, who job.Actor, c job.Command) error {
 	_, err := d.DoMany(ctx, who, []job.Command{c}, func(each []job.Outcome) error {
 		if refusal := each[0].Refusal; refusal != nil {
@@ -94,7 +94,7 @@ func (d *Daemon) doOne(ctx context.Context, who job.Actor, c job.Command) error 
 	return err
 }
 
-// piece is a group of commands that the loop gets at once.
+// piece is a list of commands that the loop gets together.
 type piece struct {
 	token  core.Token
 	answer *pendingReply
@@ -107,8 +107,8 @@ func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	return piece{token, answer, list}
 }
 
-// finishPiece returns the outcomes of a piece once they are on disk. If there are few commands, it
-// adds the expected starts of waiting jobs.
+// finishPiece waits until a piece is on disk, and returns its outcomes.
+// If there are few commands, it adds the expected starts of waiting jobs.
 func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
 	r, err := d.awaitReply(ctx, s.answer)
 	if err != nil {
@@ -139,8 +139,8 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	return r.Each, nil
 }
 
-// explainEnded replaces the refusals about jobs that are not live by the reason: the job has ended,
-// or never existed.
+// explainEnded gives better reasons for refusals about jobs that the core does not know:
+// the job has ended, belongs to somebody else, or never existed.
 func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) error {
 	var gone []job.ID
 	for i, o := range each {
@@ -166,7 +166,7 @@ func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Com
 		switch j := known[list[i].Job]; {
 		case j == nil:
 			each[i].Refusal = job.Refuse("not-found/job", list[i].Job)
-		case !j.State.Terminal(): // the job exists; something of it does not
+		case !j.State.Terminal(): // the job exists, but a part of it does not
 		case !who.MayControl(j):
 			each[i].Refusal = job.Refuse("forbidden/owner", j.Called(), j.Owner.User)
 		default:

@@ -14,7 +14,7 @@ import (
 
 var admin = job.Actor{UID: 0, User: "root", Admin: true}
 
-// waiting queues n jobs behind one that has the only GPU.
+// waiting submits n jobs, which wait for a job on the only GPU.
 func (r *rig) waiting(n int) (ids []job.ID) {
 	r.t.Helper()
 	r.runs(r.submit(1, nil))
@@ -44,7 +44,7 @@ func commands(kind job.CommandKind, ids ...job.ID) (list []job.Command) {
 	return list
 }
 
-// Many jobs take few transactions, and others are answered between two of them.
+// Commands about many jobs need only a few transactions, and others are answered in between.
 func TestManyAreFewTransactions(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3*daemon.PieceLen - 100)
@@ -61,7 +61,7 @@ func TestManyAreFewTransactions(t *testing.T) {
 		}
 		told += len(each)
 		if told < len(ids) {
-			if s := r.state(ids[len(ids)-1]); s.Terminal() && parts == 1 { // answered before the last piece
+			if s := r.state(ids[len(ids)-1]); s.Terminal() && parts == 1 { // reported before the last piece is done
 				t.Errorf("after one part the last job is %s", s)
 			}
 		}
@@ -81,8 +81,8 @@ func TestManyAreFewTransactions(t *testing.T) {
 	}
 }
 
-// Commands that are too much for one step continue in the next, in order and each once. Here each
-// job is to wait for the one before it.
+// If commands are too much for one step, the next step continues with the rest, in order, and none
+// is done twice. In this test each job gets a dependency on the job before it.
 func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(1001)
@@ -116,8 +116,8 @@ func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	}
 }
 
-// When the daemon dies between two pieces, what was reported is on disk, and what was not begun is
-// unchanged.
+// When the daemon dies between two pieces, the reported commands are on disk, and the commands that
+// were not begun have changed nothing.
 func TestManyAreCutAtAPart(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(4 * daemon.PieceLen)
@@ -134,13 +134,13 @@ func TestManyAreCutAtAPart(t *testing.T) {
 		switch s := r.state(id); {
 		case i < told && s != job.Cancelled:
 			t.Fatalf("job %d of %d was told to be cancelled, and is %s", i, len(ids), s)
-		case i >= told+daemon.PieceLen && s != job.Queued: // the next piece may be under way
+		case i >= told+daemon.PieceLen && s != job.Queued: // the next piece may be done already
 			t.Fatalf("job %d of %d is %s", i, len(ids), s)
 		}
 	}
 }
 
-// No outcome is reported before it is on disk, and the client learns that the disk fails.
+// No outcome is reported before it is on disk. If the disk fails, the client is told.
 func TestManyWaitForTheDisk(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3)
@@ -156,8 +156,8 @@ func TestManyWaitForTheDisk(t *testing.T) {
 	r.store.full.Store(false)
 }
 
-// Each job has its own answer: another owner's, an ended one, an unknown one and an impossible
-// request fail without affecting the others.
+// Each job has an outcome of its own. Commands for somebody else's job, an ended job, an unknown
+// job or an impossible request fail, and the others succeed.
 func TestManyAreAnsweredOneByOne(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3)
@@ -194,7 +194,7 @@ func TestManyAreAnsweredOneByOne(t *testing.T) {
 	}
 }
 
-// When the client disconnects, the remaining commands are not carried out.
+// When the client disconnects, the rest of its commands are not carried out.
 func TestManyEndWithTheirClient(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(2)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ofClient are the modules of the command line.
+// ofClient are the modules that the command line links, with their use.
 var ofClient = map[string]string{
 	"github.com/alecthomas/kong":      "the command line",
 	"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
@@ -19,8 +19,8 @@ var ofClient = map[string]string{
 	"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 }
 
-// modules are the modules of other projects that each program may link, with their use. What they
-// link themselves is named by them.
+// modules lists, for each program, the modules of other projects that it may link, with their use.
+// A module that only another module needs is listed with that module's name.
 var modules = map[string]map[string]string{
 	"cmd/gpusched": ofClient, "cmd/gpusched-slurm": ofClient,
 	"cmd/gpuschedd": {
@@ -85,7 +85,7 @@ var modules = map[string]map[string]string{
 	"cmd/gpusched-nvml": {"github.com/NVIDIA/go-nvml": "the driver's library"},
 }
 
-// TestModules: no program links another project's module by accident.
+// TestModules: no program links a module of another project by accident.
 func TestModules(t *testing.T) {
 	for program, why := range modules {
 		cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
@@ -104,8 +104,8 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestModulesAreUsed: some file imports every module that go.mod requires directly. 'go mod tidy'
-// would say so, but downloads modules.
+// TestModulesAreUsed: some file imports each module that go.mod requires directly.
+// 'go mod tidy' would check the same, but it downloads modules.
 func TestModulesAreUsed(t *testing.T) {
 	run := func(args ...string) []byte {
 		cmd := exec.Command("go", args...)
@@ -134,17 +134,18 @@ func TestModulesAreUsed(t *testing.T) {
 	}
 }
 
-// executors are the packages in the root daemon that can start a program. Only gpu/source does:
-// godbus starts a bus for a session without one, which never applies to the system bus, and libc
-// has C's system and popen, which SQLite does not call.
+// executors are the packages in the daemon, which runs as root, that are able to start a program.
+// Only gpu/source does so. godbus would start a session bus where there is none, and the daemon
+// uses the system bus. libc has C's system and popen, and SQLite calls neither.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 
-// holders are the packages of the launcher that can start a program, as the job's user: the command
-// of a job with a terminal, and commands that its owner runs beside it.
+// holders are the packages in the launcher that are able to start a program.
+// They run as the job's user, and start the command of a job with a terminal,
+// and commands that its owner runs in its unit.
 var holders = []string{"github.com/creack/pty", "github.com/gpusched/gpusched/units/terminal/hold"}
 
-// TestRootStartsOneProgram: of what runs as root, only gpu/source starts a program, gpusched-nvml,
-// and that starts none. The unit enforces the same at run time (InaccessiblePaths).
+// TestRootStartsOneProgram: of the code that runs as root, only gpu/source starts a program. That
+// program, gpusched-nvml, starts no other. The unit enforces this at run time (InaccessiblePaths).
 func TestRootStartsOneProgram(t *testing.T) {
 	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": holders} {
 		var got []string

@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// How long a note may take on its way into a job's journal, behind the notes of other jobs. A
-// farewell is short, since it holds up a stop.
+// How long a note may wait before it is in a job's journal: notes to other jobs go first.
+// A farewell is a note before a stop. Its limit is short, because the stop waits for it.
 const (
 	tellTime     = 5 * time.Minute
 	farewellTime = 3 * time.Second
 )
 
-// notifyOwner writes a note into a job's journal and into ours. 'gpusched show' has it even if that
-// fails.
+// notifyOwner writes a note into a job's journal and into the daemon's.
+// If that fails, 'gpusched show' still has the note.
 func (x *executor) notifyOwner(ctx context.Context, t core.NotifyOwner, patience time.Duration) {
 	if len(t.Say) == 0 {
 		return

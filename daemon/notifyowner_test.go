@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// told records the notes in jobs' journals, and whether the unit ran then.
+// told records the notes to jobs, and whether the unit ran at that time.
 type told struct {
 	bus  *unittest.Systemd
 	hang bool
@@ -45,7 +45,7 @@ func (n *told) all() []string {
 	return slices.Clone(n.notes)
 }
 
-// endIdle makes the site's policy end idle jobs at once.
+// endIdle changes the site's policy so that idle jobs are ended at once.
 func (r *rig) endIdle() {
 	s := r.settings
 	s.SampleInterval = time.Millisecond
@@ -53,7 +53,7 @@ func (r *rig) endIdle() {
 	r.d.Reload(s)
 }
 
-// TestNotes: a job is told why it is stopped while it still runs.
+// TestNotes: a job that is going to be stopped is told why while it still runs.
 func TestNotes(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -63,13 +63,13 @@ func TestNotes(t *testing.T) {
 		t.Errorf("it ended as %s: %+v", v.State, v.Result)
 	}
 	r.until("both notes", func() bool { return len(r.told.all()) == 2 })
-	text := strings.Join(r.told.all(), "\n") // the warning travels separately and may come later
+	text := strings.Join(r.told.all(), "\n") // the warning travels separately and may arrive later
 	if !strings.Contains(text, "gpujob-1.service: this job has not used GPU 0") || !strings.Contains("\n"+text, "\ngpujob-1.service: cancelled by the site") {
 		t.Errorf("notes: %s", text)
 	}
 }
 
-// TestNoteHangs: a note that can't be delivered does not keep a job alive.
+// TestNoteHangs: if a note can't be delivered, the job is stopped anyway.
 func TestNoteHangs(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.told.hang = true

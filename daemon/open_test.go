@@ -18,8 +18,8 @@ func (n *told) open(ctx context.Context, id job.ID, uid int) error {
 	return n.tell(ctx, id, uid, "open")
 }
 
-// A process in a running job's unit lets its owner run commands there. Requests of others, or for a
-// job that does not run, are refused before.
+// A running job's owner can run commands in its unit through a process there.
+// Requests by others, or for a job that does not run, are refused.
 func TestOpen(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{} })
 	id := r.submit(1, nil)

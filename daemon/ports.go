@@ -12,39 +12,39 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// Store keeps what must survive a restart.
+// Store keeps the state that must survive a restart.
 type Store interface {
-	// Commit makes all records durable in one transaction, or none. After job.ErrDamaged, from any
-	// method, the daemon ends, to be restarted on a file that works. It also ends after
-	// job.ErrInvalid, to continue from what is on record.
+	// Commit writes all records in one transaction, or none. If Commit or another
+	// method returns job.ErrDamaged, the daemon ends and is restarted with a new file.
+	// After job.ErrInvalid it also ends, and is restarted with the state on record.
 	Commit(ctx context.Context, records []job.Record) error
-	// Payload returns a job's private part, or job.ErrNoPayload if there will never be one.
+	// Payload returns a job's private part. The error is job.ErrNoPayload if it is gone for ever.
 	Payload(ctx context.Context, id job.ID) (job.Payload, error)
-	// Jobs returns these jobs, in any order. It leaves out unknown ids.
+	// Jobs returns the jobs with these ids, in any order, without those that are unknown.
 	Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error)
-	// Attempts returns all attempts of a job, first to current.
+	// Attempts returns all attempts of a job, from the first to the current one.
 	Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error)
 	// Notifications returns the messages about a job.
 	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
-	// Ended returns at most q.Ended jobs that have ended, newest first.
+	// Ended returns ended jobs, newest first, at most q.Ended of them.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
-	// Lately counts an account's jobs that ended at a moment or after it.
+	// Lately counts an account's jobs that ended at since or later.
 	Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error)
 	// Past returns a part of the ended jobs, and where the next part begins.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
-	// Runs calls f for every attempt in the time of the query.
+	// Runs calls f for each attempt in the time of the query.
 	Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error
-	// Ends returns how jobs ended. It leaves out those that have not.
+	// Ends returns how these jobs ended, without those that have not ended.
 	Ends(ctx context.Context, ids []job.ID) (map[job.ID]job.End, error)
-	// Task returns the job that a task of an array became, 0 for none.
+	// Task returns the id of the job that a task of an array became, 0 if there is none.
 	Task(ctx context.Context, array job.ID, index int) (job.ID, error)
 	// Results returns the results of the ended tasks of an array.
 	Results(ctx context.Context, array job.ID) (job.Results, error)
-	// ByKey returns the job that has a user's request key.
+	// ByKey returns the job that a user submitted with a request key.
 	ByKey(ctx context.Context, uid int, key string) (job.ID, bool, error)
 }
 
-// Units is systemd.
+// Units is the part of systemd that runs the units of jobs.
 type Units interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
@@ -54,16 +54,16 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes reports each hint of systemd's, in order, until ctx is done.
+// Changes passes each signal of systemd about a unit to tell, in order, until ctx is done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
-// Persons returns the person that a uid belongs to, and whether that is certain.
+// Persons returns the person behind a uid, and whether that person is certain.
 type Persons func(uid int) (person int, certain bool)
 
-// System asks systemd about itself.
+// System asks systemd about its own state.
 type System func(ctx context.Context) (units.System, error)
 
-// ChangesOf returns the hints from a channel.
+// ChangesOf returns the changes that a channel delivers.
 func ChangesOf(ch <-chan units.Change) Changes {
 	return func(ctx context.Context, tell func(units.Change)) {
 		for {
@@ -80,71 +80,74 @@ func ChangesOf(ch <-chan units.Change) Changes {
 	}
 }
 
-// Source reads the GPUs. Sample reads everything; Look omits the energy, which takes longest. An
-// error means that the source could not even be asked.
+// Source reads the GPUs. Sample reads everything. Look omits the energy, which takes longest.
+// An error means that the source could not be asked at all.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
 	Look(ctx context.Context) (gpu.Snapshot, error)
 }
 
-// Kernel follows the driver's error reports in the kernel's log: all of this boot, in order, and
-// then each new one, until ctx is done.
+// Kernel reads the driver's error reports from the kernel's log.
+// It first reports all errors of this boot, in order, and then each new error, until ctx is done.
 type Kernel interface {
 	Run(ctx context.Context, tell func(gpu.XidReport))
 }
 
-// Specs keeps the launchers' private instructions, one file per attempt: a late start, called by a
-// daemon that died, must not find those of the next attempt.
+// Specs stores the launchers' private instructions in one file per attempt. A start that a dead
+// daemon requested may come late, and must not find the instructions of the next attempt.
 type Specs interface {
 	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)
 	Remove(id job.ID, attempt int) error
-	// Sweep removes the specs that keep rejects.
+	// Sweep removes all specs for which keep returns false.
 	Sweep(keep func(id job.ID, attempt int) bool) error
 
-	// Keep stores beside its spec what must be known about an attempt if the state file is lost;
-	// Remove removes it with the spec. Kept returns what was stored last, nil for nothing.
+	// Keep stores data about an attempt beside its spec.
+	// The data restores decisions if the state file is lost.
+	// Remove removes it together with the spec. Kept returns the data of the last Keep, or nil.
 	Keep(id job.ID, attempt int, data []byte) error
 	Kept(id job.ID, attempt int) ([]byte, error)
 	SweepKept(wanted func(id job.ID, attempt int) bool) error
 }
 
-// Meter reads what a unit's control group has used: the peak of its host memory in bytes, and CPU
-// time. It returns false if nothing is known.
+// Meter reads how much host memory, in bytes and at its peak, and CPU time a unit's control group
+// has used. It returns false if nothing is known.
 type Meter func(controlGroup string) (job.HostUse, bool)
 
-// NameToday returns the present name of the account with a uid: was, if that is still one of its
-// names, or "" if there is no such account. The error says why the name is not known. It waits for
-// the directory unless the host's files or a very recent answer have the name.
+// NameToday returns the present name of the account with this uid.
+// It returns was if that still is one of the account's names, and "" if there is no such account.
+// It waits for the directory service unless the host's files or a very recent answer have the name.
+// The error says why the name is unknown.
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
-// QuotaGroups returns the groups with a quota that an account is in today. Where membership is
-// unknown, the groups of its last job count. Without wait it answers from what is known already.
+// QuotaGroups returns the groups with a quota that an account is now in.
+// If a membership can't be looked up, the groups of the account's last job count.
+// If wait is false, only answers that are already known are used.
 type QuotaGroups func(uid int, had job.GIDs, wait bool) []string
 
-// Inside lists the processes in a control group; nil if they are not known.
+// Inside lists the processes in a control group, or returns nil if they are unknown.
 type Inside func(controlGroup string) []cgroup.Process
 
-// EndProcess sends the signal to the process, unless its pid belongs to another process by now.
+// EndProcess sends a signal to a process, unless its pid now belongs to another process.
 type EndProcess func(core.EndProcess) error
 
-// Origin returns what a unit was made from, for a job that only its unit knows. The error is
-// units.ErrAbsent if there is no such unit.
+// Origin returns the properties from which a unit was made. It is used when only the unit knows its
+// job. The error is units.ErrAbsent if there is no such unit.
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 
-// Tell writes a note into the journal of a running job, where its owner, with this uid, can read
-// it. It takes no longer than ctx.
+// Tell writes a note into the journal of a running job. The job's owner, with this uid, can read
+// the note there. Tell returns when ctx is done, at the latest.
 type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 
-// Open starts a process in the unit of a running job that runs commands for the job's owner, who
-// has this uid.
+// Open starts a process in the unit of a running job.
+// The process runs commands for the job's owner, who has this uid.
 type Open func(ctx context.Context, id job.ID, uid int) error
 
-// Deliver sends a message about a job, given everything on record about it, to the address or URL
-// that its owner chose, "" for none. It returns why that failed, and whether another try may
-// succeed. It takes no longer than ctx.
+// Deliver sends a message about a job, given the job's record. The address or URL, to, was chosen
+// by the owner; "" means none. If sending fails, why has the reason, and again is true if another
+// try may succeed. Deliver returns when ctx is done, at the latest.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
 
-// Notify tells systemd the state of the daemon.
+// Notify reports the daemon's state to systemd.
 type Notify interface {
 	Ready()
 	Stopping()

@@ -8,32 +8,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Check examines a part that only the main program knows.
+// Check examines a part of the machine that only the main program can examine.
 type Check struct {
 	Name string
 	Look func(context.Context) job.Check
 }
 
-// CheckTime limits each probe, and all of them together.
+// CheckTime limits each probe. Since probes run at once, it also limits all of them.
 const CheckTime = 3 * time.Second
 
-// probeFresh is the age up to which a result is reused, since every status asks for all of them.
+// probeFresh is the time during which a result is reused,
+// because every status request needs all results.
 const probeFresh = time.Second
 
-// probe runs a Check, at most once at a time however long it takes: a part that hangs costs one
-// goroutine.
+// probe runs a Check, never twice at the same time.
+// A part that hangs therefore costs one goroutine.
 type probe struct {
 	Check
-	mu    sync.Mutex // guards what follows
-	since time.Time  // start of the probe under way; zero: none
+	mu    sync.Mutex // guards the fields below
+	since time.Time  // start of the present probe; zero: none
 	last  job.Check
-	at    time.Time // of last; zero: none yet
+	at    time.Time // time of last; zero: no result yet
 	wait  []func(job.Check)
-	void  bool // the probe under way may have examined what has changed since
+	void  bool // the present probe may have seen what has changed since
 }
 
-// begin returns what is known of the part. If more is set, tell will be called with the outcome of
-// the probe under way; if first is set, the caller must run that probe.
+// begin returns what is known about the part. If more is true, tell will get the result of the
+// present probe. If first is true, the caller must run that probe.
 func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +66,7 @@ func (l *probe) end(c job.Check, now time.Time) {
 	}
 }
 
-// reset makes the next caller probe again.
+// reset makes the next caller start a new probe.
 func (l *probe) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +76,7 @@ func (l *probe) reset() {
 // probes runs all Checks.
 type probes struct {
 	host Runtime
-	stop <-chan struct{} // closed when nobody waits any more
+	stop <-chan struct{} // closed when nobody waits for results any more
 	list []*probe
 }
 
@@ -85,10 +86,10 @@ func (p *probes) reset() {
 	}
 }
 
-// probeResults gathers the results of concurrent probes.
+// probeResults collects the results of concurrent probes.
 type probeResults struct {
 	bell Wakeup
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	list []job.Check
 	left int
 }
@@ -108,7 +109,7 @@ func (s *probeResults) missing() int {
 	return s.left
 }
 
-// run makes all checks at once. It reports a part that does not answer in time as unresponsive.
+// run makes all checks at once. A part that does not answer in time is reported as unresponsive.
 func (p *probes) run(ctx context.Context) []job.Check {
 	now := p.host.Now()
 	s := &probeResults{bell: p.host.Wakeup(), list: make([]job.Check, len(p.list))}
@@ -124,8 +125,8 @@ func (p *probes) run(ctx context.Context) []job.Check {
 		s.mu.Unlock()
 		if first {
 			p.host.Go(func() {
-				// It serves all who ask meanwhile, and ends early enough to report what it waited
-				// for.
+				// Other callers may also wait for this probe, so it does not end with ctx. It ends
+				// a bit before CheckTime, so that it can still report which part it waited for.
 				ctx, cancel := p.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
 				defer cancel()
 				c := l.Look(ctx)

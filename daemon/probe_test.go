@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A part that hangs costs its caller CheckTime, is probed by one goroutine however often health is
-// asked, and is probed again once it has answered.
+// A part that hangs delays its caller by CheckTime. It is probed by one goroutine, however often
+// health is asked for. Once it has answered, it is probed again.
 func TestHangingProbeCostsOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, free := 0, make(chan struct{})
@@ -64,7 +64,8 @@ func TestHangingProbeCostsOneGoroutine(t *testing.T) {
 	})
 }
 
-// Callers that ask during a probe get its result, even if the first caller has left.
+// Callers that ask during a probe get its result,
+// even if the caller that started the probe has left.
 func TestConcurrentCallersShareAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -98,7 +99,8 @@ func TestConcurrentCallersShareAProbe(t *testing.T) {
 	})
 }
 
-// After a reload nobody gets a result from before it, not even from a probe that was under way.
+// After a reload, nobody gets the result of a probe that began before the
+// reload, even if it ends later.
 func TestReloadForgetsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings, free := "old", make(chan struct{})
@@ -127,7 +129,7 @@ func TestReloadForgetsProbes(t *testing.T) {
 	})
 }
 
-// GPUs that the settings name and the machine lacks are reported.
+// A GPU that the settings name and that the machine lacks is reported.
 func TestAbsentGPUs(t *testing.T) {
 	got := absentGPUs([]int{0, 1, 9}, []job.GPUView{{GPU: job.GPU{Index: 1}}, {GPU: job.GPU{Index: 0}}})
 	if len(got) != 1 || got[0] != 9 || len(absentGPUs(nil, nil)) != 0 {

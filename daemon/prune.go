@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	pruneFirst = time.Minute // after the start, which goes first
+	pruneFirst = time.Minute // delay after the daemon's start, which is more urgent
 	pruneEvery = time.Hour
-	pruneAfter = 2000 // ended jobs
+	pruneAfter = 2000 // ended jobs; then old jobs are pruned before the hour is over
 )
 
-// historyPruner removes the oldest ended jobs, every hour and after many ends.
+// historyPruner removes the oldest ended jobs from the store,
+// every hour and whenever many jobs have ended.
 type historyPruner struct {
 	d     *Daemon
-	ended atomic.Int64 // since the last removal
+	ended atomic.Int64 // number of jobs since the last removal
 	bell  Wakeup
 }
 
 func newHistoryPruner(d *Daemon) *historyPruner { return &historyPruner{d: d, bell: d.host.Wakeup()} }
 
-// count records the end of a job.
+// count counts a job that has ended.
 func (f *historyPruner) count() {
 	if f.ended.Add(1) == pruneAfter {
 		f.bell.Ring()

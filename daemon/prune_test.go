@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Old jobs are removed a minute after the start, then each hour, and sooner after many ends. A
-// failure is tried again.
+// Old jobs are removed a minute after the start and then every hour.
+// After many ends, they are removed sooner. If a removal fails, a later one tries again.
 func TestForgetsFromTimeToTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration

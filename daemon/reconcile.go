@@ -9,23 +9,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The times between listings of the units: a signal is a hint, the list is the truth.
+// Times of the listings of all units. Signals about units may be missed;
+// a listing shows their true state.
 const (
 	listEvery = time.Minute
-	listAgain = time.Second // after a failed listing
+	listAgain = time.Second // delay after a failed listing
 	listTime  = 30 * time.Second
 )
 
-// unitReconciler compares the core with systemd: at start, after the bus broke or systemd reloaded,
-// and every minute.
+// unitReconciler brings the core up to date with systemd's units:
+// at the daemon's start, after the bus broke or systemd reloaded, and every minute.
 type unitReconciler struct {
 	d      *Daemon
 	asked  atomic.Bool
 	bell   Wakeup
 	listed *latch // opened by the first listing
 
-	swept   bool            // sweepKept has run
-	strange map[job.ID]bool // units that were reported as not a job's
+	swept   bool            // true after sweepKept has run
+	strange map[job.ID]bool // jobs whose unit was reported as another's
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {

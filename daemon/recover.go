@@ -11,17 +11,19 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// recover finds jobs that have a unit, or a unit of a later attempt, but no record of it: the state
-// file was lost, or somebody put back an older copy. There is no other cause, since a job is on
-// record before its unit is made. recover runs at each listing, not only at the first, so that
-// dying before the recovered jobs are on record changes nothing.
+// recover finds jobs that have a unit but are not on record,
+// and jobs whose unit belongs to a later attempt than the one on record.
+// Either the state file was lost, or somebody put back an older copy. Nothing else can cause this,
+// since a job is on record before its unit is made. recover runs at each listing.
+// So if the daemon dies before the recovered jobs are on record, the next daemon finds them again.
 //
-// A unit has the job's id, name, owner, array and task, GPUs with shares and promised memory, first
-// limits, attempt and start. Changes since then are in a file beside its spec. Lost are the
-// command, environment and directory, tags and comment, earlier attempts, whether the job was to be
-// cancelled, and its retries, requeueing and dependencies.
+// A unit shows the job's id, name, owner, array and task, GPUs with shares and promised memory,
+// first limits, attempt and start. A file beside the job's spec has the changes made since.
+// The following is lost: the command, environment and directory, tags and comment,
+// earlier attempts, a pending cancellation, and the job's retries, requeueing and dependencies.
 //
-// A job on record whose unit belongs to another is taken: that unit says nothing about the job.
+// If the unit of a job on record belongs to another, the job is returned in taken.
+// Such a unit says nothing about the job.
 func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job,
 	taken []core.Taken, err error) {
 	unknown, known, err := l.unknown(ctx, all)
@@ -31,7 +33,7 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	for _, st := range unknown {
 		o, err := l.d.opt.Origin(ctx, st.Name)
 		if errors.Is(err, units.ErrAbsent) {
-			continue // collected meanwhile
+			continue // the unit was collected after the listing
 		}
 		if err != nil {
 			return nil, nil, err
@@ -69,8 +71,9 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// judgeOrigin judges a unit with the name of a job of this uid by its origin. It returns the attempt
-// that the unit belongs to, or, if the unit is not the job's, by: a sentence that says whose it is.
+// judgeOrigin decides whether a unit with the name of a job of this uid is that job's.
+// If so, it returns the attempt that the unit was made for. Otherwise it returns a sentence,
+// by, that says whose unit it is.
 func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string) {
 	if attempt, ok := o.Attempt(name, uid); ok {
 		return attempt, ""
@@ -81,11 +84,12 @@ func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string)
 	return 0, fmt.Sprintf("the unit %s exists and is not a job's", name)
 }
 
-// listingWait is the time after the daemon's start in which submissions wait for the first listing
-// of the units. If systemd does not answer by then, they are accepted.
+// listingWait is how long after the daemon's start submissions wait for the first listing of the
+// units. If systemd has not answered by then, submissions are accepted without the listing.
 const listingWait = 5 * time.Second
 
-// awaitListing prevents a submission from getting the id of a job that only its unit knows.
+// awaitListing waits for the first listing. Before it,
+// a new job might get the id of a job that only its unit knows.
 func (l *unitReconciler) awaitListing(ctx context.Context) {
 	if l.listed.open.Load() {
 		return
@@ -94,10 +98,10 @@ func (l *unitReconciler) awaitListing(ctx context.Context) {
 	for !l.listed.open.Load() && ctx.Err() == nil && !closed(l.d.inbox.done) && l.d.host.Now().Before(until) {
 		l.listed.bell.Wait(until, ctx.Done(), l.d.inbox.done)
 	}
-	l.listed.bell.Ring() // for the next submission that waits
+	l.listed.bell.Ring() // wakes the next submission that waits
 }
 
-// report logs once that a unit is not one of our jobs.
+// report logs, once per unit, that the unit is not one of the scheduler's jobs.
 func (l *unitReconciler) report(name string, err error) {
 	id, _ := units.ParseName(name)
 	if !l.strange[job.ID(id)] {
@@ -106,9 +110,9 @@ func (l *unitReconciler) report(name string, err error) {
 	}
 }
 
-// unknown returns the units of jobs that neither the core nor the store knows, and those of jobs
-// that wait or may be in a later attempt. For the latter it also returns the jobs as they are on
-// record.
+// unknown returns the units of jobs that neither the core nor the store knows.
+// It also returns the units of jobs on record that wait,
+// or that may be in a later attempt than recorded. The map has the records of these jobs.
 func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
@@ -143,7 +147,7 @@ func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]uni
 	return unknown, known, nil
 }
 
-// recovered returns the job that a unit describes, as it will be on record.
+// recovered makes the record of a job from its unit.
 func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.Job {
 	began := now
 	if st.Started != 0 {

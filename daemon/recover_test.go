@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// loseFile stops the daemon, damages the state file, and starts on a new one.
+// loseFile stops the daemon, damages the state file, and starts a daemon with a new file.
 func (r *rig) loseFile() {
 	r.t.Helper()
 	r.stop()
@@ -28,8 +28,8 @@ func (r *rig) loseFile() {
 	r.start()
 }
 
-// The state file is lost while one job runs on shares of GPUs and another waits. The first
-// continues with its limits and has its result; of the second nothing is left; ids continue.
+// The state file is lost while one job runs on shares of GPUs and another waits. The running job
+// keeps its limits and gets its result. Nothing is left of the waiting job. No id is used twice.
 func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(0, func(s *job.Submission) {
@@ -80,8 +80,8 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	}
 }
 
-// Decisions about a job since its unit was made survive the loss of the state file: its time limit,
-// and its suspension with who did it and for how long.
+// Some decisions about a job are made after its unit. Its time limit, and its suspension with the
+// person and the duration, survive the loss of the state file.
 func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) })
@@ -129,7 +129,7 @@ func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	}
 }
 
-// A job that ended while no daemon ran is recovered with its result.
+// A job that ended while no daemon ran is recovered together with its result.
 func TestEndedJobIsRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -147,8 +147,8 @@ func TestEndedJobIsRecovered(t *testing.T) {
 	r.until("its unit is gone", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// A unit that somebody else gave a job's name is left alone, and so is a unit whose job is on
-// record as ended.
+// A unit with a job's name that somebody else made is left alone.
+// So is a unit whose job has ended according to the records.
 func TestStrangersAreNotRecovered(t *testing.T) {
 	r := newRig(t, 1, nil)
 	done := r.submit(1, nil)
@@ -175,8 +175,8 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	}
 }
 
-// copyState keeps a copy of the present state file, and returns once the daemon knows this many
-// GPUs. putBack restarts the daemon on that copy.
+// copyState copies the present state file as soon as the daemon knows this many GPUs.
+// putBack restarts the daemon with that copy.
 func (r *rig) copyState(gpus int) (putBack func()) {
 	path := filepath.Join(r.dir, "state.db")
 	r.stop()
@@ -201,8 +201,9 @@ func (r *rig) copyState(gpus int) (putBack func()) {
 	}
 }
 
-// Somebody puts back an older copy of the state file, in which a running job still waits. The job
-// keeps the GPUs of its unit, not those that it would get now, and is not started again.
+// Somebody puts back an older copy of the state file, in which a running job still waits.
+// The job keeps the GPUs that its unit has, which are not the ones it would get now.
+// It is not started again.
 func TestOlderStateFile(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
@@ -232,8 +233,8 @@ func TestOlderStateFile(t *testing.T) {
 	}
 }
 
-// Likewise if the copy has the job in an earlier attempt: it continues in its present attempt, on
-// another GPU, and is not stopped.
+// Somebody puts back a copy that has a running job in an earlier attempt.
+// The job continues in its present attempt, on another GPU than the copy says, and is not stopped.
 func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, nil)
@@ -263,9 +264,8 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// Somebody puts back a copy of the state file that does not know a running job, with or without the
-// files of ids, and others submit at once. Nobody gets that job's id, and only its owner can end
-// it.
+// Somebody puts back a copy that does not have a running job, with or without the files of ids, and
+// others submit at once. Nobody gets that job's id, and only its owner can end it.
 func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
 		t.Run(name, func(t *testing.T) {
@@ -292,8 +292,8 @@ func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	}
 }
 
-// A drop-in of the site that changes how a unit describes its job does not make it another's. A job
-// whose start was under way when the daemon died continues, and is not started again.
+// A drop-in of the site may change how a unit describes its job. The unit is still recognized as
+// the job's. If the daemon dies during a start, the job continues and is not started again.
 func TestUnitThatADropInChanged(t *testing.T) {
 	for name, set := range map[string]units.Property{
 		"group":       {Name: "Group", Value: "lab"},
@@ -322,8 +322,8 @@ func TestUnitThatADropInChanged(t *testing.T) {
 	}
 }
 
-// A unit that has a job's name and belongs to another is neither adopted nor stopped: the job
-// waits, and says why, until the unit is gone.
+// A unit that has a job's name but belongs to another is neither adopted nor stopped.
+// The job waits until the unit is gone, and shows that as its reason.
 func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	for name, whose := range map[string]int{"another's": 1002, "no job's": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +354,8 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Likewise for a unit that took the name of a job that runs, or is being stopped, according to the
-// records: the job's own unit is gone.
+// The records say that a job runs or is being stopped, but another's unit has its name.
+// That unit is left alone too, and the job's own unit counts as gone.
 func TestUnitInPlaceOfAJobs(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {

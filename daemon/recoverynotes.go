@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// keep stores decisions about a running job where they survive a lost state file. Without them the
-// job would be recovered as its unit was made.
+// keep stores decisions about a running job in a file that survives the loss of the state file.
+// Without that file, a recovered job would have only what its unit shows.
 func (x *executor) keep(a core.Keep) {
 	data, err := json.Marshal(a.What)
 	if err == nil {
@@ -20,7 +20,7 @@ func (x *executor) keep(a core.Keep) {
 	}
 }
 
-// applyKept applies to a recovered job the decisions made since its unit was made.
+// applyKept changes a recovered job by the decisions that were made after its unit.
 func (x *executor) applyKept(j *job.Job) {
 	data, err := x.opt.Specs.Kept(j.ID, j.Attempt.Number)
 	if err == nil && data == nil {
@@ -37,7 +37,7 @@ func (x *executor) applyKept(j *job.Job) {
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
 }
 
-// sweepKept removes, once, the stored decisions about attempts that have no unit any more.
+// sweepKept removes, once, the stored decisions about jobs that have no unit any more.
 func (l *unitReconciler) sweepKept(all []units.Status) {
 	if l.swept {
 		return

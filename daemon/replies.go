@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// replies holds the requests that wait for a reply of the core.
+// replies has the requests that wait for a reply from the core.
 type replies struct {
-	mu      sync.Mutex // guards the fields that follow
+	mu      sync.Mutex // guards the fields below
 	last    core.Token
 	waiting map[core.Token]*pendingReply
 }
@@ -20,7 +20,7 @@ type replies struct {
 // pendingReply is a reply that a request waits for.
 type pendingReply struct {
 	given *latch
-	reply core.Reply // set before given opens
+	reply core.Reply // valid once given is open
 }
 
 func (r *replies) expect(h Runtime) (core.Token, *pendingReply) {
@@ -49,7 +49,7 @@ func (r *replies) deliver(reply core.Reply) {
 	}
 }
 
-// request posts an event with a new token and waits for the reply.
+// request sends an event with a new token to the core, and waits for the reply.
 func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event) (core.Reply, error) {
 	token, answer := d.replies.expect(d.host)
 	defer d.replies.drop(token)
@@ -57,7 +57,8 @@ func (d *Daemon) request(ctx context.Context, event func(core.Token) core.Event)
 	return d.awaitReply(ctx, answer)
 }
 
-// awaitReply waits for a reply of the core.
+// awaitReply waits for a reply from the core. While the disk fails,
+// it gives up after unwrittenAfter.
 func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Reply, error) {
 	late := d.host.Now().Add(unwrittenAfter)
 	for !answer.given.open.Load() {
@@ -80,24 +81,24 @@ func (d *Daemon) awaitReply(ctx context.Context, answer *pendingReply) (core.Rep
 	return answer.reply, nil
 }
 
-// unwrittenAfter is the time after which a waiting client hears that the disk fails.
+// unwrittenAfter is how long a client waits before it is told that the disk fails.
 const unwrittenAfter = 2 * time.Second
 
-// waiters holds the callers that wait for a change of a job.
+// waiters has the callers that wait for a change of a job.
 type waiters struct {
-	mu sync.Mutex // guards of
+	mu sync.Mutex // guards the field of
 	of map[job.ID][]*waiter
 }
 
-// waiter is one such caller. Its latch opens when over holds for the job.
+// waiter is a caller that waits for a job. Its latch opens when over returns true for the job.
 type waiter struct {
 	*latch
 	over func(*job.Job) bool
-	news *job.Job // the job for which over held, once the latch is open
+	news *job.Job // the job as over accepted it; valid once the latch is open
 }
 
-// join registers a waiter for the next change of a job for which over holds. The caller must call
-// leave.
+// join registers a waiter for the next change of a job after which over returns true.
+// The caller must call leave.
 func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
 	w.mu.Lock()
@@ -106,7 +107,7 @@ func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *wai
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// news wakes the waiters whose condition holds for the job as it is now.
+// news wakes the waiters whose over returns true for the present job.
 func (w *waiters) news(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j
@@ -114,7 +115,7 @@ func (w *waiters) news(j *job.Job) {
 	}
 }
 
-// drop removes the waiters of a job for which which holds, and returns them.
+// drop removes and returns the waiters of a job for which the function which returns true.
 func (w *waiters) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

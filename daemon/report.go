@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// logRecord logs a change that is on disk, once per change.
+// logRecord logs a change that is on disk. Each change is logged once.
 func logRecord(log *slog.Logger, r job.Record) {
 	if g := r.GPU; g != nil {
 		if f := g.Fault; gpu.Recovery(f.Recovery).Sick() {
@@ -43,22 +43,22 @@ func logRecord(log *slog.Logger, r job.Record) {
 		return
 	}
 	if r.Quiet {
-		return // an estimate or a figure changed, not the state
+		return // only an estimate or a figure changed
 	}
 	what, fields := jobLine(r)
 	log.Info(what, fields...)
-	// An update of a waiting job may change its state at once, which has a line of its own.
+	// The update of a waiting job may also change its state, which gets a line of its own.
 	if r.Updated != nil && r.Job.State != job.Queued && r.Job.State != job.Running {
 		log.Info("job "+string(r.Job.State), jobFields(r.Job)...)
 	}
 }
 
-// jobLine returns the log line of a job's change. For a new job it includes the request, for an
-// update the old and new values. All of it may be public.
+// jobLine returns the log line about a job's change. The line of a new job has the request, and the
+// line of an update has the old and new values. Everything in it may be public.
 func jobLine(r job.Record) (what string, fields []any) {
 	what, fields = "job "+string(r.Job.State), jobFields(r.Job)
 	switch {
-	case r.Payload != nil: // a new job
+	case r.Payload != nil: // only new jobs have one
 		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
 			fields = append(fields, a.Name, brief(a.Value))
 		}
@@ -72,11 +72,11 @@ func jobLine(r job.Record) (what string, fields []any) {
 	return what, fields
 }
 
-// mostLogged limits the bytes of a value in a log line, since a user can change a job many times
-// per second.
+// mostLogged is the maximum length of a value in a log line, in bytes.
+// It is low because a user can change a job many times per second.
 const mostLogged = 200
 
-// brief returns a value as log lines show it.
+// brief shortens a value for a log line.
 func brief(value string) string {
 	if len(value) > mostLogged {
 		return strings.ToValidUTF8(value[:mostLogged], "") + "…"
@@ -84,7 +84,7 @@ func brief(value string) string {
 	return cmp.Or(value, "none")
 }
 
-// logControl logs a decision about a GPU, or about all jobs.
+// logControl logs a decision about one GPU, or about all jobs.
 func logControl(log *slog.Logger, g *job.GPUControl) {
 	what, fields := "gpu control changed", []any{"gpu_uuid", g.UUID, "paused", g.Paused}
 	if g.UUID == job.EveryGPU {
@@ -126,8 +126,8 @@ func reservationFields(v *job.Reservation) []any {
 
 func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// jobFields returns the fields of a log line about a job: which job, where it runs or ran, and the
-// cause of its state.
+// jobFields returns the fields of a log line about a job:
+// its identity, where it runs or ran, and the cause of its state.
 func jobFields(j *job.Job) []any {
 	fields := []any{"job", j.ID, "state", j.State, "uid", j.Owner.UID, "user", j.Owner.User}
 	if j.Task != nil {
@@ -143,7 +143,7 @@ func jobFields(j *job.Job) []any {
 		if j.Result.By != "" {
 			fields = append(fields, "by", j.Result.By)
 		}
-	case j.State == job.Queued && a != nil && a.Result != nil: // queued again
+	case j.State == job.Queued && a != nil && a.Result != nil: // the job is queued again
 		fields = append(fields, "result", words.Result(a.Result))
 	case j.Stop != "":
 		fields = append(fields, "stop", j.Stop)

@@ -24,26 +24,27 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// rig is a daemon on a real store, with systemd and GPUs in memory. It can be killed and restarted.
+// rig is a daemon with a real store. Its systemd and GPUs are simulated in memory.
+// The daemon can be killed and restarted.
 type rig struct {
 	t    *testing.T
 	dir  string
 	bus  *unittest.Systemd
 	gpus *gputest.Fake
 	boot atomic.Int64
-	pids map[int]string // the units of processes; unchanged while errors are written
+	pids map[int]string // unit of each process; written only before the first error
 
 	kernel *kernel
 	told   told
 	specs  specs
 	ready  atomic.Int64
-	asked  atomic.Int64 // number of times that systemd was asked about itself
+	asked  atomic.Int64 // how often systemd was asked about itself
 
 	store    *diskStore
 	settings daemon.Settings
 	d        *daemon.Daemon
 	stop     func()
-	ended    chan error // the result of the present daemon's Run
+	ended    chan error // gets the result of the present daemon's Run
 }
 
 func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unittest.Behaviour) *rig {
@@ -53,7 +54,7 @@ func newRig(t *testing.T, gpus int, behave func(string, []units.Property) unitte
 	return r
 }
 
-// start opens the store and runs a daemon on it.
+// start opens the store and runs a daemon with it.
 func (r *rig) start() {
 	r.t.Helper()
 	s, err := store.Open(r.t.Context(), filepath.Join(r.dir, "state.db"), store.Options{})
@@ -134,7 +135,7 @@ func submission(gpus int) job.Submission {
 	}
 }
 
-// wait returns the job once it has ended.
+// wait waits until a job has ended, and returns it.
 func (r *rig) wait(id job.ID) job.JobView {
 	r.t.Helper()
 	v, err := r.d.Wait(r.t.Context(), id)
@@ -144,7 +145,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// until polls a condition that other goroutines make true.
+// until waits until ok returns true. Other goroutines bring that about.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -156,8 +157,8 @@ func (r *rig) until(what string, ok func() bool) {
 	r.t.Fatalf("never: %s", what)
 }
 
-// state returns the state of a job; "" if there is none, such as for a task that has not become a
-// job yet.
+// state returns the state of a job, or "" if there is no such job.
+// A task that has not started is not a job yet.
 func (r *rig) state(id job.ID) job.State {
 	v, err := r.d.Query(r.t.Context(), job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -173,15 +174,15 @@ func (r *rig) runs(id job.ID) {
 	r.until("the unit runs", func() bool { return r.bus.Running(units.Name(int64(id))) })
 }
 
-// diskStore is a Store whose disk can be made to fail.
+// diskStore is a Store whose disk fails when a test wants it to.
 type diskStore struct {
 	*store.Store
 	full  atomic.Bool
-	torn  atomic.Bool                   // the file is damaged
-	unfit atomic.Bool                   // the next write has a record that does not fit
+	torn  atomic.Bool                   // the state file is damaged
+	unfit atomic.Bool                   // the next write has a record that can never be written
 	hang  atomic.Pointer[chan struct{}] // writes wait until this is closed
-	bare  atomic.Bool                   // the payloads are gone
-	short atomic.Int64                  // number of writes that fail first
+	bare  atomic.Bool                   // all payloads are gone
+	short atomic.Int64                  // number of writes that fail before one succeeds
 
 	commits atomic.Int64 // number of successful writes
 }
@@ -212,7 +213,7 @@ func (s *diskStore) Payload(ctx context.Context, id job.ID) (job.Payload, error)
 	return s.Store.Payload(ctx, id)
 }
 
-// specs keeps the last spec of each job in memory.
+// specs stores the last spec of each job in memory.
 type specs struct {
 	mu      sync.Mutex
 	got     map[job.ID]*launch.Spec
@@ -243,7 +244,7 @@ func (s *specs) SweepKept(wanted func(job.ID, int) bool) error {
 	return nil
 }
 
-// refuse makes each Write fail.
+// refuse makes each later Write fail with err.
 func (s *specs) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Runtime is a clock and a way to run goroutines, on which all parts of the daemon run. The daemon
-// uses the machine's; daemon/dst has one that decides from a seed what happens next.
+// Runtime is a clock, and a way to start goroutines. All parts of the daemon use it.
+// The real daemon uses the machine's clock and goroutines.
+// The simulation daemon/dst decides from a seed what happens next.
 type Runtime interface {
 	Now() time.Time
 	// Go starts a goroutine.
 	Go(f func())
-	// Timeout is context.WithTimeout by this clock.
+	// Timeout is context.WithTimeout with this clock.
 	Timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	Wakeup() Wakeup
 }
 
-// Wakeup wakes goroutines that wait for a change that another one makes. It does not say what
-// changed: whoever wakes checks.
+// Wakeup wakes goroutines that wait until another goroutine changes something.
+// It does not say what changed: the woken goroutine must check.
 type Wakeup interface {
 	// Ring wakes one waiting goroutine. If none waits, the next Wait returns at once.
 	Ring()
-	// Wait returns when the bell rang, when until has passed (zero: never), when one of at most two
-	// stops is closed, or spuriously.
+	// Wait returns when the bell rings, when until has passed (zero: never), or when one of the
+	// stops is closed. It may also return for no reason. At most two stops are allowed.
 	Wait(until time.Time, stops ...<-chan struct{})
 }
 
@@ -50,7 +51,7 @@ func (b bell) Ring() {
 }
 
 func (b bell) Wait(until time.Time, stops ...<-chan struct{}) {
-	var stop [2]<-chan struct{} // a nil channel never closes
+	var stop [2]<-chan struct{} // channels that are not given stay nil, and never close
 	copy(stop[:], stops)
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -97,7 +98,7 @@ func (l *latch) release() {
 	l.bell.Ring()
 }
 
-// await waits for the latch to open. It returns false if one of the stops was closed first.
+// await waits until the latch is open. It returns false if one of the stops was closed first.
 func (l *latch) await(stops ...<-chan struct{}) bool {
 	for !l.open.Load() {
 		for _, s := range stops {
@@ -110,7 +111,7 @@ func (l *latch) await(stops ...<-chan struct{}) bool {
 	return true
 }
 
-// group is a set of goroutines that Wait waits for.
+// group starts goroutines, and waits until all of them have ended.
 type group struct {
 	host Runtime
 	left atomic.Int64

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Wait ends when the bell rings, when its time comes, or when a stop is closed. A ring before the
-// Wait ends it at once.
+// A Wait ends when the bell rings, when its time comes, or when a stop is closed.
+// If the bell rang before, the Wait ends at once.
 func TestBell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, stop := machine{}.Wakeup(), make(chan struct{})
@@ -27,7 +27,7 @@ func TestBell(t *testing.T) {
 	})
 }
 
-// A message waits while the inbox is full, and the end of the loop releases all senders.
+// A sender waits while the inbox is full. When the loop ends, all senders are released.
 func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := assemble(Options{})

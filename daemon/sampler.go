@@ -13,12 +13,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// sampler reads the GPUs, at once when the core asks and periodically by itself. The core gets
-// looks, which are quick; nobody waits for the periodic samples, which are complete. One reading is
-// under way at a time.
+// sampler reads the GPUs in two ways. A look is quick, and is taken at once when the
+// core asks for it. A sample is complete, is taken periodically, and nobody waits for it.
+// There is never more than one reading at a time.
 type sampler struct {
 	d     *Daemon
-	asked atomic.Uint64 // highest number that the core asked for
+	asked atomic.Uint64 // highest number of a look that the core asked for
 	wake  Wakeup
 }
 
@@ -29,15 +29,17 @@ func (s *sampler) ask(number uint64) {
 	s.wake.Ring()
 }
 
-// run also reads what jobs use, once per interval, however many looks the core asks for.
+// run takes looks and samples until ctx is done. Once per interval it also reads what running jobs
+// have used, however many looks the core asks for.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
-	whole, looked := time.Time{}, uint64(0) // end of the last complete sample; number of the last look
+	whole, looked := time.Time{}, uint64(0) // end of the last sample; number of the last look
 	for ctx.Err() == nil {
 		number, now := s.asked.Load(), s.d.host.Now()
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
-		// A look that somebody waits for goes first, but a sample is at most one interval late.
+		// A look that somebody waits for comes before a sample,
+		// which it delays by one interval at most.
 		awaited := number != looked && !isPast(due.Add(interval), now)
 		if awaited || !isPast(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
@@ -54,7 +56,7 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-// rest waits until the core asks for a higher number, or the next complete sample is due.
+// rest waits until the core asks for another look, or the next sample is due.
 func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	until := whole.Add(s.d.settings.Load().SampleInterval)
 	for ctx.Err() == nil && s.asked.Load() <= number && !isPast(until, s.d.host.Now()) {
@@ -62,10 +64,10 @@ func (s *sampler) rest(ctx context.Context, number uint64, whole time.Time) {
 	}
 }
 
-// reading is Source.Sample or Source.Look.
+// reading is the method Sample or Look of a Source.
 type reading func(context.Context) (gpu.Snapshot, error)
 
-// look reads the GPUs once. A source that can't be asked yields a sample without GPUs.
+// look reads the GPUs once. If the source can't be asked, the result has no GPUs.
 func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Event {
 	began := s.d.host.Now()
 	snap, err := read(ctx)
@@ -93,8 +95,9 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	return ev
 }
 
-// driver returns the driver's versions, unless the site does not want them compared. asked is the version
-// that the driver itself says, for machines on which the kernel does not.
+// driver returns the versions of the driver, or none if the site does not want them compared.
+// asked is the version that the driver itself reports.
+// It is used where the kernel does not say which one is loaded.
 func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
 	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
 		v = s.d.opt.Driver()

@@ -24,7 +24,7 @@ func (blind) Sample(context.Context) (gpu.Snapshot, error) {
 
 func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
 
-// takeAll is a loop that only answers questions and counts Measured events.
+// takeAll replaces the loop. It only answers questions and counts Measured events.
 func takeAll(ctx context.Context, d *Daemon, measured *int) {
 	defer close(d.inbox.done)
 	for ctx.Err() == nil {
@@ -40,8 +40,8 @@ func takeAll(ctx context.Context, d *Daemon, measured *int) {
 	}
 }
 
-// On a machine where jobs end all the time, and the GPUs are looked at after each, the use of
-// running jobs is read as often as on a quiet machine.
+// On a busy machine, jobs end all the time, and each end causes a look at the GPUs.
+// The use of running jobs is still read as often as on a quiet machine.
 func TestMeasuresBesideManyLooks(t *testing.T) {
 	for _, asks := range []time.Duration{time.Hour, 100 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings counts what a source is asked for; a look takes its time.
+// readings is a source that counts its readings. A look takes the time took.
 type readings struct {
 	blind
 	took           time.Duration
@@ -87,12 +87,12 @@ func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	return r.blind.Look(ctx)
 }
 
-// A start waits for a look, which takes a fraction of a complete sample. Complete samples are as
-// frequent beside many looks as without any, and half as frequent if some start always waits.
+// Starts wait for looks, which are much quicker than samples. Many looks do not make samples rarer.
+// Only if some start waits at every moment are there half as many samples.
 func TestStartsWaitForLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, took     time.Duration
-		looks, samples int64 // in a minute
+		looks, samples int64 // number in a minute
 	}{
 		"nobody waits":    {time.Hour, 0, 0, 12},
 		"now and then":    {1700 * time.Millisecond, 0, 35, 12},
@@ -126,7 +126,7 @@ func TestStartsWaitForLooks(t *testing.T) {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// The look that a start waits for begins before the placement is on disk.
+// The look that a start waits for begins before the job's placement is on disk.
 func TestALookDoesNotWaitForTheDisk(t *testing.T) {
 	d := assemble(Options{})
 	d.core = core.New(site.Policy{MaxForeignBytes: 1 << 20}, "boot", job.Restored{})

@@ -17,18 +17,18 @@ import (
 
 var update = flag.Bool("update", false, "write the present sentences into testdata/sentences.txt; read the difference aloud")
 
-// unseen are the folders whose text no user sees.
+// unseen matches the folders whose text no user sees.
 var unseen = regexp.MustCompile(`^(contrib|packaging|daemon/dst|daemon/store/diskfault|gpu/gputest|gpu/fakenvml|units/unittest|daemon/server/servertest)(/|$)`)
 
-// twoWords is the least that is listed of the text in a program.
+// twoWords matches two words in a row. Text without a match is not listed.
 var twoWords = regexp.MustCompile(`[A-Za-z][A-Za-z']*[,;:]? [a-z(']`)
 
-// code is text that no user reads: SQL, shell, and the templates of web pages.
+// code matches text that no user reads: SQL, shell, and the templates of web pages.
 var code = regexp.MustCompile(`(?i)^\s*(select|insert|update|delete|create|with|where|pragma|alter|drop|from|on conflict)\b.*[=(*]|<[a-z!/]|\{\{|\$\(|function\b.*\{|[;{]\n`)
 
-// TestSentences keeps a list of everything the programs say to people, so that whoever changes a sentence
-// or adds one sees it beside its neighbours, and reviewers can read it aloud. The texts of the
-// manual and of options are not in it: they are files of their own.
+// TestSentences compares everything the programs say to people with a list. Whoever changes
+// or adds a sentence sees its neighbours in that list, and reviewers can read the list aloud.
+// The texts of the manual and of options are not in it, since they have files of their own.
 func TestSentences(t *testing.T) {
 	byFolder := map[string][]string{}
 	goFiles(t, func(file string, _ []byte, _ *token.FileSet, syntax *ast.File) {
@@ -79,7 +79,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// textOf returns the text of a string that is written in one piece or joined by +.
+// textOf returns the text of a string literal, or of string literals joined by +.
 func textOf(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.BasicLit:

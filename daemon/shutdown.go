@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A shutdown or reboot stops all units at once, ours not before those of jobs. What happens to jobs
-// from then on is not their doing. It is left to the next start, which finds another run of systemd
-// and treats running jobs as after a power cut.
+// A shutdown or reboot stops all units at the same time, the daemon's not before those of jobs.
+// Jobs that end from then on did not end by themselves, so their ends are not recorded.
+// The next daemon finds a new run of systemd, and treats these jobs as after a power cut.
 
-// shutdown knows whether systemd is stopping everything.
+// shutdown knows whether systemd is stopping all units.
 type shutdown struct {
-	system System // nil: it never does
+	system System // nil: systemd never does so
 	inbox  *inbox
 	log    *slog.Logger
 
 	begun atomic.Bool
 }
 
-// mayBeShutdown reports whether systemd's shutdown may have stopped a unit. A unit that has ended and is
-// still active ended by itself.
+// mayBeShutdown reports whether systemd's shutdown may have stopped a unit.
+// If a unit has ended and is still active, its command ended by itself.
 func mayBeShutdown(st *units.Status) bool {
 	switch phase, _ := units.Decode(*st); phase {
 	case units.PhaseRunning, units.PhaseStarting:
@@ -32,8 +32,8 @@ func mayBeShutdown(st *units.Status) bool {
 	return st.Active != units.ActiveActive
 }
 
-// underway reports whether systemd is stopping everything. It also returns true if systemd can't be
-// asked, which a shutdown causes. To judge a unit, call it after reading that unit.
+// underway reports whether systemd is stopping all units. It also returns true if systemd can't be
+// asked, because a shutdown causes that. Read a unit first, and then call underway to judge it.
 func (s *shutdown) underway(ctx context.Context) bool {
 	if s.system == nil {
 		return false
@@ -46,7 +46,7 @@ func (s *shutdown) underway(ctx context.Context) bool {
 	return state.Stopping
 }
 
-// note tells the core when a shutdown begins or is called off.
+// note tells the core when a shutdown begins, and when it is called off.
 func (s *shutdown) note(stopping bool) {
 	if s.begun.Swap(stopping) == stopping {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// warn sends a job the warning signal that it asked for, or a SIGKILL that must not wait, unless
-// the unit belongs to another.
+// warn sends a job the warning signal that it asked for, or a SIGKILL that must be sent now.
+// It sends nothing if the unit belongs to another.
 func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
@@ -29,13 +29,14 @@ func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	}
 }
 
-// signals records what one request has sent.
+// signals records which signals one request has sent.
 type signals struct {
-	of    map[job.ID]error // by job; a job gets one signal even if its array is named too
-	stuck error            // set when systemd did not answer in time; then no more are sent
+	of    map[job.ID]error // result by job; a job named twice, alone and by its array, gets one signal
+	stuck error            // set if systemd did not answer in time; no more signals are sent then
 }
 
-// signalEach sends the signals of the commands that the core allowed, before they are answered.
+// signalEach sends the signals of all commands that the core allowed.
+// The commands are answered afterwards.
 func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
 	sent := signals{of: map[job.ID]error{}}
 	for i := range each {
@@ -45,8 +46,8 @@ func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Com
 	}
 }
 
-// signalFor sends the signal of one command. It succeeds if one job got the signal and none failed
-// to; tasks that have ended meanwhile do not count.
+// signalFor sends the signal of one command. It succeeds if at least one job got the signal and no
+// other failed. Tasks that have ended meanwhile do not count as failed.
 func (x *executor) signalFor(
 	ctx context.Context, who job.Actor, c *job.Command, o *job.Outcome, sent *signals,
 ) *job.Refusal {
@@ -60,7 +61,7 @@ func (x *executor) signalFor(
 			return job.Refuse("conflict/signal-terminal", called)
 		}
 		own := *c
-		c, own.Main = &own, passedOn // otherwise the command would get it twice
+		c, own.Main = &own, passedOn // otherwise the command would get the signal twice
 	}
 	arrived := false
 	for _, id := range o.Reached {
@@ -77,7 +78,8 @@ func (x *executor) signalFor(
 	return job.Refuse("conflict/no-signal", called, job.Ending)
 }
 
-// signalOnce sends a job the signal of a request, unless the request has sent it already.
+// signalOnce sends a job the signal of a request.
+// If the request has sent it to the job before, it does nothing.
 func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
 	if err, before := sent.of[id]; before {
 		return err
@@ -95,9 +97,9 @@ func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, wh
 	return err
 }
 
-// hasTerminal reports whether the main process of a job is the one that holds its terminal. That
-// process passes on the signals that were named at submission (launch.Spec.Aimed), and can't direct
-// others to the command alone.
+// hasTerminal reports whether the main process of a job is not its command, but the process that
+// holds its terminal. That process passes on only the signals that were named at submission
+// (launch.Spec.Aimed). Other signals can't be sent to the command alone.
 func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
 	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	return err == nil && p.TTY || j.Request.Screen
@@ -112,7 +114,7 @@ func (x *executor) kill(ctx context.Context, id job.ID, signal int, main bool) e
 	return x.opt.Units.Kill(ctx, units.Name(int64(id)), signal, whom)
 }
 
-// reportSignal logs that a job got a signal, or why not.
+// reportSignal logs that a job got a signal, or why it did not.
 func (x *executor) reportSignal(id job.ID, signal string, err error, fields ...any) {
 	fields = append([]any{"job", id, "signal", signal}, fields...)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// Whoever signals a job is answered once systemd has done it, and refused if systemd gave no answer
-// or the job's unit is gone.
+// A request to signal a job is answered after systemd has sent the signal.
+// It is refused if systemd does not answer or the job's unit is gone.
 func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(0, nil)
@@ -56,8 +56,8 @@ func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	}
 }
 
-// A signal to an array goes once to each of its running tasks. If systemd does not answer for one
-// task, the array's command fails.
+// A signal to an array is sent once to each running task.
+// If systemd does not answer for one task, the command fails.
 func TestSignalOfAnArray(t *testing.T) {
 	r := newRig(t, 2, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -105,8 +105,9 @@ func TestSignalOfAnArray(t *testing.T) {
 	}
 }
 
-// A signal for the main process alone goes only to it: a warning, also from another daemon, and the
-// signal of a command. If the main process holds a terminal, that is impossible, and refused.
+// A signal for the main process is sent only to that process.
+// This applies to the warning, even after a restart of the daemon, and to a command that signals.
+// If the main process holds a terminal, that is impossible, and the command is refused.
 func TestAimedSignalsAreSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	sent := func(id job.ID, want ...int) {
@@ -117,7 +118,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 	}
 	for i, ask := range []job.Request{{}, {WarnMain: true}, {SignalTo: job.SignalMain}} {
 		id := r.submit(0, func(s *job.Submission) {
-			s.Request.TimeLimit = job.Span(time.Minute + time.Second) // the warning comes after the restart
+			s.Request.TimeLimit = job.Span(time.Minute + time.Second) // so long that the warning comes after the restart
 			s.Request.WarnSignal, s.Request.WarnBefore = 10, job.Span(time.Minute)
 			s.Request.WarnMain, s.Request.SignalTo = ask.WarnMain, ask.SignalTo
 		})
@@ -149,7 +150,7 @@ func TestAimedSignalsAreSent(t *testing.T) {
 	}
 }
 
-// A warning that systemd did not take is sent again.
+// If systemd did not accept a warning signal, it is sent again.
 func TestWarningIsSentAgain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.bus.FailNext(unittest.OpKill, unittest.LostCall())

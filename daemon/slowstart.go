@@ -14,8 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// helpSlowStart finds out why a start takes long, and continues a process that its user stopped: between
-// the setuid in systemd's child and the exec of the launcher, any process of that user can stop it.
+// helpSlowStart finds out why a start takes long,
+// and continues a process that the user has stopped. Any process of the user can stop it between
+// the setuid in systemd's child and the exec of the launcher.
 func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
@@ -34,7 +35,7 @@ func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	}
 }
 
-// checkSlowStart reports the start that has been under way longest.
+// checkSlowStart reports the start that has taken longest so far.
 func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
 	who, name := s.Job.Owner.User, units.Name(int64(s.Job.ID))
 	c := job.Check{

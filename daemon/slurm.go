@@ -21,7 +21,7 @@ func compatVariables(j *job.Job, p *job.Payload) []string {
 	return slurmVariables(j, p, host)
 }
 
-// tasksOf returns the number of Slurm tasks that a job's script asked for, 1 by default.
+// tasksOf returns how many Slurm tasks a job's script asked for, 1 by default.
 func tasksOf(p *job.Payload) int {
 	for _, entry := range p.Env {
 		text, is := strings.CutPrefix(entry, contract.TasksVariable+"=")
@@ -32,8 +32,8 @@ func tasksOf(p *job.Payload) int {
 	return 1
 }
 
-// slurmVariables returns the SLURM_ variables of a job on one node. As in Slurm, a variable about
-// something that was not asked for is missing.
+// slurmVariables returns the SLURM_ variables of a job on one node.
+// As with Slurm, variables about options that the job did not use are missing.
 func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	var list []string
 	set := func(value string, names ...string) {

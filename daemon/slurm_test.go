@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Only a job that asks for it has Slurm's variables.
+// Only a job that asks for Slurm's variables gets them.
 func TestSlurmVariables(t *testing.T) {
 	j := &job.Job{
 		ID: 42, Label: job.Label{Name: "train"}, Owner: job.Owner{User: "alice"},

@@ -12,16 +12,16 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// lookLasts is the maximum age of the sample that a start relies on. A slow disk or other starts
-// may have delayed this start by any amount of time.
+// lookLasts is the maximum age of the GPU sample that a start relies on.
+// If a slow disk or other starts delay the start for longer, the GPUs are sampled again.
 const lookLasts = SlowAfter
 
-// start makes the unit of a job's attempt. Each return value is the event that answers the action.
+// start makes the unit of a job's attempt. It returns the event that answers the action.
 func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	// Check the account before its processes can read anything.
+	// Check the account first, before any process with its rights can read anything.
 	if x.directory.hasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
@@ -33,11 +33,11 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
 	}
-	if err != nil { // systemd has not been asked yet
+	if err != nil { // so systemd has not been asked yet
 		err = x.damaged(err)
 		x.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
-		if errors.As(err, new(*launch.RoomError)) { // the user's own jobs fill the room
+		if errors.As(err, new(*launch.RoomError)) { // the user's own jobs take up the room
 			failed.Launch = ""
 		}
 		return failed
@@ -50,7 +50,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	x.trace.mark(j.ID, stepPrepared, x.host.Now())
 	doubts := x.launcher.pending(x.opt.LauncherFile)
 	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
-	look := x.helpers.inspect(j.ID) // a note for its last attempt may still be on its way
+	look := x.helpers.inspect(j.ID) // a note to the job's last attempt may still be in progress
 	defer x.helpers.done(look)
 	st, err := x.opt.Units.Start(x.trace.into(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
@@ -73,21 +73,21 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	return x.explainStart(ctx, failed, j.ID, err)
 }
 
-// unprepared reports whether no further try can prepare a start, and why.
+// unprepared reports whether a start can never be prepared, and why.
 func unprepared(err error) (why string, never bool) {
 	var room *launch.RoomError
 	switch {
 	case errors.Is(err, job.ErrNoPayload):
 		return job.ErrNoPayload.Error(), true
-	case errors.As(err, &room) && room.Bytes > room.Most: // otherwise ended jobs of the user will make room
+	case errors.As(err, &room) && room.Bytes > room.Most: // otherwise there is room when jobs of the user end
 		return room.Error(), true
 	}
 	return "", false
 }
 
-// judgeExisting examines the existing unit that has a job's name. If it is not the job's, it returns
-// whose it is. If it belongs to an earlier attempt of the job, it is stopped: a daemon that died
-// had made it by a late call.
+// judgeExisting examines an existing unit that has a job's name. If the unit is not the job's, it
+// returns a sentence that says whose it is. If the unit was made for an earlier attempt of the job,
+// by a late call of a dead daemon, judgeExisting stops the unit and returns "".
 func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	name := units.Name(int64(j.ID))
 	if x.opt.Origin == nil {
@@ -95,7 +95,7 @@ func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	}
 	o, err := x.opt.Origin(ctx, name)
 	if err != nil {
-		return "" // treated as any existing unit
+		return "" // the start fails as it does for the job's own unit
 	}
 	attempt, by := judgeOrigin(name, &o, j.Owner.UID)
 	if by != "" {
@@ -110,10 +110,10 @@ func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	return ""
 }
 
-// invalidArgs is the D-Bus error by which systemd rejects a property's value.
+// invalidArgs is the D-Bus error with which systemd rejects a property's value.
 const invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs"
 
-// explainStart classifies the error of a start.
+// explainStart decides from the error of a start what happens next.
 func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
 	var start *units.StartError
 	var refused *units.RefusedError
@@ -122,9 +122,9 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 		x.starting.note(nil, x.host.Now())
 		failed.How = core.StartExists
 		return failed
-	case errors.As(err, &start) && unitIsGone(start): // it may have run, so it does not run twice
+	case errors.As(err, &start) && unitIsGone(start): // the job may have run, so it does not run again
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "the outcome of its start is unknown"
-	case errors.As(err, &refused) && refused.Code == invalidArgs: // the job's request is at fault, and would be again
+	case errors.As(err, &refused) && refused.Code == invalidArgs: // the request is at fault, so no try helps
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
 	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
 		x.starting.note(nil, x.host.Now()) // systemd answers; the core counts the failures
@@ -140,8 +140,8 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	return failed
 }
 
-// unitIsGone reports whether a unit that may have run is gone. systemd also calls a start failed if
-// the command failed at once.
+// unitIsGone reports whether a unit that may have run is gone. It may have run even if systemd says
+// that the start failed, which is what systemd says when a command fails at once.
 func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {
@@ -166,10 +166,10 @@ func notStarted(start *units.StartError, refused *units.RefusedError) string {
 		return "systemd could not start another unit that it needs (systemctl --failed)"
 	case start.Status.Result == units.ResultResources:
 		return "systemd was short of memory or processes, or could not read what the site set for jobs in gpujob-.service.d"
-	case start.Status.PostFailed: // Decode explains it
+	case start.Status.PostFailed: // explained by Decode below
 	case start.Status.Result == units.ResultTimeout:
 		return "systemd took too long: it asks for the groups of the account, and a directory service may hang"
-	case start.Status.CheckCode != 0: // Decode explains it
+	case start.Status.CheckCode != 0: // explained by Decode below
 	case start.Status.MainCode == 0 && start.Status.Result == units.ResultExitCode:
 		return "a program that the site set to run before jobs in gpujob-.service.d failed"
 	}

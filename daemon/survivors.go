@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// describeSurvivors returns a sentence about the processes of a job that outlived SIGKILL.
-// Everybody reads it, so it has no names of processes.
+// describeSurvivors returns a sentence about processes of a job that survived SIGKILL.
+// Everybody can read it, so it names no programs.
 func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	st, err := x.opt.Units.Status(ctx, units.Name(int64(id)))
 	if err != nil || x.opt.Inside == nil {
@@ -23,8 +23,8 @@ func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	return survivors(x.opt.Inside(st.ControlGroup))
 }
 
-// leftRunning returns the number of processes in the unit of a job whose command has ended. It does
-// not count processes that serve the job, nor helpers that end by themselves a moment later.
+// leftRunning returns how many processes a job's command left running in the unit when it ended.
+// It omits processes that serve the job, and helpers that end by themselves a moment later.
 func (x *executor) leftRunning(a core.Stop) (n int) {
 	for looks := 0; looks < 2; looks++ {
 		if n = x.running(a); n == 0 {
@@ -37,7 +37,7 @@ func (x *executor) leftRunning(a core.Stop) (n int) {
 	return n
 }
 
-// endsWithIt is the time in which such helpers end.
+// endsWithIt is how long a helper may take to end after the command.
 const endsWithIt = 50 * time.Millisecond
 
 func (x *executor) running(a core.Stop) (n int) {
@@ -45,17 +45,17 @@ func (x *executor) running(a core.Stop) (n int) {
 		return 0
 	}
 	for _, p := range x.opt.Inside(x.opt.Scope.ControlGroup(a.UID, units.Name(int64(a.Job)))) {
-		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // it has ended already
+		if p.Name != launcherName && p.State != 'Z' && p.State != '?' { // the other processes serve the job or have ended
 			n++
 		}
 	}
 	return n
 }
 
-// launcherName is the name of the processes that copy a job's output or let its user in.
+// launcherName is the name of processes that serve a job: they copy its output or let its user in.
 const launcherName = "gpusched-job"
 
-// maxNamed limits the processes in a list.
+// maxNamed limits the processes that a list names.
 const maxNamed = 3
 
 func survivors(list []cgroup.Process) string {

@@ -10,37 +10,37 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The steps of a job from its request to its end, as the log has them at level debug, with the job
-// and the machine's time.
+// The steps of a job from its request to its end. At level debug, each is logged with the job and
+// the time in microseconds.
 const (
 	stepAccepted = "accepted" // the request has been read and validated
 	stepDecided  = "decided"  // the core has placed the job
 	stepWritten  = "written"  // the placement is on disk
-	stepLooked   = "looked"   // its GPUs have been sampled since the placement
-	stepBegun    = "begun"    // the start of its unit, which waited for both
-	stepPrepared = "prepared" // its spec is written
+	stepLooked   = "looked"   // the job's GPUs have been sampled since the placement
+	stepBegun    = "begun"    // the start of the unit begins, after both written and looked
+	stepPrepared = "prepared" // the launcher's spec is written
 	stepStarted  = "started"  // the unit runs
 	stepEnded    = "ended"    // the daemon knows how the command ended
 	stepKept     = "kept"     // the end of the command is on disk
 	stepGone     = "gone"     // the unit has been collected
-	stepFreed    = "freed"    // the core has ended the job, and wants its GPUs sampled
+	stepFreed    = "freed"    // the core has ended the job, and wants the job's GPUs sampled
 	stepOver     = "over"     // the end of the job is on disk
 )
 
-// trace logs these steps.
+// trace logs the steps of jobs.
 type trace struct {
 	host Runtime
 	log  *slog.Logger
 }
 
-// mark logs a step if the level is debug.
+// mark logs a step if the log level is debug.
 func (t trace) mark(id job.ID, step string, at time.Time) {
 	if id != 0 && t.log.Enabled(context.Background(), slog.LevelDebug) {
 		t.log.Debug("step of a job", "job", id, "step", step, "at", at.UnixMicro())
 	}
 }
 
-// into returns a context in which units/systemd reports its steps for a job, too.
+// into returns a context with which units/systemd also logs its own steps for a job.
 func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
@@ -48,7 +48,7 @@ func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// batches logs the steps that have come to disk, and when they were decided.
+// batches logs the steps that are now on disk, with the times when they were decided.
 func (t trace) batches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// prepare writes the launcher's private spec and returns the spec of the unit.
+// prepare writes the launcher's private spec, and returns the spec of the unit.
 func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) {
 	payload, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	if err != nil {
@@ -38,7 +38,7 @@ func (x *executor) prepare(ctx context.Context, j *job.Job) (units.Spec, error) 
 	return spec, nil
 }
 
-// unitSpec returns the public part of a job, which everybody may read with systemctl.
+// unitSpec returns the public part of a job's unit, which everybody can read with systemctl.
 func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec {
 	r := &j.Request
 	spec := units.Spec{
@@ -66,9 +66,9 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	return spec
 }
 
-// affinity returns the CPUs near the job's GPUs, among those that the job may use. If none is known
-// or left, it returns "", and the job runs anywhere: systemd does not start a unit whose CPUs do
-// not exist.
+// affinity returns the CPUs near the job's GPUs, as far as the job may use them.
+// If there are no such CPUs, it returns "" and the job runs on any CPU:
+// systemd does not start a unit whose CPUs do not exist.
 func affinity(j *job.Job, group string) string {
 	var lists []string
 	for _, g := range j.Attempt.GPUs {
@@ -117,9 +117,9 @@ func mainProcessSignals(r *job.Request) (list []int) {
 	return list
 }
 
-// ignoredWarning returns the warning signal that the shell of an sbatch job ignores, 0 for none. Slurm
-// sends it only to steps, and srun restores the default action in what it starts. SIGTERM is not
-// ignored, since it also ends the job.
+// ignoredWarning returns the warning signal that the shell of an sbatch job ignores, 0 for none.
+// Slurm sends the warning only to the steps of a script, where srun restores the signal's default
+// action. SIGTERM is never ignored, because it also ends the job.
 func ignoredWarning(r *job.Request) int {
 	if r.WarnsMain() || r.WarnSignal == int(syscall.SIGTERM) {
 		return 0
@@ -127,7 +127,8 @@ func ignoredWarning(r *job.Request) int {
 	return r.WarnSignal
 }
 
-// argv returns the job's command. A task has the command of its array, with the task's parameters.
+// argv returns the job's command. A task has the command of its array,
+// with its own parameters filled in.
 func argv(j *job.Job, p *job.Payload) []string {
 	if j.Task == nil || j.Request.Array == nil {
 		return p.Argv
@@ -135,7 +136,7 @@ func argv(j *job.Job, p *job.Payload) []string {
 	return j.Request.Array.Expand(p.Argv, j.Task.Index)
 }
 
-// unitOf translates systemd's state of a unit into the core's.
+// unitOf converts systemd's state of a unit to the core's.
 func unitOf(st units.Status) core.Unit {
 	id, _ := units.ParseName(st.Name)
 	u := core.Unit{Job: job.ID(id), Invocation: st.InvocationID, Age: st.Age, EndAge: st.EndAge, Frozen: st.Frozen}
@@ -161,7 +162,7 @@ func unitOf(st units.Status) core.Unit {
 	return u
 }
 
-// controlGroup returns the control group in which systemd puts a job's unit.
+// controlGroup returns the control group in which systemd runs a job's unit.
 func controlGroup(s units.Scope, j *job.Job) string {
 	return s.ControlGroup(j.Owner.UID, units.Name(int64(j.ID)))
 }

@@ -23,8 +23,8 @@ func sweepTask(index int) *job.Job {
 	return j
 }
 
-// A task runs its array's command with its own parameters, and knows its index. Any other job runs
-// its command unchanged.
+// A task runs the command of its array with its own parameters, and knows its index.
+// A job that is not a task runs its command unchanged.
 func TestLaunchSpecOfATask(t *testing.T) {
 	p := &job.Payload{Program: contract.Program{Argv: []string{"train", "--lr={lr}", "{seed}", "{other}"}}}
 	s := launchSpec(sweepTask(2), p, true)
@@ -41,8 +41,8 @@ func TestLaunchSpecOfATask(t *testing.T) {
 	}
 }
 
-// The shell of an sbatch job ignores its warning, unless the job names the shell or the warning is
-// SIGTERM.
+// The shell of an sbatch job ignores the warning signal,
+// unless the job directs it to the shell or it is SIGTERM.
 func TestIgnoredWarning(t *testing.T) {
 	for _, c := range []struct {
 		compat string
@@ -63,8 +63,8 @@ func TestIgnoredWarning(t *testing.T) {
 	}
 }
 
-// Signals for the main process alone reach systemd's properties and the process that holds a
-// terminal.
+// Signals for the main process alone are in systemd's properties and in the instructions of the
+// process that holds a terminal.
 func TestAimedSignals(t *testing.T) {
 	for _, c := range []struct {
 		ask   job.Request
@@ -86,8 +86,8 @@ func TestAimedSignals(t *testing.T) {
 	}
 }
 
-// A job gets the CPUs near all its GPUs, among those that it may run on. Without such CPUs it is
-// not confined.
+// A job is confined to the CPUs near its GPUs, as far as it may use them.
+// If there are none, it is not confined.
 func TestAffinity(t *testing.T) {
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/", cgroup.OnlineCPUs)
 	for _, c := range []struct {
@@ -110,7 +110,8 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
-// A job's CPU weight is the number of CPUs that it counts for, by its request or by its GPUs.
+// A job's CPU weight is the number of CPUs that it counts for.
+// This number comes from its request or from its GPUs.
 func TestWeightOfCPUs(t *testing.T) {
 	d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
 	gpu := func(cpus int) job.Allocation { return job.Allocation{PromisedCPUs: cpus} }
@@ -126,7 +127,7 @@ func TestWeightOfCPUs(t *testing.T) {
 	}
 }
 
-// A job has the group of its submission as long as its user belongs to it.
+// A job runs with the group of its submission as long as its user is in that group.
 func TestGroupOfToday(t *testing.T) {
 	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}
 	for name, c := range map[string]struct {

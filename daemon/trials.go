@@ -10,18 +10,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// maxTrial limits the time to try changes of one job. Changes found by then are returned.
+// maxTrial limits the time to try changes of one job. The changes found by then are returned.
 const maxTrial = 500 * time.Millisecond
 
-// trials find changes that would start a job sooner. They run one at a time and outside the loop.
-// At most one request of each person waits for its turn, so that frequent callers delay others by
-// one trial.
+// trials find changes that would start a job sooner.
+// They run outside the loop and one at a time. At most one request per person waits for a turn,
+// so that a person who asks often delays others by one trial only.
 type trials struct {
 	persons slots.Slots[int]
-	turn    chan struct{} // holds one value while a caller has the turn
+	turn    chan struct{} // has one value while a caller has the turn
 }
 
-// Explain returns what goes before a job and, with tries, the changes that would start it sooner.
+// Explain returns which jobs go before a job. If tries is true, it also returns the changes that
+// would start the job sooner.
 func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error) {
 	var out job.Explained
 	var trial *foresight.Trial
@@ -58,7 +59,7 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 	return out, ctx.Err()
 }
 
-// begin computes when the job of a trial starts as it is.
+// begin computes when the job starts without changes.
 func (f *forecaster) begin(ctx context.Context, t *foresight.Trial) bool {
 	began := false
 	f.use(ctx, t.Ahead, func(best *foresight.Foresight) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestTrialsHoldUpNobody: somebody asks for trials, over and over and on many connections.
-// Everything that others ask is answered, and their trials wait for at most one of these.
+// TestTrialsHoldUpNobody: one person asks for trials all the time, on many connections. Everything
+// else that others ask is answered at once, and a trial of theirs waits for one of these at most.
 func TestTrialsHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, nil)
@@ -51,7 +51,7 @@ func TestTrialsHoldUpNobody(t *testing.T) {
 			answered = true
 		}()
 		synctest.Wait()
-		go func() { r.d.TrialsTurn() <- struct{}{} }() // a caller behind both
+		go func() { r.d.TrialsTurn() <- struct{}{} }() // this caller waits behind both
 		synctest.Wait()
 		<-r.d.TrialsTurn()
 		synctest.Wait() // the last caller has the turn
@@ -61,7 +61,7 @@ func TestTrialsHoldUpNobody(t *testing.T) {
 	})
 }
 
-// TestTrialsOfNobody: a job that does not wait for room has nothing to try.
+// TestTrialsOfNobody: for a job that does not wait for room, no change is tried.
 func TestTrialsOfNobody(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running := r.submit(1, nil)

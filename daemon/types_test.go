@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// The maximum of fields and methods of a type, so that a reader can keep it in mind.
+// The most fields and methods that a type may have, so that a reader can remember them.
 const (
 	mostFields  = 15
 	mostMethods = 60
 )
 
-// wideTypes are the types that have more, by reason.
+// wideTypes are the types that have more. The key is the reason.
 var wideTypes = map[string][]string{
 	"each field is one thing that a request, an answer or a record says, and stands for itself": {
 		"daemon/api.HostAnswer",
@@ -80,7 +80,7 @@ var wideTypes = map[string][]string{
 	},
 }
 
-// shadows are fields and methods that hide one of an embedded type, by reason.
+// shadows are fields and methods that hide those of an embedded type. The key is the reason.
 var shadows = map[string][]string{
 	"the wire has more of it, or in another form, under the same key": {
 		"cmd/gpusched-mcp.listOut.GPUs",
@@ -109,14 +109,14 @@ var shadows = map[string][]string{
 	},
 }
 
-// typeOf is the fields and methods of a type.
+// typeOf has the fields and methods of a type.
 type typeOf struct {
 	fields, methods []string
-	embedded        []string // types, as "daemon/job.Job"
+	embedded        []string // embedded types, such as "daemon/job.Job"
 }
 
-// TestTypesAreSmall: no type has more fields or methods than a reader can keep in mind, or hides
-// those of a type that it embeds.
+// TestTypesAreSmall: no type has more fields or methods than a reader can remember, and no type
+// hides those of a type that it embeds.
 func TestTypesAreSmall(t *testing.T) {
 	types, mayBeWide, mayHide := declaredTypes(t), slices.Concat(slices.Collect(maps.Values(wideTypes))...), slices.Concat(slices.Collect(maps.Values(shadows))...)
 	wide, hidden := map[string]bool{}, map[string]bool{}
@@ -152,17 +152,17 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// has reports whether a type has a field or method, its own or an embedded one.
+// has reports whether a type, or a type that it embeds, has a field or method.
 func has(types map[string]*typeOf, name, member string) bool {
 	typ := types[name]
 	if typ == nil {
-		return false // of another module
+		return false // a type of another module
 	}
 	return slices.Contains(typ.methods, member) || slices.Contains(typ.fields, member) ||
 		slices.ContainsFunc(typ.embedded, func(e string) bool { return has(types, e, member) })
 }
 
-// declaredTypes returns the types of the tree outside tests, by directory and name.
+// declaredTypes returns all types of the tree except those of tests, by directory and name.
 func declaredTypes(t *testing.T) map[string]*typeOf {
 	t.Helper()
 	all := map[string]*typeOf{}
@@ -219,8 +219,8 @@ func (typ *typeOf) addFields(dir string, imports map[string]string, s *ast.Struc
 	}
 }
 
-// importsOf returns the directories of our packages that a file imports, by their names in the
-// file.
+// importsOf returns the directory of each of our packages that a file imports.
+// The key is the package's name in the file.
 func importsOf(f *ast.File) map[string]string {
 	all := map[string]string{}
 	for _, i := range f.Imports {
@@ -236,7 +236,7 @@ func importsOf(f *ast.File) map[string]string {
 	return all
 }
 
-// bare strips pointers and type arguments from a type.
+// bare removes pointers and type arguments from a type.
 func bare(e ast.Expr) ast.Expr {
 	switch x := e.(type) {
 	case *ast.StarExpr:
@@ -249,7 +249,7 @@ func bare(e ast.Expr) ast.Expr {
 	return e
 }
 
-// packageOf returns the directory of a type's package.
+// packageOf returns the directory of the package that declares a type.
 func packageOf(name string) string { return name[:strings.LastIndexByte(name, '.')] }
 
 func receiver(e ast.Expr) string {

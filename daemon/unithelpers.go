@@ -6,23 +6,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// unitHelpers counts the processes that the daemon brings into jobs' units: to print a note, or to
+// unitHelpers counts the processes that the daemon starts in jobs' units, to print a note or to
 // listen for commands. A unit that seems empty may get such a process a moment later. Each helper
-// therefore enters here first, then looks at the unit, and turns back if only a result is left.
+// therefore first enters here, then looks at the unit, and gives up if the command has ended.
 type unitHelpers struct {
 	mu          sync.Mutex
 	inside      map[job.ID]int
-	inspections map[*inspection]bool // under way
+	inspections map[*inspection]bool // in progress
 }
 
 // inspection is one reading of a unit's state.
 type inspection struct {
 	of  *unitHelpers
 	job job.ID
-	met bool // a helper was inside
+	met bool // a helper was inside meanwhile
 }
 
-// enter registers a helper of a job's unit; leave unregisters it.
+// enter registers a helper of a job's unit. The function leave removes it again.
 func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,7 +42,7 @@ func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	}
 }
 
-// inspect begins an inspection of a unit, which must be passed to done.
+// inspect begins an inspection of a unit. The caller must end it with done.
 func (h *unitHelpers) inspect(id job.ID) *inspection {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,7 +60,7 @@ func (h *unitHelpers) done(l *inspection) {
 	delete(h.inspections, l)
 }
 
-// disturbed reports whether a helper was inside at any time since the inspection began.
+// disturbed reports whether a helper was inside the unit since the inspection began.
 func (l *inspection) disturbed() bool {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// An inspection is disturbed by any helper that is in the unit at some time during it.
+// An inspection is disturbed if any helper is in the unit during it, however briefly.
 func TestUnitHelpers(t *testing.T) {
 	for name, c := range map[string]struct {
 		visit func(v *unitHelpers) (before, meanwhile func())
@@ -37,7 +37,7 @@ func TestUnitHelpers(t *testing.T) {
 	}
 }
 
-// visited is a systemd whose unit is empty, and that calls visit when the unit is read.
+// visited is a systemd whose unit is empty. It calls visit when the unit is read.
 type visited struct {
 	Units
 	visit func()
@@ -48,7 +48,7 @@ func (v visited) Status(_ context.Context, name string) (units.Status, error) {
 	return units.Status{Name: name, Load: units.LoadLoaded, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
 }
 
-// A unit does not count as empty while a helper is on its way into it.
+// A unit does not count as empty while a helper enters it.
 func TestAUnitWithAHelperIsNotSpent(t *testing.T) {
 	for name, spent := range map[string]bool{"alone": true, "visited": false} {
 		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})

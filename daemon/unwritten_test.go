@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// A client whose request meets a failing disk is told so, and the request is done when the disk
-// works again.
+// A client is told if the disk fails during its request.
+// The request is carried out when the disk works again.
 func TestDiskFailsUnderARequest(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.full.Store(true)
@@ -35,22 +35,22 @@ func TestDiskFailsUnderARequest(t *testing.T) {
 	}
 }
 
-// A job whose private part is gone fails and says why, and does not hold its GPU for ever.
+// A job whose private part is gone fails with that reason, and releases its GPU.
 func TestPayloadIsGone(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.bare.Store(true)
-	v := r.wait(r.submit(1, func(s *job.Submission) { // too large to be kept in memory
+	v := r.wait(r.submit(1, func(s *job.Submission) { // the payload is too large to be kept in memory
 		s.Payload.Env = []string{"A=" + strings.Repeat("a", 64<<10)}
 	}))
 	if v.State != job.Failed || v.Result == nil || v.Result.Launch != contract.StepSpec || v.Result.Detail.Text != job.ErrNoPayload.Error() {
 		t.Errorf("%s: %+v", v.State, v.Result)
 	}
 	r.store.bare.Store(false)
-	r.runs(r.submit(1, nil)) // on the same GPU
+	r.runs(r.submit(1, nil)) // the next job gets the same GPU
 }
 
-// A job whose spec alone exceeds its user's memory for specs fails and says so. A spec that only
-// lacks room beside those of other jobs makes its job wait, without keeping the GPU.
+// A job fails with a reason if its spec alone is larger than its user's memory for specs. If the
+// spec only has no room because of the user's other jobs, the job waits and releases its GPU.
 func TestNoRoomForASpec(t *testing.T) {
 	r := newRig(t, 1, nil)
 	full := &launch.RoomError{Bytes: 5, Held: 2, Most: 4}
@@ -68,11 +68,11 @@ func TestNoRoomForASpec(t *testing.T) {
 		}
 	}
 	r.specs.refuse(nil)
-	r.runs(r.submit(1, nil)) // on the same GPU
+	r.runs(r.submit(1, nil)) // the next job gets the same GPU
 }
 
-// A file that no further try can repair ends the daemon, and the next one gets a working file. The
-// client hears that nothing is confirmed, and running jobs are found again.
+// If the state file is damaged beyond repair, the daemon ends, and the next daemon gets a new file.
+// The client is told that its request is not confirmed. Running jobs are found again.
 func TestDamageEndsTheDaemon(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on := r.submit(1, nil)
@@ -93,8 +93,8 @@ func TestDamageEndsTheDaemon(t *testing.T) {
 	}
 }
 
-// A disk that hangs during a write is reported. Questions are answered, new jobs are refused, and
-// everything continues when the disk answers.
+// If the disk hangs during a write, health reports it.
+// Questions are answered and new jobs are refused. When the disk answers, everything continues.
 func TestDiskHangs(t *testing.T) {
 	r := newRig(t, 1, nil)
 	on := r.submit(1, nil)
@@ -132,8 +132,8 @@ func TestDiskHangs(t *testing.T) {
 	}
 }
 
-// No change by a command is acknowledged before it is on disk, and all of it is done when the disk
-// works again.
+// No command is acknowledged before its change is on disk.
+// When the disk works again, every change is carried out.
 func TestCommandsAreOnDisk(t *testing.T) {
 	for kind, c := range map[job.CommandKind]struct {
 		job.Command
@@ -178,7 +178,8 @@ func jobOf(v job.View, id job.ID) job.JobView {
 	return job.JobView{}
 }
 
-// While the disk takes no records, nothing starts that waits for them, and no unit is collected.
+// While nothing can be written, no start that waits for its record begins,
+// and no unit is collected.
 func TestNothingStartsBeforeItsRecord(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxColumns = 120 // a tab counts as one
-	maxFields  = 3   // that one statement may assign
+	maxColumns = 120 // a tab counts as one column
+	maxFields  = 3   // the most fields that one statement may assign
 )
 
 // goFiles calls f for each Go file of the tree, with its path from the top and its syntax.
@@ -47,9 +47,9 @@ func goFiles(t *testing.T, f func(path string, text []byte, set *token.FileSet, 
 	}
 }
 
-// TestLinesAreShort: a line of code has at most 120 columns, not counting its longest text in
-// quotes. A sentence or a query stays in one piece, so that a search finds it. Rows of tables may
-// be longer, and so may tests, which consist of them.
+// TestLinesAreShort: a line of code has at most 120 columns, not counting the longest
+// quoted text in it. Sentences and queries are not split, so that a search finds them.
+// Longer lines are allowed in the rows of tables, and in tests, which consist of such rows.
 func TestLinesAreShort(t *testing.T) {
 	goFiles(t, func(path string, text []byte, set *token.FileSet, file *ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
@@ -64,8 +64,8 @@ func TestLinesAreShort(t *testing.T) {
 	})
 }
 
-// tableRows returns the lines that are rows of a table: the elements of a literal, if each has a
-// line of its own.
+// tableRows returns the lines that are rows of a table.
+// A table is a literal with each element on a line of its own.
 func tableRows(set *token.FileSet, file *ast.File) map[int]bool {
 	rows := map[int]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -94,7 +94,7 @@ func longestText(set *token.FileSet, file *ast.File) map[int]int {
 	return longest
 }
 
-// isTable reports whether a literal is a map, a list of structs, or a list by index.
+// isTable reports whether a literal is a map, a list of structs, or a list with indexes.
 func isTable(lit *ast.CompositeLit) bool {
 	switch lit.Type.(type) {
 	case *ast.MapType:
@@ -111,8 +111,8 @@ func isTable(lit *ast.CompositeLit) bool {
 	return false
 }
 
-// TestAssignmentsAreShort: a statement that assigns many fields at once is hard to read, and so are
-// changes of it.
+// TestAssignmentsAreShort: no statement assigns many fields at once,
+// which is hard to read and hard to change.
 func TestAssignmentsAreShort(t *testing.T) {
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {

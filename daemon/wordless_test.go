@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// wordless are the packages that use codes and no sentences.
+// wordless lists the packages that use codes and have no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
-// typedWords are functions there that may name an option or a command, because they parse what
-// somebody typed and their error goes to that person.
+// typedWords lists functions of these packages that may name an option or a command.
+// They parse what a person typed, and that person reads their error.
 var typedWords = map[string]bool{"ParseID": true, "ParseGPUs": true, "ParseGPUList": true}
 
 var optionOrCommand = regexp.MustCompile(`(^|[^-\w])--[a-z]|gpusched`)
 
-// TestTheCoreNamesNoOption: the pure packages know nothing of the command line. They use codes, and
-// package words has the sentences. Only the tags of a request name its options.
+// TestTheCoreNamesNoOption: the pure packages know nothing about the command line. They use codes,
+// for which package words has the sentences. Only the tags of a request name its options.
 func TestTheCoreNamesNoOption(t *testing.T) {
 	excused := map[string]bool{}
 	for _, pkg := range wordless {
@@ -68,10 +68,10 @@ func TestTheCoreNamesNoOption(t *testing.T) {
 	}
 }
 
-// forPeople are the fields that hold text for people.
+// forPeople lists the fields whose text is meant for people.
 var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true, "Detail": true, "Next": true, "Said": true}
 
-// readers are the functions that may look into such a field, with what they read.
+// readers lists the functions that may examine such a field, with the text that they examine.
 var readers = map[string]string{
 	"Misused": "what the parser of the command line says, which has no codes",
 	"planned": "whether the words for a span begin with its kind",
@@ -79,8 +79,9 @@ var readers = map[string]string{
 	"Refused": "what Slurm's programs print, which has no codes",
 }
 
-// TestNoProgramReadsASentence: whatever a program must distinguish, or show differently to some
-// readers, is a code with arguments. Text is made where it is shown, and no program looks into it.
+// TestNoProgramReadsASentence: whatever a program must distinguish,
+// or show differently to different readers, is a code with arguments.
+// A sentence is made only where it is shown, and no program examines it.
 func TestNoProgramReadsASentence(t *testing.T) {
 	excused := map[string]bool{}
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {
@@ -109,7 +110,7 @@ func TestNoProgramReadsASentence(t *testing.T) {
 	}
 }
 
-// looksInto reports whether a call searches or edits a field for people.
+// looksInto reports whether a call searches or changes a field that is meant for people.
 func looksInto(call *ast.CallExpr) bool {
 	fun, is := call.Fun.(*ast.SelectorExpr)
 	if !is {

@@ -10,40 +10,41 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ListQuery selects jobs for a listing. The zero ListQuery selects every job that has not ended.
+// ListQuery selects jobs for a listing. The zero ListQuery selects all jobs that have not ended.
 type ListQuery struct {
-	// IDs names jobs, live or ended, such as "12,14-16,7_3". Every name is complete by itself: in
-	// "7_3,12" the second name is job 12.
+	// IDs names jobs, live or ended, such as "12,14-16,7_3". Every name is complete:
+	// in "7_3,12", the second name is job 12.
 	IDs string `query:"ids"`
-	// Array selects the tasks of an array that have become jobs; of the ended ones as many as Ended
-	// says.
+	// Array selects the tasks of an array that have become jobs.
+	// Ended limits how many ended tasks are listed.
 	Array job.ID `query:"array"`
-	// Ended adds up to that many ended jobs, newest first. Since leaves out those that ended before
-	// it.
+	// Ended is how many ended jobs are listed at most, newest first.
+	// Jobs that ended before Since are left out.
 	Ended int       `query:"ended" in:"0-10000" wrong:"%q is not a number of ended jobs: use 0 to 10000"`
 	Since time.Time `query:"since" wrong:"%q is not a time in RFC 3339"`
 
 	User   string      `query:"user"`
 	UID    *int        `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 	States []job.State `query:"state"`
-	Name   string      `query:"name"` // the exact name
-	Like   string      `query:"like"` // a pattern for the name: * matches any text, ? any character
+	Name   string      `query:"name"` // exact name
+	Like   string      `query:"like"` // pattern for the name: * matches any text, ? any character
 	// Tags selects jobs that have all of these tags.
 	Tags map[string]string `query:"tag" wrong:"%q is not a tag: use KEY=VALUE"`
 
-	// Reasons asks why each waiting job waits: WithReasons, or ReasonCodes to leave the sentences
-	// out.
+	// Reasons asks why each waiting job waits. WithReasons asks for sentences,
+	// ReasonCodes only for codes.
 	Reasons string `query:"reasons"`
-	// Waiting is the largest number of waiting jobs to list, from the head of the queue; 0 lists
-	// all.
+	// Waiting is the largest number of waiting jobs to list,
+	// from the head of the queue. 0 lists all.
 	Waiting int `query:"waiting" in:"0-9223372036854775807" wrong:"%q is not a number of waiting jobs: use 0 for all of them"`
-	// Names leaves out everything but each job's id and task. That is a tenth of the work.
+	// Names asks only for each job's id and task. This takes a tenth of the time.
 	Names bool `query:"names"`
 	// Recent also asks how many of the caller's jobs ended within the last hour.
 	Recent bool `query:"recent"`
 
-	// Form, FormIDs or FormOwners, asks for a line of text for each job instead of JSON. For then
-	// selects the jobs that the command can be applied to, in the order in which to apply it.
+	// Form asks for a line of text per job instead of JSON. Its values are FormIDs and FormOwners.
+	// If Form is set, For can select the jobs to which a command can be applied,
+	// in the order in which to apply it.
 	Form string          `query:"form"`
 	For  job.CommandKind `query:"for"`
 }
@@ -53,37 +54,37 @@ const (
 	WithReasons = "1"
 	ReasonCodes = "brief"
 
-	FormIDs    = "ids"    // a line is the job's number, or for a task "7_3"
-	FormOwners = "owners" // a line is that and its owner's uid
+	FormIDs    = "ids"    // each line is a job's number, or for a task "7_3"
+	FormOwners = "owners" // each line is the same, followed by the owner's uid
 )
 
-// JobQuery says what Show returns in addition to the job.
+// JobQuery lists what Show returns in addition to the job.
 type JobQuery struct {
 	Results bool `query:"results"` // how the tasks of an array ended
-	// Why asks what is ahead of a waiting job in the queue and, if the caller may change the job,
-	// which changes would make it start sooner.
+	// Why asks what is ahead of a waiting job in the queue. If the caller may change the job, it
+	// also asks which changes would start the job sooner.
 	Why bool `query:"why"`
-	// Printed makes journald write out what the job has printed so far. JobReply.Printed reports
-	// whether all of it is then in the journal.
+	// Printed makes journald write everything that the job has printed so far.
+	// JobReply.Printed says whether the journal then has all of it.
 	Printed bool `query:"printed"`
 }
 
-// WaitQuery limits the time until a wait is answered.
+// WaitQuery limits how long the server waits before it answers.
 type WaitQuery struct {
 	Seconds *int `query:"timeout_seconds" in:"0-600" wrong:"%q is not a time to wait: use 0 to 600 seconds"`
 }
 
-// PlanQuery says how far ahead to plan: from a minute to 7 days; 0 means a day.
+// PlanQuery says how far ahead to plan, from a minute to 7 days. 0 means a day.
 type PlanQuery struct {
 	Seconds int `query:"horizon_seconds" in:"60-604800" wrong:"%q is not a time to plan ahead: use 60 to 604800 seconds"`
 }
 
-// MetricsQuery names a format of package metrics; "" means OpenMetrics.
+// MetricsQuery names a format of package metrics. "" means OpenMetrics.
 type MetricsQuery struct {
 	Format string `query:"format"`
 }
 
-// UsageQuery names a user, "" for the caller. Zone is as in ReportQuery.
+// UsageQuery names a user. "" means the caller. Zone is the same as in ReportQuery.
 type UsageQuery struct {
 	User string `query:"user"`
 	Zone string `query:"zone"`
@@ -94,15 +95,15 @@ func List(ctx context.Context, e Engine, q ListQuery) (out ListReply, err error)
 	return out, e.Get(ctx, RouteList, "", q, &out)
 }
 
-// IDs returns the names of the selected jobs, one a line. That is a tenth of the work of List.
+// IDs returns the names of the selected jobs, one per line. It takes a tenth of the time of List.
 func IDs(ctx context.Context, e Engine, q ListQuery) (lines []byte, err error) {
 	q.Form, q.Names = FormIDs, false
 	q.Reasons, q.Recent = "", false
 	return lines, e.Get(ctx, RouteList, "", q, &lines)
 }
 
-// Takes returns the selected jobs that a command can be applied to, in the order in which to apply
-// it, and the number of users that own them.
+// Takes returns the selected jobs to which a command can be applied, in the order in which to apply
+// it. It also returns how many users own them.
 func Takes(ctx context.Context, e Engine, q ListQuery, command job.CommandKind) (ids []string, users int, err error) {
 	q.Form, q.For = FormOwners, command
 	var text []byte
@@ -121,14 +122,14 @@ func Takes(ctx context.Context, e Engine, q ListQuery, command job.CommandKind) 
 	return ids, len(owners), nil
 }
 
-// Show returns all of one job, and what else the query asks. Private is there only if the caller
-// may see it.
+// Show returns everything about one job, and what the query asks for.
+// Private is present only if the caller may see it.
 func Show(ctx context.Context, e Engine, id string, q JobQuery) (out JobReply, err error) {
 	return out, e.Get(ctx, RouteShow, id, q, &out)
 }
 
-// Wait blocks until the job has ended. If timeout is above 0 and passes first, it returns
-// CodeWaitTimeout.
+// Wait waits until the job has ended. If timeout is above 0 and passes first,
+// Wait returns an error with CodeWaitTimeout.
 func Wait(ctx context.Context, e Engine, id string, timeout time.Duration) (out JobReply, err error) {
 	q, limited, end := WaitQuery{new(int(longPoll / time.Second))}, ctx, time.Now().Add(timeout)
 	if timeout > 0 {
@@ -137,7 +138,7 @@ func Wait(ctx context.Context, e Engine, id string, timeout time.Duration) (out 
 		defer cancel()
 	}
 	err = e.Get(limited, RouteWait, id, q, &out)
-	// The connection can reach its deadline a moment before the context does.
+	// The connection may reach its deadline a moment before the context does.
 	over := timeout > 0 && (limited.Err() != nil || !time.Now().Before(end))
 	if err != nil && over && ctx.Err() == nil {
 		return out, &Error{
@@ -178,8 +179,8 @@ func Reservations(ctx context.Context, e Engine) (out ReservationsReply, err err
 	return out, e.Get(ctx, RouteReservations, "", nil, &out)
 }
 
-// Plan returns what is planned on each GPU for the given time ahead, from a minute to 7 days; 0
-// means a day.
+// Plan returns what is planned on each GPU for the next time, whose length is within.
+// This is from a minute to 7 days, and 0 means a day.
 func Plan(ctx context.Context, e Engine, within time.Duration) (out PlanReply, err error) {
 	return out, e.Get(ctx, RoutePlan, "", PlanQuery{int(within / time.Second)}, &out)
 }
@@ -194,14 +195,14 @@ func Usage(ctx context.Context, e Engine, q UsageQuery) (out UsageReply, err err
 	return out, e.Get(ctx, RouteUsage, "", q, &out)
 }
 
-// History returns a page of the selected jobs that have ended. HistoryReply.Next, passed as After,
-// asks for the next page.
+// History returns a page of the selected jobs, which have ended.
+// To get the next page, set HistoryQuery.After to HistoryReply.Next.
 func History(ctx context.Context, e Engine, q HistoryQuery) (out HistoryReply, err error) {
 	return out, e.Get(ctx, RouteHistory, "", q, &out)
 }
 
-// EachPast calls f for every selected job that has ended, in the query's order, over all pages. It
-// stops at the first error.
+// EachPast calls f for every selected job that has ended, in the query's order, on all pages.
+// It stops at the first error.
 func EachPast(ctx context.Context, e Engine, q HistoryQuery, f func(PastJob) error) error {
 	for {
 		page, err := History(ctx, e, q)
@@ -219,12 +220,12 @@ func EachPast(ctx context.Context, e Engine, q HistoryQuery, f func(PastJob) err
 	}
 }
 
-// ActOnJob applies a route to a job. Body is what the route sends, or nil.
+// ActOnJob sends a route that changes a job. Body is what the route needs, or nil.
 func ActOnJob(ctx context.Context, e Engine, r *Route, id string, body any) (out JobReply, err error) {
 	return out, e.Do(ctx, r, id, body, &out)
 }
 
-// ActOnGPU applies a route to a GPU. Body is a PauseRequest, or nil.
+// ActOnGPU sends a route that changes a GPU. Body is a PauseRequest, or nil.
 func ActOnGPU(ctx context.Context, e Engine, r *Route, index int, body any) (out GPUsReply, err error) {
 	return out, e.Do(ctx, r, strconv.Itoa(index), body, &out)
 }

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// maxReply is the largest reply that the client reads into memory, in bytes: a listing of 100 000
-// jobs is about 60 MB.
+// maxReply is the largest reply in bytes that the client reads into memory.
+// A listing of 100 000 jobs has about 60 MB.
 const maxReply = 512 << 20
 
-// call sends a request and decodes the reply into out; header may be nil. It repeats a request that
-// the daemon had no room for.
+// call sends a request and decodes the reply into out. header may be nil.
+// If the daemon has no room for the request, it is repeated.
 func (c *Client) call(ctx context.Context, header http.Header, method, path string, in, out any) error {
 	body, err := encodeBody(in)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) call(ctx context.Context, header http.Header, method, path stri
 	return patiently(ctx, func() error { return c.ask(ctx, header, method, path, body, out) })
 }
 
-// encodeBody returns nil for nil.
+// encodeBody returns in as JSON, or nil for nil.
 func encodeBody(in any) (body []byte, err error) {
 	if in == nil {
 		return nil, nil
@@ -39,8 +39,8 @@ func encodeBody(in any) (body []byte, err error) {
 	return body, err
 }
 
-// patiently calls ask, and repeats it for up to retryTime while the daemon has no room for the
-// request.
+// patiently calls ask. While the daemon has no room for the request,
+// it calls ask again for up to retryTime.
 func patiently(ctx context.Context, ask func() error) error {
 	for start := time.Now(); ; {
 		err := ask()
@@ -48,14 +48,14 @@ func patiently(ctx context.Context, ask func() error) error {
 		if !errors.As(err, &e) || !e.retry || time.Since(start) > retryTime {
 			return err
 		}
-		// Clients that were turned away together should not come back together.
+		// Clients that were refused at the same time should not all return at the same time.
 		if err := Pause(ctx, max(e.after, retryPause)+rand.N(3*retryPause)); err != nil {
 			return err
 		}
 	}
 }
 
-// ask is call without repeating.
+// ask does what call does, but does not repeat the request.
 func (c *Client) ask(ctx context.Context, header http.Header, method, path string, body []byte, out any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -81,21 +81,21 @@ func (c *Client) ask(ctx context.Context, header http.Header, method, path strin
 	return nil
 }
 
-// notExpected returns the error for a reply that cannot be decoded.
+// notExpected returns an error about a reply that can't be decoded.
 func notExpected(err error) *Error {
 	return &Error{Code: CodeInternal, Message: fmt.Sprintf("the scheduler's answer is not the expected JSON: %v", err),
 		Hint: "see 'gpusched version'"}
 }
 
-// refusal returns the error that a reply carries.
+// refusal returns the error that is in a reply.
 func refusal(a *http.Response, text []byte) error {
 	e := errorReply(a.StatusCode, text)
 	e.after, e.retry = retryAfter(a.Header.Get("Retry-After"))
 	return e
 }
 
-// retryAfter parses the Retry-After header of a request that the daemon did not look at: the delay,
-// and whether the request may be repeated.
+// retryAfter parses the Retry-After header, which the daemon sends for a request that it did not
+// carry out. It returns the delay, and whether the request may be repeated.
 func retryAfter(header string) (time.Duration, bool) {
 	n, err := strconv.ParseUint(header, 10, 8)
 	if err != nil {
@@ -104,7 +104,7 @@ func retryAfter(header string) (time.Duration, bool) {
 	return min(time.Duration(n)*time.Second, retryTime), true
 }
 
-// errorReply decodes an error from a reply.
+// errorReply decodes the error in a reply.
 func errorReply(status int, text []byte) *Error {
 	var r ErrorReply
 	if err := json.Unmarshal(text, &r); err != nil || r.Error.Code == "" {
@@ -114,7 +114,7 @@ func errorReply(status int, text []byte) *Error {
 	return &r.Error
 }
 
-// explain turns a failure to reach the daemon into an error with a hint.
+// explain converts a failure to reach the daemon into an error with a hint.
 func (c *Client) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

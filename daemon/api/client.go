@@ -13,34 +13,34 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Engine runs jobs: the daemon (*Client), or the scheduler that a user has chosen instead. Errors
-// that people should read are *Error. A job is named as "12" or "7_3". An engine refuses what it
-// cannot do, and says what can be done instead.
+// Engine runs jobs. It is the daemon (*Client), or another scheduler that the user has chosen.
+// Errors that people should read are *Error. A job is named like "12" or "7_3".
+// If an engine can't do something, it refuses, and says what to do instead.
 type Engine interface {
 	// Submit queues a job.
 	Submit(ctx context.Context, r SubmitRequest) (SubmitReply, error)
-	// Do sends a route that changes something, and decodes the reply into out, which may be nil. On
-	// names the job, GPU or reservation; "" for none.
+	// Do sends a route that changes something, and decodes the reply into out, which may be nil.
+	// on names the job, GPU or reservation, or is "".
 	Do(ctx context.Context, r *Route, on string, body, out any) error
-	// Get asks a question and decodes the reply into out: a pointer to a reply, or a *[]byte for
-	// text. RouteWait is answered when the job has ended.
+	// Get asks a question and decodes the reply into out. This is a pointer to a reply, or a
+	// *[]byte for text. The reply to RouteWait comes when the job has ended.
 	Get(ctx context.Context, r *Route, on string, query, out any) error
-	// Stream sends a request that is answered with lines of JSON, and yields each line as it
-	// arrives. An error is the last value.
+	// Stream sends a request that is answered with lines of JSON.
+	// It yields each line as it arrives. If there is an error, it is the last value.
 	Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error]
 }
 
 var _ Engine = (*Client)(nil)
 
-// Client talks to the daemon. Errors are *Error, except that the error of an ended context is
-// returned as it is. A Client may be used by several goroutines. The zero Client uses SocketPath.
+// Client sends requests to the daemon. Its errors are *Error. Only if a context ends, its error is
+// returned unchanged. Several goroutines may use a Client. The zero Client uses SocketPath.
 type Client struct {
-	Socket string // the path of the daemon's socket; "" means SocketPath
-	Own    bool   // the socket of a user's own scheduler (gpuschedd --user)
+	Socket string // path of the daemon's socket; "": SocketPath
+	Own    bool   // Socket is that of a user's own scheduler (gpuschedd --user)
 }
 
-// answerTime is the time after which the daemon counts as not answering. An interrupted submit or
-// wait is repeated for retryTime, every retryPause.
+// If there is no answer within answerTime, the daemon counts as not answering.
+// An interrupted submit or wait is repeated every retryPause, for up to retryTime.
 const (
 	answerTime = 60 * time.Second
 	retryTime  = 20 * time.Second
@@ -54,9 +54,9 @@ func (c *Client) socket() string {
 	return c.Socket
 }
 
-// knock connects to the socket. It repeats this for up to retryTime while the socket's queue is
-// full of connections that the daemon has not accepted yet (connect(2), EAGAIN): nothing has been
-// sent, and a user who floods the socket must not keep others out.
+// knock connects to the socket. While the socket's queue is full of connections that the daemon has
+// not accepted, it tries again for up to retryTime (connect(2), EAGAIN). This is safe because
+// nothing has been sent, and it lets clients in although another user floods the socket.
 func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, error) {
 	for start := time.Now(); ; {
 		conn, err := connect()
@@ -70,11 +70,11 @@ func knock(ctx context.Context, connect func() (net.Conn, error)) (net.Conn, err
 }
 
 // Submit queues a job. If r has a Key, a request that was cut off after it was sent is repeated for
-// retryTime, and still queues only one job. Without a Key it is not repeated, and the caller cannot
+// retryTime. It still queues only one job. Without a Key it is not repeated, and the caller cannot
 // know whether the job was queued. If r is Brief, only the job's ID is filled in.
 func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, err error) {
 	ask := func() error { return c.call(ctx, nil, http.MethodPost, RouteSubmit.Path, r, &out) }
-	var number struct { // decoding a whole job takes a noticeable part of a short command
+	var number struct { // decoding a whole job would take a noticeable part of a short command
 		Job struct {
 			ID job.ID `json:"id"`
 		} `json:"job"`
@@ -95,12 +95,12 @@ func (c *Client) Submit(ctx context.Context, r SubmitRequest) (out SubmitReply, 
 	return out, err
 }
 
-// Do sends a command. A command that was cut off after it was sent is not repeated.
+// Do sends a command. If the command is cut off after it was sent, it is not repeated.
 func (c *Client) Do(ctx context.Context, r *Route, on string, body, out any) error {
 	return c.call(ctx, nil, r.Method, r.at(on, nil), body, out)
 }
 
-// Get asks a question. A wait for a job goes on over restarts of the daemon.
+// Get asks a question. A wait for a job continues when the daemon restarts.
 func (c *Client) Get(ctx context.Context, r *Route, on string, query, out any) error {
 	ask := func() error { return c.call(ctx, nil, r.Method, r.at(on, query), nil, out) }
 	if r == RouteWait {

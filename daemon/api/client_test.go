@@ -35,7 +35,7 @@ func daemon(t *testing.T, h http.HandlerFunc) *Client {
 	return &Client{Socket: socket}
 }
 
-// cut ends the connection without an answer.
+// cut closes the connection without an answer.
 func cut(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
 func answer(w http.ResponseWriter, v any) { json.NewEncoder(w).Encode(v) }
@@ -150,7 +150,7 @@ func TestEveryCodeArrives(t *testing.T) {
 	}
 }
 
-// A foreign or broken answer must not look like success.
+// An answer that is broken, or not the daemon's, must not look like success.
 func TestStrangeAnswersAreErrors(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"not found page": http.NotFound,
@@ -195,7 +195,7 @@ func TestAnUnreachableDaemonSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Promise P1: if the answer to a submit is lost, the job is still queued only once.
+// Promise P1: if the answer to a submission is lost, the job is still queued only once.
 func TestASubmitThatWasCutOffIsRepeatedWithItsKey(t *testing.T) {
 	var keys []string
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -212,7 +212,7 @@ func TestASubmitThatWasCutOffIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
-// A brief submit sends the preference and reads the job's number, whatever else the answer has.
+// A brief submission sends the header, and reads only the job's number from the answer.
 func TestABriefSubmit(t *testing.T) {
 	asked := ""
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -276,7 +276,8 @@ func TestARefusedSubmitIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The socket's queue has one place, which is taken. A flood of connections would fill a longer queue.
+// The socket's queue has one place, which is taken.
+// In practice, many connections fill a longer queue.
 func TestAFullQueueIsWaitedFor(t *testing.T) {
 	addr := &unix.SockaddrUnix{Name: filepath.Join(t.TempDir(), "s")}
 	listening, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

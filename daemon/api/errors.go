@@ -7,18 +7,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Code is a kind of error. The list is closed.
+// Code is a kind of error. No other codes than these are used.
 type Code string
 
-// The codes. Each has an exit status of the command line (ExitStatus).
+// The codes. ExitStatus returns the exit status of the command line for each of them.
 const (
 	CodeInternal    Code = "internal"
 	CodeUsage       Code = "usage"        // the request is malformed
 	CodeNotFound    Code = "not-found"    // no such job or GPU
 	CodeForbidden   Code = "forbidden"    // not permitted
 	CodeUnreachable Code = "unreachable"  // the daemon does not answer
-	CodeNever       Code = "never"        // this machine can never do it
-	CodeWaitTimeout Code = "wait-timeout" // the wait ended before the job
+	CodeNever       Code = "never"        // this machine can never do this
+	CodeWaitTimeout Code = "wait-timeout" // the time limit of the wait passed before the job ended
 	CodePolicy      Code = "policy"       // refused by the site's rules
 	CodeConflict    Code = "conflict"     // not possible in this state, such as cancelling an ended job
 	CodeUnavailable Code = "unavailable"  // not possible for the moment, such as with a full disk
@@ -45,7 +45,8 @@ func (c Code) ExitStatus() int {
 	return 1
 }
 
-// CodeOf returns the code for an exit status; CodeInternal if several codes share it.
+// CodeOf returns the code for an exit status. If several codes have it,
+// CodeOf returns CodeInternal.
 func CodeOf(status int) Code {
 	for code, n := range exitStatus {
 		if n == status && n != CodeInternal.ExitStatus() {
@@ -55,7 +56,7 @@ func CodeOf(status int) Code {
 	return CodeInternal
 }
 
-// HTTPStatus returns the code's HTTP status; unknown codes have 500.
+// HTTPStatus returns the code's HTTP status, which is 500 for unknown codes.
 func (c Code) HTTPStatus() int {
 	if n, ok := httpStatus[c]; ok {
 		return n
@@ -63,19 +64,19 @@ func (c Code) HTTPStatus() int {
 	return 500
 }
 
-// Error says why something was refused or failed: Message says what and why, Hint what to do next.
+// Error says why something was refused or failed. Message says what and why, Hint what to do next.
 type Error struct {
 	Code    Code        `json:"code"`
 	Message string      `json:"message"`
 	Hint    string      `json:"hint,omitempty"`
-	Say     job.Message `json:"say,omitzero"` // Message and Hint as code and arguments
+	Say     job.Message `json:"say,omitzero"` // Message and Hint as a code with arguments
 
-	sent  bool          // the request may have arrived (client only)
-	retry bool          // the daemon did not look at the request, which may be repeated (client only)
-	after time.Duration // the delay before that
+	sent  bool          // the daemon may have got the request (client only)
+	retry bool          // the daemon did not carry out the request, which may be repeated (client only)
+	after time.Duration // delay before the repetition
 }
 
-// Text returns the message with the hint in brackets, in the reader's terms.
+// Text returns the message for a reader, with the hint in brackets.
 func (e *Error) Text(r words.Reader) string {
 	if e.Say.IsZero() {
 		return e.Error()

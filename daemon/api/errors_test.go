@@ -2,7 +2,7 @@ package api
 
 import "testing"
 
-// The table of CLI.md.
+// The statuses are those of the table in CLI.md.
 func TestEveryCodeHasItsStatuses(t *testing.T) {
 	want := map[Code]int{
 		CodeInternal: 1, CodeUsage: 2, CodeNotFound: 3, CodeForbidden: 4, CodeUnreachable: 5, CodeNever: 6,

@@ -11,21 +11,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// EventsQuery says from which event on, and whether to follow.
+// EventsQuery says which events to send, and whether to send new events as they happen.
 type EventsQuery struct {
-	Since  *int64 `query:"since" in:"0-9223372036854775807" wrong:"%q is not the number of an event: use 0 for all that are kept"` // nil: from now on
+	Since  *int64 `query:"since" in:"0-9223372036854775807" wrong:"%q is not the number of an event: use 0 for all that are kept"` // nil: only new events
 	Follow bool   `query:"follow" wrong:"%q is neither 0 nor 1"`
 }
 
-// Events yields events until ctx ends, over restarts of the daemon. It starts after the event with
-// the number since: 0 means all events that are kept; -1 means from now on, and then the first
-// event is a position with the current number.
+// Events yields events until ctx ends, and continues when the daemon restarts. It begins
+// after the event with the number since. With 0 it yields all events that the daemon has kept.
+// With -1 it yields only new events, after a position, which has the current number.
 //
-// An event of the kind gap means that earlier events are no longer kept: list the jobs again, and
-// expect only the events after its number. An error comes without an event and is the last value.
+// An event of the kind gap means that some events are lost. List the jobs again, and expect only
+// events after the number of the gap. An error comes without an event, as the last value.
 //
 // To keep a list of jobs up to date, call Events with -1, list the jobs after the position, and
-// apply every event. An event that the list already includes does no harm.
+// then apply every event. An event that the list already includes does no harm.
 func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := follower{e: e, last: since, yield: yield}
@@ -45,7 +45,7 @@ func Events(ctx context.Context, e Engine, since int64) iter.Seq2[Event, error] 
 	}
 }
 
-// PastEvents returns the kept events after the number since, 0 for all of them.
+// PastEvents returns the kept events after the number since. With 0 it returns all of them.
 func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err error) {
 	f := follower{e: e, last: since, yield: func(e Event, _ error) bool {
 		list = append(list, e)
@@ -58,15 +58,15 @@ func PastEvents(ctx context.Context, e Engine, since int64) (list []Event, err e
 // follower reads events over several connections.
 type follower struct {
 	e     Engine
-	last  int64     // the number of the last event; -1: start with new ones
-	begun bool      // a request has been answered
-	lost  time.Time // when requests began to fail
+	last  int64     // number of the last event; -1: begin with new events
+	begun bool      // a request was answered
+	lost  time.Time // time at which requests began to fail
 	yield func(Event, error) bool
-	done  bool // the caller wants no more
+	done  bool // the caller wants no more events
 }
 
-// mayComeBack reports whether to ask again: the daemon is restarting, or has no room for the
-// moment.
+// mayComeBack reports whether to ask again. This makes sense if the daemon is
+// restarting or has no room now.
 func (f *follower) mayComeBack(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || !f.begun {
@@ -78,7 +78,7 @@ func (f *follower) mayComeBack(err error) bool {
 	return e.Code == CodeUnavailable || e.Code == CodeUnreachable && time.Since(f.lost) < retryTime
 }
 
-// follow reads one answer to its end.
+// follow reads one answer until its end.
 func (f *follower) follow(ctx context.Context, on bool) error {
 	q := EventsQuery{Follow: on}
 	if f.last >= 0 {
@@ -104,14 +104,14 @@ func (f *follower) follow(ctx context.Context, on bool) error {
 	return nil
 }
 
-// take yields an event, unless it is a position that says nothing new. It returns false if the
-// caller wants no more.
+// take yields an event. It drops a position that says nothing new.
+// It returns false if the caller wants no more events.
 func (f *follower) take(e Event) bool {
 	if e.Kind == job.EventPosition && e.Number == f.last {
 		return true
 	}
 	if e.Kind == job.EventPosition && f.last == 0 {
-		return true // the position of a request for all events
+		return true // this position answers a request for all events
 	}
 	f.last = e.Number
 	return f.yield(e, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// socket is the socket of the examples' daemon: a server without a scheduler that ends each job at
-// once.
+// socket is the socket of the daemon in the examples. This daemon has no scheduler, and ends each
+// job at once.
 var socket string
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 // Run a job on two GPUs, and see how it ended.
 func Example() {
 	ctx := context.Background()
-	client := &api.Client{Socket: socket} // the zero Client asks the machine's own scheduler
+	client := &api.Client{Socket: socket} // the zero Client uses the machine's own scheduler
 	req, err := api.NewRequest(os.Environ(), "python", "train.py", "--epochs", "3")
 	if err != nil {
 		fmt.Println(err)
@@ -107,11 +107,11 @@ func ExampleGPUs() {
 	// Output: 0 NVIDIA H100 free 1
 }
 
-// Follow changes as they happen, here until a job has ended. A list of the jobs taken after the
-// first position, together with the events, is complete.
+// Follow changes as they happen, here until a job has ended. To get a complete picture, list the
+// jobs after the first position, and then apply the events.
 func ExampleEvents() {
 	client := &api.Client{Socket: socket}
-	for e, err := range api.Events(context.Background(), client, 0) { // -1: from now on
+	for e, err := range api.Events(context.Background(), client, 0) { // with -1: only new events
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -7,10 +7,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Foreign sums up the foreign processes on a GPU: those of no job.
+// Foreign sums up the foreign processes on a GPU, which belong to no job.
 type Foreign struct {
-	Count, PID int   // PID is that of the last of them
-	Bytes      int64 // as far as the driver reports it
+	Count, PID int   // PID is the pid of the last foreign process
+	Bytes      int64 // as far as the driver reports their memory
 	Users      []string
 }
 

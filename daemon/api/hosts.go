@@ -6,13 +6,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HostAnswer is what one of several machines answered, without its jobs and GPUs: these are in the
-// lists of all machines and bear its name. The command line makes it; daemons do not.
+// HostAnswer is the answer of one machine, if several were asked.
+// The jobs and GPUs are not in it, but in the lists of all machines, with the machine's name.
+// The command line makes HostAnswers, daemons do not.
 type HostAnswer struct {
-	Host  string `json:"host"`            // as the user calls it; "." is this machine
-	Error *Error `json:"error,omitempty"` // why the answer has nothing of it
+	Host  string `json:"host"`            // name that the user typed; "." is this machine
+	Error *Error `json:"error,omitempty"` // why this machine's part is missing
 
-	// From a status.
+	// These fields are from a status.
 	Version   string            `json:"version,omitempty"`
 	StartedAt time.Time         `json:"started_at,omitzero"`
 	Health    job.Health        `json:"health,omitempty"`
@@ -20,13 +21,13 @@ type HostAnswer struct {
 	View      *job.HostView     `json:"view,omitempty"`
 	Problem   *job.Check        `json:"problem,omitempty"`
 
-	// From a listing: the number of selected waiting jobs that were left out.
+	// The number of selected waiting jobs that were left out, from a listing.
 	Omitted int `json:"omitted,omitempty"`
 
-	// From a listing or a status: present while no job may start there.
+	// Present while no job may start there, from a listing or a status.
 	Drain *Drain `json:"drain,omitempty"`
 
-	// From a listing of GPUs.
+	// These fields are from a listing of GPUs.
 	Driver        string        `json:"driver,omitempty"`
 	CUDA          string        `json:"cuda,omitempty"`
 	GPUProblem    string        `json:"gpu_problem,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// maxHeader is the largest header that the client reads, in bytes.
+// maxHeader is the largest header in bytes that the client reads.
 const maxHeader = 64 << 10
 
 var (
@@ -21,13 +21,13 @@ var (
 	errLongHead = errors.New("a header of more than 64 KiB")
 )
 
-// send makes a request over a connection of its own and returns the response, whose body the caller
-// must close. Until then the connection is closed when ctx ends. It does without http.Transport,
-// whose goroutines take longer than a short request.
+// send makes a request over a new connection and returns the response,
+// whose body the caller must close. If ctx ends before that, the connection is closed.
+// send does not use http.Transport, whose goroutines take longer than a short request.
 func (c *Client) send(
 	ctx context.Context, header http.Header, method, path string, body []byte,
 ) (*http.Response, error) {
-	address := "http://gpusched" + path // the socket, whatever the name
+	address := "http://gpusched" + path // the connection goes to the socket, whatever the host's name is
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -53,9 +53,9 @@ func (c *Client) send(
 	return resp, nil
 }
 
-// exchange sends a request and reads the header of the response. An error in sending is ignored,
-// because the response says why: a daemon that has no room for a connection answers and closes it
-// without reading.
+// exchange sends a request and reads the header of the response.
+// If sending fails, it still reads the response, which says why.
+// A daemon without room for a connection answers without reading, and closes the connection.
 func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 	_ = r.Write(conn)
 	limited := &io.LimitedReader{R: conn, N: maxHeader}
@@ -67,11 +67,11 @@ func exchange(conn net.Conn, r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// answerBody closes the connection together with the response.
+// answerBody is the body of a response. Closing it closes the connection.
 type answerBody struct {
 	io.Reader
 	conn net.Conn
-	stop func() bool // stops the context from closing the connection
+	stop func() bool // prevents that the context closes the connection
 }
 
 func (b *answerBody) Close() error {
@@ -79,7 +79,8 @@ func (b *answerBody) Close() error {
 	return b.conn.Close()
 }
 
-// readAnswer reads a whole response; one of more than most bytes is errTooLong.
+// readAnswer reads a whole response. If the response has more than most bytes,
+// the error is errTooLong.
 func readAnswer(a *http.Response, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(a.Body, most+1))
 	if int64(len(text)) > most {
@@ -88,7 +89,7 @@ func readAnswer(a *http.Response, most int64) ([]byte, error) {
 	return text, err
 }
 
-// isEnd reports whether err means that the connection ended before the response did.
+// isEnd reports whether err means that the connection ended before the response was complete.
 func isEnd(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

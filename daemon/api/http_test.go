@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// says serves connections by their number: after the header of a request it answers with the text
-// of that number, and from then on with the last text. It closes the connection after a text that
-// ends with "END", and reports that on the channel.
+// says serves connections with the texts. Connection N gets text N after it
+// has sent the header of a request, and later connections get the last text.
+// If a text ends with "END", the connection is closed after it, which is reported on the channel.
 func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, closed <-chan struct{}) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -61,7 +61,7 @@ func says(t *testing.T, texts ...string) (_ *Client, connections *atomic.Int32, 
 
 const head = "HTTP/1.1 200 OK\r\n"
 
-// An answer that never ends or that contradicts itself is refused whole.
+// An answer that never ends, or that contradicts itself, is refused as a whole.
 func TestHostileAnswersAreErrors(t *testing.T) {
 	chunked := head + "Transfer-Encoding: chunked\r\n\r\n"
 	for name, text := range map[string]string{
@@ -88,7 +88,7 @@ func TestHostileAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// A daemon that refuses a client does not read the rest of its request.
+// A daemon that refuses a client does not read the rest of the client's request.
 func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, CodePolicy) })
 	var e *Error
@@ -98,7 +98,7 @@ func TestAnAnswerBeforeTheEndOfTheRequestIsRead(t *testing.T) {
 	}
 }
 
-// A daemon that has no room for a connection answers and closes it before it reads anything.
+// A daemon without room for a connection answers and closes it before it reads anything.
 func TestARefusalBeforeReadingArrives(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

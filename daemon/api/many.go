@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Many applies a command to many jobs in one request, and calls told with the outcomes as they
-// arrive. These outcomes stay valid, whatever error is returned. Many repeats a request that
-// the daemon had no room for, since nothing was done then.
+// Many applies a command to many jobs in one request. It calls told with outcomes as they arrive.
+// These outcomes are valid even if Many returns an error.
+// If the daemon has no room for the request, Many repeats it, because nothing was done.
 func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) error {
 	for line, err := range e.Stream(ctx, RouteMany, r) {
 		var part ManyPart
@@ -34,7 +34,7 @@ func Many(ctx context.Context, e Engine, r ManyRequest, told func(ManyPart)) err
 	return leftOpen(&Error{Code: CodeUnreachable, Message: "the scheduler closed the connection before all was done", sent: true})
 }
 
-// leftOpen adds to the error of an answer that was cut off what that leaves unknown.
+// leftOpen adds to the error of an answer that was cut off which outcomes are unknown.
 func leftOpen(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeUnreachable && e.Hint == "" {
@@ -43,7 +43,7 @@ func leftOpen(err error) error {
 	return err
 }
 
-// One applies to one job what the request would apply to its jobs.
+// One applies the command of a request to one job instead of the request's jobs.
 func One(ctx context.Context, e Engine, id string, r ManyRequest) (JobReply, error) {
 	switch r.Command {
 	case job.CommandCancel, job.CommandSignal:

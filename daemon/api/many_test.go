@@ -34,7 +34,8 @@ const (
 	secondPart = `{"refused":[{"job":"2","error":{"code":"forbidden","message":"m"}}]}` + "\n"
 )
 
-// Outcomes that arrive before an answer is cut off are reported, and the request is not repeated.
+// If an answer is cut off, the outcomes that arrived before are reported,
+// and the request is not repeated.
 func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, told string
@@ -69,7 +70,7 @@ func TestManyReportsWhatArrivedBeforeTheCut(t *testing.T) {
 	}
 }
 
-// A daemon that has no room for the request has done nothing, so the request is repeated.
+// A daemon without room for the request has done nothing, so the request is repeated.
 func TestManyIsRepeatedWithoutRoom(t *testing.T) {
 	var requests atomic.Int32
 	var bodies [2]string
@@ -110,7 +111,7 @@ func TestManyThatAreRefused(t *testing.T) {
 	}
 }
 
-// An event that lacks a field which its kind needs is an error, not a panic.
+// If an event lacks a field that its kind needs, there is an error and not a panic.
 func TestAnEventIsWhole(t *testing.T) {
 	for _, kind := range []job.EventKind{job.EventGPU, job.EventFault, job.EventDrain, job.EventReservation} {
 		client := daemon(t, func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +124,7 @@ func TestAnEventIsWhole(t *testing.T) {
 	}
 }
 
-// Half a line is no event: the event comes again, whole.
+// Half a line is not an event. The whole event is sent again.
 func TestAnEventThatWasCutComesAgain(t *testing.T) {
 	var asked []string
 	client := daemon(t, func(w http.ResponseWriter, r *http.Request) {

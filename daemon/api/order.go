@@ -2,9 +2,9 @@ package api
 
 import "slices"
 
-// InListOrder sorts the merged jobs of several listings as one listing is sorted: running jobs
-// first, by the given order, or as they come if that is nil; then waiting jobs as they come; then
-// ended jobs, newest first.
+// InListOrder sorts the jobs of several listings like the jobs of one.
+// Running jobs are first, in the given order, or in their present order if running is nil.
+// Waiting jobs follow in their present order, and then ended jobs, newest first.
 func InListOrder(list []Job, running func(x, y *Job) int) {
 	order := func(x, y *Job) int {
 		switch rank := x.State.ListRank(); {

@@ -10,16 +10,16 @@ import (
 // Program is contract.Program in JSON.
 type Program struct {
 	Argv    Words            `json:"argv"`
-	EnvMode contract.EnvMode `json:"env_mode"` // in a request, "" means inherit
+	EnvMode contract.EnvMode `json:"env_mode"` // "" in a request means inherit
 	Env     Words            `json:"env,omitempty"`
 	Dir     Bytes            `json:"dir"`
 	Umask   int              `json:"umask"`
 	Setup   contract.Setup   `json:"setup,omitzero"`
-	Log     contract.Log     `json:"log,omitzero"` // with sequences such as %j; for a job that is shown, the file itself
+	Log     contract.Log     `json:"log,omitzero"` // path with sequences such as %j; for a shown job, the file's own path
 	TTY     bool             `json:"tty,omitempty"`
 }
 
-// Contract returns the program as the launcher takes it.
+// Contract returns the program in the launcher's form.
 func (p Program) Contract() contract.Program {
 	if p.EnvMode == "" {
 		p.EnvMode = contract.EnvInherit
@@ -30,7 +30,7 @@ func (p Program) Contract() contract.Program {
 	}
 }
 
-// Bytes is text that need not be UTF-8. In JSON it is base64.
+// Bytes is text that may be invalid UTF-8. In JSON it is base64.
 type Bytes string
 
 // MarshalText writes base64.
@@ -45,7 +45,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Words are arguments or variables. In JSON each is base64.
+// Words are arguments or variables. In JSON, each word is base64.
 type Words []string
 
 // MarshalJSON writes a list of base64.

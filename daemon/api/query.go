@@ -13,11 +13,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The query of a route is a struct. A field's tag "query" is its word in the URL; "wrong" is the
-// message for a text that the field cannot take; "in" gives the inclusive bounds of a number. Zero
-// values and nil pointers are left out.
+// The query of a route is a struct. The tag "query" of a field is the field's word in the URL.
+// The tag "wrong" is the message for a text that the field cannot have.
+// The tag "in" has the inclusive limits of a number. Zero values and nil pointers are left out.
 
-// EncodeQuery returns the words of a query; query may be nil.
+// EncodeQuery returns the words of a query for the URL. query may be nil.
 func EncodeQuery(query any) url.Values {
 	words := url.Values{}
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {
@@ -55,7 +55,7 @@ func eachWord(query any, f func(reflect.StructField, reflect.Value)) {
 	}
 }
 
-// DecodeQuery reads words into query, a pointer to a query or nil. What it refuses is an *Error.
+// DecodeQuery reads words into query, which is a pointer to a query or nil. A refusal is an *Error.
 func DecodeQuery(words url.Values, query any) (err error) {
 	var known []string
 	eachWord(query, func(f reflect.StructField, v reflect.Value) {
@@ -66,7 +66,7 @@ func DecodeQuery(words url.Values, query any) (err error) {
 				err = decodeWord(f.Tag, v, text)
 			}
 			if v.Kind() != reflect.Map {
-				break // of a repeated word the first one counts
+				break // if a word is repeated, only the first value counts
 			}
 		}
 	})
@@ -78,7 +78,7 @@ func DecodeQuery(words url.Values, query any) (err error) {
 	return err
 }
 
-// decodeWord reads one text into a field.
+// decodeWord reads a text into a field.
 func decodeWord(tag reflect.StructTag, v reflect.Value, text string) (err error) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -135,7 +135,8 @@ func decodeStates(list *[]job.State, text string) error {
 	return nil
 }
 
-// UnknownWord returns the refusal of a word, with the known word that was probably meant.
+// UnknownWord returns the refusal of an unknown word.
+// It names the known word that was probably meant.
 func UnknownWord(kind, word string, known []string) *Error {
 	e := &Error{Code: CodeUsage, Message: fmt.Sprintf("unknown %s %q", kind, word)}
 	if near := job.Nearest(word, known); near != "" {
@@ -146,14 +147,14 @@ func UnknownWord(kind, word string, known []string) *Error {
 	return e
 }
 
-// otherStates maps other schedulers' words for states.
+// otherStates maps the words of other schedulers to states.
 var otherStates = map[string]job.State{
 	"pending": job.Queued, "pd": job.Queued, "waiting": job.Queued, "q": job.Queued, "r": job.Running, "active": job.Running,
 	"done": job.Completed, "finished": job.Completed, "success": job.Completed, "cd": job.Completed, "error": job.Failed,
 	"f": job.Failed, "killed": job.Cancelled, "ca": job.Cancelled, "timeout": job.TimedOut, "to": job.TimedOut, "oom": job.OutOfMemory,
 }
 
-// unknownState returns the refusal of a state, with the list of all states.
+// unknownState returns the refusal of an unknown state. It lists all states.
 func unknownState(word string) *Error {
 	names := stateNames(job.States())
 	hint := "the states are " + strings.Join(names, ", ")

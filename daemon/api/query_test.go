@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filled sets a field of a query to a value that is unique to it.
+// filled sets a field of a query to a value that no other field has.
 func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {
@@ -39,7 +39,8 @@ func filled(t *testing.T, f reflect.StructField, v reflect.Value) {
 	}
 }
 
-// The server decodes what the client encodes: each word of each query alone, and all together.
+// The server decodes what the client encodes. This is tested for each
+// word alone, and for all together.
 func TestEveryQueryArrives(t *testing.T) {
 	fields, words := 0, map[string]bool{}
 	for _, r := range Routes() {
@@ -85,7 +86,7 @@ func arrives(t *testing.T, sent reflect.Value) bool {
 	return true
 }
 
-// A text that a word cannot take is refused and quoted. So is an unknown word.
+// If a word cannot have a text, the refusal quotes that text. An unknown word is also refused.
 func TestWrongQueriesAreRefused(t *testing.T) {
 	for _, r := range Routes() {
 		eachWord(r.Query, func(f reflect.StructField, v reflect.Value) {

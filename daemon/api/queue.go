@@ -6,28 +6,28 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Queue says where in the queue a waiting job is, and what would make it start sooner.
+// Queue describes a waiting job's place in the queue, and which changes would start it sooner.
 type Queue struct {
-	Ahead   []Ahead `json:"ahead"`                   // the jobs that it may not pass, in order
-	Omitted int     `json:"ahead_omitted,omitempty"` // the number of further ones
+	Ahead   []Ahead `json:"ahead"`                   // jobs that the job may not pass, in order
+	Omitted int     `json:"ahead_omitted,omitempty"` // number of further jobs ahead
 
-	// For those who may change the job: changes that would make it start sooner, the best first,
-	// and the number of changes that were tried in the scheduler's own plan.
+	// Changes that would start the job sooner, best first, and how many changes were tried in the
+	// scheduler's plan. Only users who may change the job get these.
 	Sooner []Sooner `json:"sooner,omitempty"`
 	Tried  int      `json:"sooner_tried,omitempty"`
 }
 
-// Ahead is a waiting job that is ahead of another one, and why.
+// Ahead is a waiting job that is ahead of another, with the reason.
 type Ahead struct {
 	job.Ahead
 	Sentence string `json:"sentence"` // why it is ahead
 }
 
-// Sooner is one change of a job that would make it start sooner.
+// Sooner is one change of a job that would start it sooner.
 type Sooner struct {
-	Options []string `json:"options,omitempty"` // of 'gpusched update', such as "--gpus 2"
+	Options []string `json:"options,omitempty"` // options of 'gpusched update', such as "--gpus 2"
 	Without []string `json:"without,omitempty"` // options to leave out of a new submission, such as "--gpu-type"
-	If      string   `json:"if,omitempty"`      // the condition for a lower limit, since a limit ends a job that needs more
+	If      string   `json:"if,omitempty"`      // condition for a lower limit, which would end a job that needs more
 	Now     bool     `json:"now,omitempty"`
 
 	ExpectedStart     time.Time `json:"expected_start"`

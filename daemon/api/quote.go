@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Quote writes a command so that a POSIX shell with $'…' (bash, zsh, ksh, busybox) reads it back
-// byte for byte, and so that it is harmless on a terminal.
+// Quote writes a command for a POSIX shell with $'…' (bash, zsh, ksh, busybox).
+// The shell reads back exactly the same bytes, and the text is harmless on a terminal.
 func Quote(argv ...string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
@@ -18,7 +18,7 @@ func Quote(argv ...string) string {
 	return strings.Join(words, " ")
 }
 
-// plainPunctuation has no meaning to a shell, anywhere in a word.
+// plainPunctuation has characters that mean nothing to a shell, anywhere in a word.
 const plainPunctuation = "%+,-./:=@_"
 
 func quoteWord(s string) string {
@@ -37,8 +37,8 @@ func quoteWord(s string) string {
 	return "$'" + escapeWord(s) + "'"
 }
 
-// escapeWord keeps letters of all scripts, and escapes invalid UTF-8 and whatever could move a
-// cursor.
+// escapeWord keeps the letters of all scripts. It escapes invalid UTF-8,
+// and everything that could move a cursor.
 func escapeWord(s string) string {
 	var b strings.Builder
 	for i, r := range s {

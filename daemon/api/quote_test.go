@@ -34,7 +34,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// bash reads back the quoted words, and they are safe on a terminal.
+// bash reads back the quoted words, and the text is safe on a terminal.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"", "a b", "'", "\\", "\n", "\x00\x01", "\xff\xfe", "!x", "ß", "\u202e", "-n"} {
 		f.Add(s)
@@ -46,7 +46,7 @@ func FuzzQuote(f *testing.F) {
 		}
 		for _, c := range []byte(s) {
 			if c == 0 {
-				return // no program can be given it
+				return // no program can have such an argument
 			}
 		}
 		out, err := exec.Command("bash", "-c", "printf %s "+q).Output()

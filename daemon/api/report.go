@@ -6,48 +6,48 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ReportQuery says what a report covers.
+// ReportQuery says what a report is about.
 type ReportQuery struct {
-	// By groups the rows by user, group, gpu, tag, tag=KEY, day, week, month, class or name, or by
-	// two of them, separated by a comma.
+	// By is how rows are grouped: user, group, gpu, tag, tag=KEY, day, week, month, class or name,
+	// or two of these, separated by a comma.
 	By string `query:"by"`
-	// Since and Until bound the period. A zero Since means everything on record; a zero Until means
-	// now.
+	// Since and Until limit the period. A zero Since means everything on record,
+	// and a zero Until means now.
 	Since time.Time `query:"since" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
 	Until time.Time `query:"until" wrong:"%q is not a time such as 2026-11-22T08:00:00Z"`
-	Zone  string    `query:"zone"` // time zone of days and weeks, in the form of report.ZoneOf; "": UTC
-	User  string    `query:"user"` // only this account
+	Zone  string    `query:"zone"` // time zone of days and weeks, in the form that report.ZoneOf reads; "": UTC
+	User  string    `query:"user"` // only jobs of this account
 	UID   *int      `query:"uid" in:"0-4294967295" wrong:"no account named %q on this machine"`
 }
 
-// ReportReply says what jobs used of the machine in a period, and how well. An attempt that only
-// partly lies in the period counts with that part; one that still runs counts up to now.
+// ReportReply says how much of the machine jobs used in a period, and how well. If only a part of
+// an attempt is in the period, that part counts. An attempt that still runs counts until now.
 type ReportReply struct {
 	Schema string      `json:"schema"`
 	Since  time.Time   `json:"since"`
 	Until  time.Time   `json:"until"`
 	By     []string    `json:"by"`
 	Rows   []ReportRow `json:"rows"`
-	Total  ReportRow   `json:"total"` // a job that counts in several rows (tags, groups) counts once
+	Total  ReportRow   `json:"total"` // a job that counts in several rows (tags, groups) counts once here
 }
 
 // ReportRow is one row of a report. Absent values are unknown.
 type ReportRow struct {
-	Keys  []string          `json:"keys,omitempty"`  // one for each part of By; a group without a quota is "gid" and its number
-	Jobs  int               `json:"jobs"`            // jobs that had an allocation in the period or ended in it
-	Ended map[job.State]int `json:"ended,omitempty"` // of these, the jobs that ended in it, by outcome
+	Keys  []string          `json:"keys,omitempty"`  // one per part of By; a group without a quota is "gid" and its number
+	Jobs  int               `json:"jobs"`            // jobs with an allocation in the period, and jobs that ended in it
+	Ended map[job.State]int `json:"ended,omitempty"` // those of Jobs that ended in the period, by outcome
 
 	GPUHours       float64  `json:"gpu_hours"`                   // time of allocations, times their parts of GPUs
-	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory of the jobs' processes
+	GPUMemGiBHours *float64 `json:"gpu_mem_gib_hours,omitempty"` // GPU memory that the jobs' processes used
 	MemGiBHours    float64  `json:"mem_gib_hours"`               // host memory that the jobs requested
-	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // for the GPU-hours of which it is known
-	EnergyHours    float64  `json:"energy_gpu_hours"`            // those GPU-hours
+	EnergyJoules   *float64 `json:"energy_joules,omitempty"`     // energy, as far as it is known
+	EnergyHours    float64  `json:"energy_gpu_hours"`            // GPU-hours with known energy
 
 	Wait *job.Times `json:"wait,omitempty"` // waits that ended with a start in the period
 	Run  *job.Times `json:"run,omitempty"`  // run times of attempts that ended in the period
 
-	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // the highest utilization of a GPU in a sample
-	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // the most memory of one job on one GPU
+	GPUBusyPeak  *int   `json:"gpu_busy_peak_percent,omitempty"` // highest utilization of a GPU in a sample
+	GPUPeakBytes *int64 `json:"gpu_peak_bytes,omitempty"`        // highest memory use of one job on one GPU
 
 	Efficiency Efficiency `json:"efficiency"`
 }
@@ -62,7 +62,7 @@ func (r *ReportRow) Failures() (n int) {
 	return n
 }
 
-// UsageReply says what a user has used, and what the user may have.
+// UsageReply says what a user has used and may use.
 type UsageReply struct {
 	Schema string `json:"schema"`
 	User   string `json:"user"`
@@ -72,10 +72,10 @@ type UsageReply struct {
 	Week  ReportRow `json:"week"`  // since Monday
 	Month ReportRow `json:"month"` // since the first of the month
 
-	CountedHours    float64  `json:"counted_gpu_hours"`          // decayed usage, which fair share counts
-	HalfLife        job.Span `json:"half_life_seconds"`          // the time in which that halves; 0: it does not
-	UsedPercent     *float64 `json:"used_percent,omitempty"`     // share of all users' usage; absent: nobody has used anything
-	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // the user's fair share; absent if groups have shares, too
+	CountedHours    float64  `json:"counted_gpu_hours"`          // usage that counts for fair share, with decay
+	HalfLife        job.Span `json:"half_life_seconds"`          // time in which the counted usage halves; 0: no decay
+	UsedPercent     *float64 `json:"used_percent,omitempty"`     // part of all users' usage; absent: nobody used anything
+	EntitledPercent *float64 `json:"entitled_percent,omitempty"` // fair share; absent if groups have shares as well
 
 	Quotas []job.QuotaUse   `json:"quotas"`
 	Limits []job.ClassLimit `json:"limits"`

@@ -12,14 +12,15 @@ import (
 
 // NewKey returns a new, unique request key.
 func NewKey() string {
-	// It is no secret, since a key is valid for its user alone. The tables of crypto/rand would
-	// cost time at each start.
+	// The key need not be secret, since it is valid only for its user.
+	// The tables of crypto/rand would take time at each start.
 	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 }
 
-// NewRequest returns a request for one GPU for a command that runs as the calling process would run
-// it: in its directory, with this environment (os.Environ()) and its umask. The program is looked
-// up in PATH when the job starts. The caller adds whatever else the job needs.
+// NewRequest returns a request for one GPU and a command.
+// The command will run as the calling process would run it: in its directory, with environ
+// (os.Environ()), and with its umask. The program is looked up in PATH when the job starts.
+// The caller can change the request before it is sent.
 func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	if len(argv) == 0 {
 		return SubmitRequest{}, fmt.Errorf("there is no command to run")
@@ -39,8 +40,8 @@ func NewRequest(environ []string, argv ...string) (SubmitRequest, error) {
 	}, nil
 }
 
-// ownUmask returns the umask of this process. It reads /proc, because umask(2) would change it for
-// all threads for a moment.
+// ownUmask returns the umask of this process. It reads /proc, because umask(2) would change the
+// umask of all threads for a moment.
 func ownUmask() (umask int, err error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

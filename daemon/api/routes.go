@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Route is one kind of request. Package server answers these routes, and the client sends them.
+// Route is one kind of request. Clients send routes, and package server answers them.
 type Route struct {
-	Name         string // what the audit log calls it
+	Name         string // name in the audit log
 	Method, Path string
-	Query        any // the zero struct of its query words (DecodeQuery); nil: none
-	Body         any // the zero value of what is sent; nil: nothing is
-	Reply        any // the zero value of what is answered; nil: lines or text
+	Query        any // zero struct of the query (DecodeQuery); nil: no query
+	Body         any // zero value of the body; nil: no body
+	Reply        any // zero value of the reply; nil: lines or text
 }
 
 // Routes returns all routes.
@@ -36,7 +36,7 @@ func declared(r *Route) *Route {
 	return r
 }
 
-// The routes. In a path, {id} is a job, "12" or "7_3", or the number of a reservation.
+// The routes. In a path, {id} is a job such as "12" or "7_3", or the number of a reservation.
 var (
 	RouteSubmit  = post("submit", "/v1/jobs", SubmitRequest{}, SubmitReply{})
 	RouteList    = get("list", "/v1/jobs", ListQuery{}, ListReply{})
@@ -78,7 +78,7 @@ var (
 	RouteVersion     = get("version", "/v1/version", nil, VersionReply{})
 )
 
-// at returns the path of a request; on replaces {id} or {index}.
+// at returns the path of a request, in which on replaces {id} or {index}.
 func (r *Route) at(on string, query any) string {
 	path := r.Path
 	if before, rest, named := strings.Cut(path, "{"); named {

@@ -11,17 +11,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// alike is the key of tasks that share a row.
+// alike is the key of tasks that have a row in common.
 type alike struct {
 	queue string
 	array job.ID
 	state string
 }
 
-// ByState returns the rows that people see for a listing: one row for all tasks of an array that
-// are in the same state, at the place of the first of them. Completed tasks are left out if their
-// array has completed, too. Ended is the number of ended jobs that the scheduler was asked for: if
-// the listing has that many, more tasks may have ended before them.
+// ByState returns the rows of a listing as people see them.
+// All tasks of an array in the same state become one row, at the place of the first of them.
+// Completed tasks are left out if their array has completed. ended is the number of ended jobs that
+// the scheduler was asked for. If the listing has so many, it may lack tasks that ended earlier.
 func ByState(jobs []Job, ended int) []Job {
 	InEndOrder(jobs)
 	over, groups := map[alike]bool{}, map[alike][]*Job{}
@@ -41,7 +41,7 @@ func ByState(jobs []Job, ended int) []Job {
 		}
 	}
 	if n < ended {
-		oldest = time.Time{} // the listing has all that ended
+		oldest = time.Time{} // the listing has all ended jobs
 	}
 	rows := make([]Job, 0, len(jobs))
 	for i := range jobs {
@@ -63,8 +63,8 @@ func ByState(jobs []Job, ended int) []Job {
 
 func kindOf(j *Job) alike { return alike{j.Queue(), j.Task.Array, j.StateWord()} }
 
-// oneRow returns the row for tasks that are alike: it has all their GPUs, the longest run time, and
-// their cause if it is the same for all.
+// oneRow returns one row for several similar tasks. It has all their GPUs, and the longest run
+// time. It has a cause only if all tasks have the same one.
 func oneRow(list []*Job) Job {
 	row := *list[0]
 	if len(list) == 1 {
@@ -83,7 +83,7 @@ func oneRow(list []*Job) Job {
 		}
 	}
 	row.StartedAt, row.SuspendedAt, row.SuspendedTime = longest.StartedAt, longest.SuspendedAt, longest.SuspendedTime
-	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the row ends with its newest task
+	if !row.EndedAt.IsZero() && !longest.StartedAt.IsZero() { // the end of the row is that of the newest task
 		row.StartedAt, row.SuspendedTime = row.EndedAt.Add(-longest.Elapsed(longest.EndedAt)), 0
 	}
 	slices.Sort(tasks)
@@ -100,7 +100,7 @@ func oneRow(list []*Job) Job {
 	return row
 }
 
-// ranLonger reports whether a has run longer than b. Both are in the same state.
+// ranLonger reports whether a has run longer than b. Both must be in the same state.
 func ranLonger(a, b *Job) bool {
 	switch {
 	case a.StartedAt.IsZero() || b.StartedAt.IsZero():
@@ -111,7 +111,7 @@ func ranLonger(a, b *Job) bool {
 	return a.Elapsed(a.EndedAt) > b.Elapsed(b.EndedAt)
 }
 
-// withShare adds an allocation to a list that has one for each GPU.
+// withShare adds an allocation to a list with one entry per GPU.
 func withShare(list []Allocation, g Allocation) []Allocation {
 	for i := range list {
 		if list[i].Index == g.Index {
@@ -122,23 +122,23 @@ func withShare(list []Allocation, g Allocation) []Allocation {
 	return append(list, g)
 }
 
-// InEndOrder sorts the ended jobs of a listing: newest first, an array before its tasks, and tasks
-// that ended in the same second by number.
+// InEndOrder sorts the ended jobs of a listing, newest first. An array is before its tasks.
+// Tasks that ended in the same second are sorted by number.
 func InEndOrder(jobs []Job) {
 	first := slices.IndexFunc(jobs, func(j Job) bool { return j.State.Terminal() })
 	if first < 0 || slices.ContainsFunc(jobs[first:], func(j Job) bool { return !j.State.Terminal() }) {
-		return // listings of several machines, one after the other
+		return // the jobs are listings of several machines, one after another
 	}
 	slices.SortStableFunc(jobs[first:], func(a, b Job) int { return NewestFirst(&a, &b) })
 }
 
-// NewestFirst compares jobs that have ended.
+// NewestFirst compares two ended jobs.
 func NewestFirst(a, b *Job) int {
 	return cmp.Or(cmp.Compare(b.EndedAt.Unix(), a.EndedAt.Unix()), cmp.Compare(b.family(), a.family()),
 		cmp.Compare(a.taskIndex(), b.taskIndex()))
 }
 
-// family returns the job's id, or the id of its array for a task.
+// family returns the job's id, or for a task the id of its array.
 func (j *Job) family() job.ID {
 	if j.Task != nil {
 		return j.Task.Array
@@ -146,7 +146,7 @@ func (j *Job) family() job.ID {
 	return j.ID
 }
 
-// taskIndex returns the number of a task, and -1 for any other job.
+// taskIndex returns the number of a task, or -1 for any other job.
 func (j *Job) taskIndex() int {
 	if j.Task != nil {
 		return j.Task.Index
@@ -154,12 +154,12 @@ func (j *Job) taskIndex() int {
 	return -1
 }
 
-// Queue returns the machine or engine that is shown before the job's number; "" for the scheduler
-// that was asked.
+// Queue returns the machine or engine to show before the job's number.
+// It returns "" if the job belongs to the scheduler that was asked.
 func (j *Job) Queue() string { return cmp.Or(j.Host, j.Engine) }
 
-// Called returns the job's name as people and commands use it: its number, or "7_3" for a task,
-// after its machine or engine. Tasks in one row go by the number of their array.
+// Called returns the job's name in the form that people and commands use: its machine or engine,
+// and its number, or "7_3" for a task. Several tasks in one row have the number of their array.
 func (j *Job) Called() string {
 	name := j.ID.String()
 	switch {
@@ -175,11 +175,11 @@ func (j *Job) Called() string {
 	return name
 }
 
-// longestTasks is the number of columns that the tasks of an array may take after its number.
+// longestTasks limits the columns of the task numbers after an array's number.
 const longestTasks = 16
 
-// WithTasks returns Called for a table: an array, or tasks in one row, with the tasks' numbers if
-// these are short. Commands accept it as it is.
+// WithTasks returns Called for a table. If the row is an array or several tasks, and their numbers
+// are short, it adds these numbers. Commands accept the result.
 func (j *Job) WithTasks() string {
 	tasks := j.Together
 	if j.Array != nil {
@@ -191,8 +191,8 @@ func (j *Job) WithTasks() string {
 	return fmt.Sprintf("%s_[%s]", j.Called(), tasks)
 }
 
-// Several returns what precedes the state in a row of several tasks: "3 ", or "197+ " if more of
-// them may have ended earlier; "" for any other row.
+// Several returns the text before the state in a row of several tasks, such as "3 ".
+// If more tasks may have ended earlier, it is "197+ ". For any other row it is "".
 func (j *Job) Several() string {
 	switch {
 	case j.Older:
@@ -203,7 +203,7 @@ func (j *Job) Several() string {
 	return ""
 }
 
-// StateWord returns the state, with what is happening to the job in brackets.
+// StateWord returns the state, followed in brackets by what is happening to the job.
 func (j *Job) StateWord() string {
 	word := string(j.State)
 	switch live := !j.State.Terminal(); {
@@ -221,7 +221,7 @@ func (j *Job) StateWord() string {
 	return word
 }
 
-// warningWords returns the short form of warnings that follows a state.
+// warningWords returns warnings in a short form, which follows a state.
 func warningWords(list []job.Warning) string {
 	var words []string
 	for _, w := range list {
@@ -239,7 +239,7 @@ func warningWords(list []job.Warning) string {
 // Suspended reports whether the job is suspended.
 func (j *Job) Suspended() bool { return !j.SuspendedAt.IsZero() }
 
-// Held reports whether the job is held. An array counts as held if all its waiting tasks are.
+// Held reports whether the job is held. An array is held if all its waiting tasks are.
 func (j *Job) Held() bool {
 	a := j.Array
 	switch {
@@ -251,8 +251,8 @@ func (j *Job) Held() bool {
 	return a.Waiting > 0 && a.Held == a.Waiting
 }
 
-// Elapsed returns how long the job's current or last attempt has run, without the time in which it
-// was suspended; 0 if it has not run.
+// Elapsed returns how long the job's present or last attempt has run.
+// The time in which it was suspended does not count. A job that has not run has 0.
 func (j *Job) Elapsed(now time.Time) time.Duration {
 	end := now
 	switch {
@@ -266,7 +266,8 @@ func (j *Job) Elapsed(now time.Time) time.Duration {
 	return max(0, end.Sub(j.StartedAt)-j.SuspendedTime.Duration())
 }
 
-// CountLine returns the numbers of live jobs by state, such as "2 running, 1 queued"; "" if there are none.
+// CountLine returns the numbers of live jobs by state, such as "2 running,
+// 1 queued", or "" if there are none.
 func CountLine(counts map[job.State]int) string {
 	var parts []string
 	for _, s := range []job.State{job.Running, job.Starting, job.Ending, job.Queued, job.Spawned} {

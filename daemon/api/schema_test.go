@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write the schema anew; commit only changes that you understand")
 
-// schemaFile is the published schema.
+// schemaFile is the path of the published schema.
 const schemaFile = "../../contrib/schema/gpusched.v1.json"
 
-// The published schema describes what routes answer. It allows unknown fields, because fields are
-// only ever added (invariant 2).
+// The published schema describes the answers of all routes. It allows unknown fields, because new
+// fields may be added (invariant 2).
 func TestSchemaMatchesTheTypes(t *testing.T) {
 	g := schemas{}
 	var any []node
@@ -55,10 +55,10 @@ func TestSchemaMatchesTheTypes(t *testing.T) {
 	}
 }
 
-// node is a part of a schema.
+// node is a part of the schema.
 type node map[string]any
 
-// schemas has the definitions of structs by name.
+// schemas has the definition of each struct by its name.
 type schemas map[string]node
 
 var (
@@ -71,7 +71,7 @@ var (
 	wordsType   = reflect.TypeFor[api.Words]()
 )
 
-// of describes a type as encoding/json writes it.
+// of describes a type in the form in which encoding/json writes it.
 func (g schemas) of(t reflect.Type) node {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -144,8 +144,8 @@ func (g schemas) define(t reflect.Type) node {
 	return ref
 }
 
-// fieldsOf returns the fields of a struct as JSON has them: with those of embedded structs, unless
-// a nearer field has the name.
+// fieldsOf returns the fields that a struct has in JSON. They include those of embedded structs,
+// unless a nearer field has the same name.
 func fieldsOf(t reflect.Type) (list []reflect.StructField) {
 	near := map[string]bool{}
 	var embedded []reflect.StructField

@@ -5,10 +5,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Programs that show a reply to a person make its sentences with these methods, for that reader.
-// The sentences in the JSON are for scripts.
+// Programs that show a reply to a person use these methods to make sentences for that reader.
+// The sentences in the JSON are meant for scripts.
 
-// Text returns why a job waits, without the GPU's number.
+// Text returns why a job waits, without naming the GPU.
 func (x *Reason) Text(r words.Reader) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -16,16 +16,16 @@ func (x *Reason) Text(r words.Reader) string {
 	return r.Reason(x.coded())
 }
 
-// coded returns the reason with its detail as a job.Message.
+// coded converts the reason to a job.Reason, with its detail as a job.Message.
 func (x *Reason) coded() job.Reason {
 	out := x.Reason
-	if out.Detail = x.Why; x.Why.IsZero() { // from another machine, whose gpusched is older
+	if out.Detail = x.Why; x.Why.IsZero() { // the reason is from an older gpusched on another machine
 		out.Detail = job.Text(x.Detail)
 	}
 	return out
 }
 
-// Because returns in one line why the job waits or does not end.
+// Because returns in one line why the job waits, or why it does not end.
 func (j *Job) Because(r words.Reader) string {
 	r.Host = j.Host
 	switch {
@@ -47,7 +47,7 @@ func (j *Job) Cause(r words.Reader) string {
 	switch {
 	case j.Result != nil:
 		return r.Shown(j.Result)
-	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // tasks in one row, with several causes
+	case j.Alike > 1 && len(j.Reasons) == 0 && j.Why != "": // several tasks in one row, with different causes
 		return j.Why
 	case j.Suspended():
 		return r.Say(job.Say("detail/suspended", j.SuspendedBy, j.SuspendedAt))
@@ -66,7 +66,7 @@ func (j *Job) Note(r words.Reader) string {
 	return r.How(&j.Result.Result)
 }
 
-// Text returns why no job starts.
+// Text returns why no job may start.
 func (d *Drain) Text(r words.Reader) string {
 	c := job.GPUControl{UUID: job.EveryGPU, By: d.By, Reason: d.Reason, Until: d.Until}
 	return r.Reason(job.Reason{Code: job.ReasonDrained, GPU: job.NoGPU, Detail: c.Say()})
@@ -74,7 +74,7 @@ func (d *Drain) Text(r words.Reader) string {
 
 // Detail returns why the GPU is in its state.
 func (g *GPU) Detail(r words.Reader) string {
-	if g.StateWhy.IsZero() { // from another scheduler, in its own words
+	if g.StateWhy.IsZero() { // another scheduler's GPU, with that scheduler's words
 		return g.StateDetail
 	}
 	return r.Say(g.StateWhy)

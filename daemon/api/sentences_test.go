@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// An older gpusched on another machine sends reasons as sentences alone.
+// An older gpusched on another machine sends reasons only as sentences.
 func TestAReasonWithoutACode(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"code":"held","gpu":-1,"detail":"ann","sentence":"held by ann"}`:                                       "held by ann",

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// maxLine is the longest line of an answer, in bytes.
+// maxLine is the maximum length of a line in an answer, in bytes.
 const maxLine = 16 << 20
 
-// Stream sends one request: asked is the query of a GET, and the body of any other method. It
-// repeats a request that the daemon had no room for. The lines end with the connection.
+// Stream sends one request. asked is the query of a GET, or the body of any other method. If the
+// daemon has no room for the request, it is repeated. The lines end when the connection ends.
 func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		limited, cancel := context.WithCancel(ctx)
 		defer cancel()
-		silent := time.AfterFunc(answerTime, cancel) // a daemon that hangs sends no line
+		silent := time.AfterFunc(answerTime, cancel) // without a line for so long, the daemon counts as hanging
 		defer silent.Stop()
 		resp, err := c.open(ctx, limited, r, asked, silent)
 		if err != nil {
@@ -32,7 +32,7 @@ func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]by
 		for lines.Scan() {
 			silent.Reset(answerTime)
 			if lines.Err() != nil && !json.Valid(lines.Bytes()) {
-				break // half a line: the connection ended in it
+				break // the connection ended in the middle of a line
 			}
 			if !yield(lines.Bytes(), nil) {
 				return
@@ -47,7 +47,7 @@ func (c *Client) Stream(ctx context.Context, r *Route, asked any) iter.Seq2[[]by
 	}
 }
 
-// open sends the request of a stream. The caller must close the response's body.
+// open sends the request of a stream. The caller must close the body of the response.
 func (c *Client) open(
 	ctx, limited context.Context, r *Route, asked any, silent *time.Timer,
 ) (resp *http.Response, err error) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Tasks parses the task numbers of a request's array as they were typed. If the array has only
-// parameters, its tasks are their combinations. Tasks returns nil for nil.
+// Tasks parses the task numbers of a request's array as people type them.
+// If the array has parameters but no numbers, there is a task for each combination of them.
+// Tasks returns nil for nil.
 func Tasks(a *job.Array) (*job.Array, error) {
 	if a == nil {
 		return nil, nil
@@ -32,7 +33,7 @@ func Tasks(a *job.Array) (*job.Array, error) {
 	}
 	out, err := job.ParseArray(a.Written)
 	if err == nil {
-		out.Params = a.Params // Validate checks whether they fit
+		out.Params = a.Params // Validate checks later whether the parameters match
 	}
 	return out, err
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// longPoll is the time that one request of a wait stays open. It is below answerTime, so that a
-// daemon that hangs can be told from a job that runs.
+// longPoll is how long one request of a wait stays open. It is shorter than answerTime, so that a
+// daemon that hangs can be distinguished from a job that runs long.
 const longPoll = 50 * time.Second
 
-// askUntilEnded calls ask until the answer is neither "not yet" nor "not now" (the daemon restarts,
-// or too many waits are open).
+// askUntilEnded calls ask until the job has ended or the request fails for good.
+// It asks again if the job has not ended, if the daemon restarts, and if too many waits are open.
 func askUntilEnded(ctx context.Context, ask func() error) error {
 	for {
 		err := again(ctx, ask)
@@ -25,10 +25,10 @@ func askUntilEnded(ctx context.Context, ask func() error) error {
 	}
 }
 
-// again calls ask until it is answered. It repeats a request that was cut off after it was sent,
-// for up to retryTime: a daemon that cannot be reached may be restarting.
+// again calls ask until there is an answer. A request that was cut off after it was sent is
+// repeated for up to retryTime, because a daemon that cannot be reached may be restarting.
 func again(ctx context.Context, ask func() error) error {
-	var cut time.Time // when the first request was cut off
+	var cut time.Time // time at which the first request was cut off
 	for {
 		err := ask()
 		var e *Error
@@ -47,8 +47,8 @@ func again(ctx context.Context, ask func() error) error {
 	}
 }
 
-// Pause waits for d, or until ctx ends, and then returns the error of ctx. It returns at once if d
-// is not positive.
+// Pause waits for d, or until ctx ends, and then returns the error of ctx.
+// If d is not positive, it returns at once.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

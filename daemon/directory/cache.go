@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// answerCache are the answers that are kept, by who asked first: a user who asks for many names only
-// evicts answers of their own.
+// answerCache keeps answers, in a list for each account that asked first.
+// A user who asks for many names therefore evicts only answers in the user's own list.
 type answerCache struct {
-	entries map[Query]*list.Element // of an *entry, in the list of its asker
+	entries map[Query]*list.Element // values are *entry, in the list of the asker
 	byAsker map[int]*askerState
 }
 
-// askerState is the state of one asker. Its list has the most recently used answers first.
+// askerState is the state of one asker. Its list begins with the most recently used answer.
 type askerState struct {
 	list     *list.List
-	asking   int       // questions under way
-	asked    time.Time // when the last question was asked
-	answered time.Time // when the last answer came
-	silent   time.Time // since when no answer has come; zero: answers come
-	err      error     // why none comes
+	asking   int       // number of questions in progress
+	asked    time.Time // time of the last question
+	answered time.Time // time of the last answer
+	silent   time.Time // no answer has come since then; zero: answers come
+	err      error     // why no answer comes
 }
 
 func newCache() answerCache {
@@ -28,7 +28,7 @@ func newCache() answerCache {
 
 func (s *answerCache) len() int { return len(s.entries) }
 
-// get returns the entry of a question, nil if there is none.
+// get returns the entry of a question, or nil.
 func (s *answerCache) get(q Query) *entry {
 	if at := s.entries[q]; at != nil {
 		return at.Value.(*entry)
@@ -46,8 +46,8 @@ func (s *answerCache) asker(asker int) *askerState {
 	return f
 }
 
-// entry returns the entry of a question, and makes room for it if it is new. A question of the
-// daemon itself becomes its own, whoever asked it before.
+// entry returns the entry of a question. If there is none, it makes one, and room for it.
+// An entry that the daemon itself asks for moves to the daemon's list, whoever asked for it before.
 func (s *answerCache) entry(q Query, asker int) *entry {
 	e := s.get(q)
 	switch {
@@ -66,8 +66,9 @@ func (s *answerCache) entry(q Query, asker int) *entry {
 	return e
 }
 
-// makeRoom evicts the entry that was not used for longest: one of the asker's if the asker has
-// many, or else one of the account that has the most. Entries that were not found go first.
+// makeRoom evicts an entry if there is no room for another. If the asker has too many entries, one
+// of them is evicted. Otherwise it is one of the account that has most. Entries that were not found
+// are evicted first, and then the one that was not used for the longest time.
 func (s *answerCache) makeRoom(asker int) {
 	if f := s.asker(asker); asker != daemonItself && f.list.Len() >= maxKnownBy {
 		s.remove(f.last())
@@ -76,7 +77,7 @@ func (s *answerCache) makeRoom(asker int) {
 		return
 	}
 	var most *askerState
-	for of, f := range s.byAsker { // of two accounts with the same number, either will do
+	for of, f := range s.byAsker { // if two accounts have equally many, either will do
 		if of != daemonItself && f.list.Len() > 0 && (most == nil || f.list.Len() > most.list.Len()) {
 			most = f
 		}
@@ -87,7 +88,7 @@ func (s *answerCache) makeRoom(asker int) {
 	s.remove(most.last())
 }
 
-// last returns the entry that is evicted first.
+// last returns the entry to evict next.
 func (f *askerState) last() *entry {
 	for at := f.list.Back(); at != nil; at = at.Prev() {
 		if e := at.Value.(*entry); !e.answer.Found {
@@ -97,7 +98,7 @@ func (f *askerState) last() *entry {
 	return f.list.Back().Value.(*entry)
 }
 
-// remove deletes an entry, and the state of its asker if it is no longer needed.
+// remove deletes an entry. It also deletes the state of the asker if that is no longer needed.
 func (s *answerCache) remove(e *entry) {
 	f := s.asker(e.asker)
 	f.list.Remove(s.entries[e.query])

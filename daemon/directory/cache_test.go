@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Invariant 5: a user who asks for many names, or for the uids of their containers, evicts only
-// answers of their own, the oldest first.
+// Invariant 5: a user who asks for many names, or for the uids of the user's containers, evicts
+// only answers in the user's own list, oldest first.
 func TestFlood(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.Persons(func(uid int) (int, bool) {
@@ -48,9 +48,9 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// Invariant 5: an account in the uid range of another user's containers is known as soon as the
-// directory has answered. It stays known, whatever that user asks for and whichever uids of the
-// range appear.
+// Invariant 5: the uid range of a user's containers may include another account.
+// That account is known as soon as the directory has answered.
+// It stays known, whatever the user asks for and whichever uids of the range are used.
 func TestAccountInTheRangeOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w world
@@ -97,7 +97,7 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 			d.UserName(80000 + i)
 		}
 		is(70001, true, true)
-		is(70002, false, false) // it was evicted
+		is(70002, false, false) // the answer was evicted
 		close(slow)
 		time.Sleep(2 * fresh)
 		w.hangs.Store(true)
@@ -108,7 +108,8 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 	})
 }
 
-// Without a directory nothing about a uid is unknown, and the names in the files are known at once.
+// Without a directory, everything about a uid is known,
+// and the names in the files are known at once.
 func TestAccountInARangeByTheFiles(t *testing.T) {
 	d := New(files, nil)
 	if named, known := d.Named(1001, 1002); !named || !known {
@@ -119,8 +120,8 @@ func TestAccountInARangeByTheFiles(t *testing.T) {
 	}
 }
 
-// The questions of one account leave room for those of others. An account that has too many under
-// way is told so.
+// The questions of one account leave room for those of others.
+// An account with too many questions in progress gets an error.
 func TestFloodOfQuestions(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.hangs.Store(true)
@@ -144,7 +145,7 @@ func TestFloodOfQuestions(t *testing.T) {
 	})
 }
 
-// If many accounts have asked for much, the one with the most answers loses one.
+// When the cache is full, the account with the most answers loses one.
 func TestBusiestAskerLosesAnswers(t *testing.T) {
 	s := newCache()
 	ask := func(asker, n int) {
@@ -165,7 +166,8 @@ func TestBusiestAskerLosesAnswers(t *testing.T) {
 	}
 }
 
-// Invariant 2: without an answer an administrator stays one for a day, and nobody becomes one.
+// Invariant 2: while the directory does not answer, an administrator stays an administrator for a
+// day, and nobody else becomes one.
 func TestTrust(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		if !d.Holds(70001, 70100) {
@@ -173,7 +175,7 @@ func TestTrust(t *testing.T) {
 		}
 		d.UserName(70001)
 		w.hangs.Store(true)
-		d.UserName(70003) // this finds that it hangs
+		d.UserName(70003) // this call notices that the directory hangs
 		<-time.After(trustGroups - time.Minute)
 		if !d.Holds(70001, 70100) || d.Holds(1001, 70100) {
 			t.Error("within the day what was known does not count, or what was not does")
@@ -195,8 +197,8 @@ func TestTrust(t *testing.T) {
 	})
 }
 
-// Invariant 2: while the directory is silent, a known name is answered at once, and another one is
-// reported as unknown.
+// Invariant 2: while the directory is silent, a known name is answered at once,
+// and any other name is reported as unknown.
 func TestSilentNames(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserID(1001, "dora")

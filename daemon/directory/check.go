@@ -7,13 +7,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Check reports whether the directory answers. If it does not, Check asks it again.
+// Check reports whether the directory answers. If it does not, Check asks another question.
 func (d *Directory) Check() job.Check {
 	c := job.Check{Name: "accounts", Health: job.Healthy}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	ours := d.cache.asker(daemonItself)
-	failing := d.failed.After(ours.answered) // if not, only some names are, such as those of one server
+	failing := d.failed.After(ours.answered) // false: only some names get no answer, such as those of one server
 	for _, q := range []Query{d.lastMissed, d.lastAnswered} {
 		if e := d.cache.get(q); failing && e != nil {
 			d.askIfDue(d.call(e, daemonItself, true))

@@ -14,20 +14,20 @@ import (
 const (
 	patience     = 2 * time.Second // how long a caller waits for an answer
 	answerTime   = 5 * time.Second // how long an answer may take
-	askAgain     = 5 * time.Second // how long until an unanswered question is asked again
-	fresh        = 1 * time.Minute // an older answer makes us ask again
-	maxStartAge  = 1 * time.Second // a start may not rely on an older answer
-	keepMissing  = 1 * time.Hour   // how long an entry is used after it was last found
-	trustGroups  = 24 * time.Hour  // how long a user's groups are used without an answer
-	maxAsked     = 16              // questions under way
-	maxNotUrgent = 12              // of these, questions that no client and no start waits for
-	maxKnown     = 10000           // answers
-	maxAskedBy   = 4               // questions under way for one account
-	maxKnownBy   = 200             // answers that are kept for one account
+	askAgain     = 5 * time.Second // delay before an unanswered question is asked again
+	fresh        = 1 * time.Minute // when an answer is older, the question is asked again
+	maxStartAge  = 1 * time.Second // the oldest answer that a start may rely on
+	keepMissing  = 1 * time.Hour   // how long an entry is used after the directory last had it
+	trustGroups  = 24 * time.Hour  // how long a user's groups are used without a new answer
+	maxAsked     = 16              // most questions in progress
+	maxNotUrgent = 12              // most of these for which no client and no start waits
+	maxKnown     = 10000           // most answers that are kept
+	maxAskedBy   = 4               // most questions in progress for one account
+	maxKnownBy   = 200             // most answers that are kept for one account
 )
 
-// daemonItself is the asker of a question that no user chose: it is about a client, or the settings
-// name it.
+// daemonItself is the asker of questions that no user chose. Such a question is about a client, or
+// about a name in the settings.
 const daemonItself = -1
 
 var (
@@ -35,7 +35,7 @@ var (
 	errBusy = errors.New("too many other questions are under way")
 )
 
-// Files looks up accounts and groups in the host's own files, see package host.
+// Files looks up accounts and groups in the host's own files, such as with package host.
 type Files struct {
 	UserName func(uid int) string
 	UserID   func(name string) (int, bool)
@@ -47,43 +47,43 @@ type Files struct {
 // Directory answers questions about accounts and groups.
 type Directory struct {
 	files Files
-	ask   func(context.Context, Query) (Answer, error) // nil: there are only the files
+	ask   func(context.Context, Query) (Answer, error) // nil: there are only the files, no directory
 
-	person func(uid int) (person int, certain bool) // the owner of a container's uid; nil: each uid is its own
+	person func(uid int) (person int, certain bool) // owner of a container's uid; nil: each uid is a person of its own
 
-	mu           sync.Mutex // guards the fields that follow
+	mu           sync.Mutex // guards the fields below
 	cache        answerCache
 	asking       int
-	notUrgent    int           // of asking, see maxNotUrgent
+	notUrgent    int           // part of asking, see maxNotUrgent
 	anyDone      chan struct{} // closed, and made anew, when any question ends
-	failed       time.Time     // when a question was last found to be unanswered
-	lastMissed   Query         // of our own questions, the last one without an answer
-	lastAnswered Query         // and the last one with an answer
+	failed       time.Time     // last time that a question got no answer
+	lastMissed   Query         // last of the daemon's own questions without an answer
+	lastAnswered Query         // last of the daemon's own questions with an answer
 }
 
-// entry is what is known about a question.
+// entry is a question with what is known about it.
 type entry struct {
 	query   Query
 	asker   int
 	answer  Answer
-	at      time.Time     // of the last answer; zero: none yet
-	found   time.Time     // when the directory last had such an entry
-	began   time.Time     // when the question was last asked
-	pending chan struct{} // closed when the question under way ends; nil: none is
-	failed  time.Time     // when it was last found to be unanswered; zero: it was answered
-	err     error         // why it is unanswered
+	at      time.Time     // time of the last answer; zero: none yet
+	found   time.Time     // last time that the directory had such an entry
+	began   time.Time     // last time that the question was asked
+	pending chan struct{} // closed when the question in progress ends; nil: none is
+	failed  time.Time     // last time that no answer came; zero: the last question was answered
+	err     error         // why no answer came
 }
 
-// New returns a directory that asks with ask.
+// New returns a directory that calls ask for each question.
 func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directory {
 	return &Directory{files: files, ask: ask, cache: newCache(), anyDone: make(chan struct{})}
 }
 
 // Persons sets the function that finds the owner of a container's uid. Questions about such a uid
-// count as the owner's. It must be called before anything is asked.
+// count as questions of the owner's containers. Call Persons before any question is asked.
 func (d *Directory) Persons(of func(uid int) (person int, certain bool)) { d.person = of }
 
-// asker returns who is the asker of a question about an account.
+// asker returns the asker to whom a question about an account is counted.
 func (d *Directory) asker(uid int) int {
 	if d.person != nil {
 		if p, _ := d.person(uid); p != uid {
@@ -93,16 +93,16 @@ func (d *Directory) asker(uid int) int {
 	return daemonItself
 }
 
-// containersOf is the asker of questions about the uids in an owner's range. It is not the owner:
-// the range may include the accounts of others, and the names that the owner asks for must not
-// delay those.
+// containersOf returns the asker of questions about the uids in an owner's range.
+// This is not the owner: the range may include accounts of others,
+// which must not be delayed by the names that the owner asks for.
 func containersOf(owner int) int { return daemonItself - 1 - owner }
 
-// UserName returns the name of an account, or "" if it has none. It may wait.
+// UserName returns the name of an account, or "" if the account has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
-// Named reports whether an account has a uid in the range of an owner's containers, and whether
-// that is known. It does not wait: it is not known until the directory has answered.
+// Named reports whether a uid in the range of an owner's containers is an account's, and whether
+// that is known. It does not wait. Before the directory has answered, known is false.
 func (d *Directory) Named(uid, owner int) (named, known bool) {
 	q := Query{UserByID, strconv.Itoa(uid)}
 	if d.files.UserName(uid) != "" || d.lookup(q, containersOf(owner), false).Found {
@@ -123,15 +123,15 @@ func (d *Directory) userName(uid int, wait bool) string {
 	}
 	name := d.lookup(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), wait).Name
 	if _, taken := d.files.UserID(name); taken {
-		return "" // the files have this name for another account
+		return "" // in the files, another account has this name
 	}
 	return name
 }
 
-// NameToday returns the name that an account has now: was, if that is still one of its names, and
-// "" if there is no such account. A start relies on it, so the directory is asked unless it
-// answered within the last second. NameToday waits no longer than wait. The error says why the name
-// is unknown.
+// NameToday returns the present name of an account.
+// It returns was if that still is one of the account's names, and "" if there is no such account.
+// Since a start relies on the name, the directory is asked unless it answered within the last
+// second. NameToday waits no longer than wait. The error says why the name is unknown.
 func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, error) {
 	end := time.Now().Add(wait)
 	if name := d.files.UserName(uid); name != "" {
@@ -148,14 +148,15 @@ func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, 
 	if same.Found && same.ID == uid {
 		return was, err
 	}
-	if _, taken := d.files.UserID(now.Name); taken { // like userName
+	if _, taken := d.files.UserID(now.Name); taken { // as in userName
 		return strconv.Itoa(uid), err
 	}
 	return now.Name, err
 }
 
-// today returns the directory's answer to a question now, whatever it answered before. It also asks
-// while other questions are unanswered: one slow name must not keep another account from starting.
+// today returns the directory's present answer to a question, even if an older answer is known.
+// It asks even if other questions are unanswered:
+// one slow name must not keep another account's jobs from starting.
 func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}, nil
@@ -170,19 +171,19 @@ func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 		if asked = e.pending != nil; asked {
 			d.waitFor(e.pending, end)
 		} else {
-			d.waitFor(d.anyDone, end) // too many questions are under way
+			d.waitFor(d.anyDone, end) // too many questions are in progress
 		}
 	}
 	switch {
 	case old():
 		return Answer{}, cmp.Or(e.err, errLate)
-	case !e.found.Equal(e.at): // the older answer stays for callers that only show it
+	case !e.found.Equal(e.at): // callers that only show the answer still get the older one
 		return Answer{}, nil
 	}
 	return e.answer, nil
 }
 
-// waitFor waits until a channel is closed, or until end. It releases the lock meanwhile.
+// waitFor waits until a channel is closed, or until end. It releases the lock during the wait.
 func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Unlock()
 	select {
@@ -192,9 +193,9 @@ func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Lock()
 }
 
-// UserID returns the uid of the account with a name; asker is the account that asks. It may wait if
-// nothing is known about the name. The error says why it is unknown whether there is such an
-// account.
+// UserID returns the uid of the account with a name. asker is the account that asks.
+// UserID may wait if nothing is known about the name.
+// The error says why it is unknown whether there is such an account.
 func (d *Directory) UserID(asker int, name string) (uid int, found bool, err error) {
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
@@ -211,13 +212,13 @@ func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	}
 	a := d.lookup(Query{UserByName, name}, asker, wait)
 	if !a.Found || d.files.UserName(a.ID) != "" {
-		return 0, false // the files have this uid under another name
+		return 0, false // in the files, this uid has another name
 	}
 	return a.ID, true
 }
 
-// unknown says why the directory gives an asker no answer to a question. It returns nil if the
-// directory has answered, or is not asked such questions.
+// unknown returns why an asker gets no answer to a question.
+// It returns nil if the directory has answered, or does not answer such questions.
 func (d *Directory) unknown(q Query, asker int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -250,8 +251,8 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 	return a.ID, true
 }
 
-// Member reports whether an account is now in a group. known is false unless both are known. It
-// does not wait for an account in the files.
+// Member reports whether an account is in a group now. known is false if the account or the group
+// is unknown. Member does not wait if the files have the account.
 func (d *Directory) Member(uid, gid int) (in, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
@@ -270,13 +271,13 @@ func (d *Directory) member(uid, gid int, wait bool) (in, known bool) {
 	return slices.Contains(a.Groups, gid), a.Found
 }
 
-// hasGroup reports whether a group has a name; uid is the account whose group it is.
+// hasGroup reports whether the group with a gid has a name. uid is the account that has the group.
 func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 	return d.files.HasGroup(gid) || d.lookup(Query{GroupByID, strconv.Itoa(gid)}, d.asker(uid), wait).Found
 }
 
-// Holds reports whether an account has the rights of a group. An unknown membership gives no rights. It
-// may wait, also for an account in the files if the group is not in them.
+// Holds reports whether an account has the rights of a group. An unknown membership gives no
+// rights. Holds may wait, even if the files have the account, if they lack the group.
 func (d *Directory) Holds(uid, gid int) bool {
 	if in, known := d.files.Member(uid, gid); known {
 		return in
@@ -284,15 +285,15 @@ func (d *Directory) Holds(uid, gid int) bool {
 	return slices.Contains(d.lookup(Query{GroupsOf, strconv.Itoa(uid)}, d.asker(uid), true).Groups, gid)
 }
 
-// InGroup reports whether an account may keep a group that the kernel reported for it. It may if it
-// is in the group, or if the directory has answered that it does not know the account. It may not
-// if the group has no name: then systemd can't name it for a unit.
+// InGroup reports whether an account may keep a group that the kernel reported. It may if the
+// account is in the group, or if the directory has answered that it does not know the account.
+// It may not if the group has no name, because systemd can't use the group for a unit then.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
 	return in || !known && d.hasGroup(uid, gid, true) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// answers reports whether the directory answers a question, or has not been asked.
+// answers reports whether the directory answers a question, or has not been asked it.
 func (d *Directory) answers(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -300,10 +301,10 @@ func (d *Directory) answers(q Query) bool {
 	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
-// lookup returns what is known about a question, and asks it again if the answer is older than
-// fresh. With wait it waits for the answer, unless it is likely that none comes. It does not wait
-// for the number of a name that is known. It waits for groups and for names of numbers even if they
-// are known: they give rights, and the number may be another account's by now.
+// lookup returns what is known about a question. If that is older than fresh, lookup asks the
+// question again. If wait is true, it waits for the answer, unless none is likely to come. It never
+// waits for the number of a known name. It does wait for groups, and for the name of a number, even
+// if they are known: these give rights, and the number may be another account's by now.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -323,8 +324,8 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	return e.believed(time.Now())
 }
 
-// believed returns the answer if it may still be used. Groups give rights and are used for a day
-// without a new answer; names have no limit.
+// believed returns the answer if it may still be used. Groups are used for only a day without a new
+// answer, because they give rights. Names are used without a limit.
 func (e *entry) believed(now time.Time) Answer {
 	if e.query.Kind == GroupsOf && now.Sub(e.found) > trustGroups {
 		return Answer{}
@@ -332,10 +333,10 @@ func (e *entry) believed(now time.Time) Answer {
 	return e.answer
 }
 
-// call is one asker's request for an answer.
+// call is a request by one asker for the answer to a question.
 type call struct {
 	*entry
-	of         *askerState // of the asker, which need not be the first to ask it
+	of         *askerState // state of the asker, who need not be the first to ask
 	ours, wait bool
 }
 
@@ -343,28 +344,29 @@ func (d *Directory) call(e *entry, asker int, wait bool) call {
 	return call{e, d.cache.asker(asker), asker == daemonItself, wait}
 }
 
-// isDeferrable reports whether a question is deferred while other questions of its asker are
-// unanswered: a name that a user asks for may be invented, and no client waits for our own
-// questions without wait. The remaining questions are about accounts that wait for a request or a
-// start, and do not affect each other.
+// isDeferrable reports whether a question must wait while other questions of its asker
+// are unanswered. This includes names that a user asks for, which may be invented.
+// It also includes the daemon's own questions that nobody waits for. All other questions are about
+// accounts with a waiting request or start, and such questions do not affect each other.
 func (c *call) isDeferrable() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
 
-// expectsSilence reports whether no answer is expected: the question itself was unanswered, or
-// another one about its account, or other deferrable ones of its asker.
+// expectsSilence reports whether no answer is likely to come.
+// This is so if the question itself was not answered, or another question about its account.
+// It is also so if the question is deferrable and its asker got no answers.
 func (d *Directory) expectsSilence(c call) bool {
 	about := d.cache.get(Query{UserByID, c.query.Key})
 	ofAccount := c.query.Kind == GroupsOf && about != nil && d.isUnanswered(about)
 	return ofAccount || d.isUnanswered(c.entry) || c.isDeferrable() && !c.of.silent.IsZero()
 }
 
-// isUnanswered reports whether a question was unanswered, and either askAgain has not passed or no
-// other question was answered since.
+// isUnanswered reports whether the last try of a question got no answer.
+// After askAgain it returns false if another question has been answered since that try.
 func (d *Directory) isUnanswered(e *entry) bool {
 	return e.err != nil && (time.Since(e.failed) < askAgain || d.cache.asker(daemonItself).answered.Before(e.failed))
 }
 
-// await waits for the answer to a question. If too many questions are under way, it first waits
-// until there is room, unless the question is a name that a user asks for.
+// await waits for the answer to a question. If too many questions are in progress, it first waits
+// until there is room. It does not do so for a name that a user asks for.
 func (d *Directory) await(c call) {
 	end := time.Now().Add(patience)
 	for c.pending == nil && (c.ours || c.query.Kind != UserByName) && time.Now().Before(end) {
@@ -378,8 +380,9 @@ func (d *Directory) await(c call) {
 	}
 }
 
-// askIfDue asks a question. It asks an unanswered question only every askAgain, and of the deferred
-// questions of an asker only one at a time, every askAgain.
+// askIfDue asks a question if that is allowed now.
+// An unanswered question is asked only every askAgain. While an asker gets no answers,
+// its deferrable questions are asked one at a time, every askAgain.
 func (d *Directory) askIfDue(c call) {
 	resting := c.isDeferrable() && !c.of.silent.IsZero() && (c.of.asking > 0 || time.Since(c.of.asked) < askAgain)
 	if time.Since(c.failed) >= askAgain && !resting {
@@ -387,7 +390,7 @@ func (d *Directory) askIfDue(c call) {
 	}
 }
 
-// start asks a question, unless it is under way or too many others are.
+// start asks a question, unless it is in progress already, or too many others are.
 func (d *Directory) start(c call) {
 	notUrgent := !c.ours || !c.wait
 	full := d.asking >= maxAsked || notUrgent && d.notUrgent >= maxNotUrgent || !c.ours && c.of.asking >= maxAskedBy
@@ -416,7 +419,7 @@ func (d *Directory) start(c call) {
 	}()
 }
 
-// finish stores the answer to a question, or records that there was none.
+// finish stores the answer to a question, or records that no answer came.
 func (d *Directory) finish(c call, a Answer, err error) {
 	close(c.pending)
 	c.pending = nil
@@ -427,7 +430,7 @@ func (d *Directory) finish(c call, a Answer, err error) {
 		return
 	}
 	now := time.Now()
-	for _, f := range []*askerState{c.of, d.cache.asker(daemonItself)} { // any answer shows that the directory answers
+	for _, f := range []*askerState{c.of, d.cache.asker(daemonItself)} { // any answer shows that the directory works
 		f.answered, f.silent, f.err = now, time.Time{}, nil
 	}
 	if c.ours {
@@ -441,8 +444,8 @@ func (d *Directory) finish(c call, a Answer, err error) {
 	}
 }
 
-// fail records that a question is unanswered. Its asker counts as silent if none of the asker's
-// questions was answered since it was asked.
+// fail records that a question got no answer. The asker counts as silent if none of the asker's
+// questions was answered since this one was asked.
 func (d *Directory) fail(c call, err error) {
 	c.failed, c.err = time.Now(), err
 	d.failed = c.failed

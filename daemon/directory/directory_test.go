@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// files have root, alice, and the group lab with alice in it.
+// files have the accounts root and alice, and the group lab with alice in it.
 var files = Files{
 	UserName: func(uid int) string { return map[int]string{0: "root", 1001: "alice"}[uid] },
 	UserID:   func(name string) (int, bool) { return 1001, name == "alice" },
@@ -25,7 +25,7 @@ var files = Files{
 	Member:   func(uid, gid int) (bool, bool) { return uid == 1001, uid == 1001 && gid == 2001 },
 }
 
-// world is a directory that has dora, who is in the group physics.
+// world is a directory that has the account dora, who is in the group physics.
 type world struct {
 	hangs, gone, fails atomic.Bool
 	asked              atomic.Int64
@@ -49,7 +49,7 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // another name of dora's account
 		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
 		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
-		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // the name of an account in the files
+		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // an account of the files has this name
 		{UserByName, "allie"}:    {Found: true, Name: "allie", ID: 1001},
 		{GroupByName, "labs"}:    {Found: true, Name: "labs", ID: 2001},
 		{GroupByID, "70200"}:     {Found: true, Name: "chiefs", ID: 70200},
@@ -58,7 +58,7 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 	}[q], nil
 }
 
-// inVirtualTime runs a test with a directory under a virtual clock.
+// inVirtualTime runs a test with a directory and a virtual clock.
 func inVirtualTime(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,13 +67,13 @@ func inVirtualTime(t *testing.T, f func(t *testing.T, w *world, d *Directory)) {
 	})
 }
 
-// userID looks up a name, as the account with uid 1001 would.
+// userID looks up a name for the account with uid 1001.
 func userID(d *Directory, name string) (int, bool) {
 	uid, ok, _ := d.UserID(1001, name)
 	return uid, ok
 }
 
-// elapsed returns how long a function elapsed.
+// elapsed returns how long a function takes.
 func elapsed(f func()) time.Duration {
 	begin := time.Now()
 	f()
@@ -112,11 +112,11 @@ func TestNamesAndNumbers(t *testing.T) {
 	})
 }
 
-// The files answer for an account and a group that they have. The directory answers for the others,
-// and nobody for what neither has.
+// The files answer if they have the account and the group. Otherwise the directory answers.
+// If neither has them, the answer is unknown.
 func TestMember(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *world, d *Directory) {
-		d.Member(1001, 70100) // an account of the files: no wait
+		d.Member(1001, 70100) // the files have the account, so there is no wait
 		synctest.Wait()
 		d.Member(1001, 70100)
 		synctest.Wait()
@@ -143,8 +143,8 @@ func TestMember(t *testing.T) {
 	})
 }
 
-// Invariants 1 and 3: each account waits once, for patience. After that nobody waits, and nobody
-// waits for an account in the files. Known answers stay known, until the directory answers again.
+// Invariants 1 and 3: each account waits once, for patience, and then no longer. For an account in
+// the files nobody waits. Known answers stay known until the directory answers again.
 func TestDirectoryHangs(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
@@ -189,7 +189,7 @@ func TestDirectoryHangs(t *testing.T) {
 	})
 }
 
-// Invariant 1: no answer can come if the program is not there.
+// Invariant 1: if the program is missing, there is no answer to wait for.
 func TestNoProgram(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.fails.Store(true)
@@ -199,7 +199,7 @@ func TestNoProgram(t *testing.T) {
 	})
 }
 
-// Invariant 2: an account that is no longer found stays known for an hour.
+// Invariant 2: an account that the directory no longer finds stays known for an hour.
 func TestMissingAccountIsForgotten(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
@@ -209,7 +209,7 @@ func TestMissingAccountIsForgotten(t *testing.T) {
 			t.Errorf("within the hour: %q", name)
 		}
 		<-time.After(2 * fresh)
-		d.UserName(70001) // this asks again
+		d.UserName(70001) // this call asks again
 		synctest.Wait()
 		if name := d.UserName(70001); name != "" {
 			t.Errorf("after it: %q", name)
@@ -217,7 +217,7 @@ func TestMissingAccountIsForgotten(t *testing.T) {
 	})
 }
 
-// Invariant 4.
+// Invariant 4: the answers and the questions in progress are bounded.
 func TestBounds(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		for uid := range maxKnown + 100 {
@@ -248,7 +248,7 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// An answer over the socket can't make anybody root, and its names are printable.
+// An answer from the socket can't make anybody root. Its names are printable.
 func TestSocketAnswers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -291,8 +291,8 @@ func answerOnce(l net.Listener, said string) {
 	_, _ = c.Write([]byte(said))
 }
 
-// A start asks again which account has a number: an old answer, or none, is not enough. A name that
-// is still one of the account's names stays.
+// A start asks again which account has a uid. An old answer, or none, is not enough.
+// If the recorded name still is one of the account's names, it is kept.
 func TestStartAsksForTheNameAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		today := func(uid int, was string) string {
@@ -329,11 +329,11 @@ func TestStartAsksForTheNameAgain(t *testing.T) {
 			}
 		}
 		w.is(t, today(1001, "alice"), "alice")
-		time.Sleep(answerTime) // until no question is under way
+		time.Sleep(answerTime) // after this time no question is in progress
 	})
 }
 
-// A slow name of one account delays the starts of no other.
+// If the name of one account is slow, the starts of no other account are delayed.
 func TestSlowNameDelaysOnlyItsOwnStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(files, func(ctx context.Context, q Query) (Answer, error) {
@@ -364,8 +364,8 @@ func TestSlowNameDelaysOnlyItsOwnStarts(t *testing.T) {
 	})
 }
 
-// A name gives rights. So the directory is asked again who has a number before an old answer is
-// used: it may have given the number to another account.
+// A name gives rights, and the directory may have given its uid to another account.
+// So it is asked again which account has the uid before an old answer is used.
 func TestNumberGivenToAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := "kate"
@@ -384,7 +384,8 @@ func TestNumberGivenToAnotherAccount(t *testing.T) {
 	})
 }
 
-// If more jobs start at once than questions are allowed, they wait for their turn, and none fails.
+// If more jobs start at once than questions are allowed,
+// the starts wait for their turn, and none fails.
 func TestStartsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(files, func(_ context.Context, q Query) (Answer, error) {

@@ -15,25 +15,25 @@ import (
 // Kind is the kind of a Query.
 type Kind string
 
-// The kinds of queries. The key is a name, or a decimal number.
+// The kinds of queries. The key of a query is a name, or a decimal number.
 const (
 	UserByName  Kind = "user"
 	UserByID    Kind = "uid"
 	GroupByName Kind = "group"
 	GroupByID   Kind = "gid"
-	GroupsOf    Kind = "groups" // of the account with a uid
+	GroupsOf    Kind = "groups" // groups of the account with a uid
 )
 
-// Query asks for one entry.
+// Query is a question about one entry.
 type Query struct {
 	Kind Kind   `json:"kind"`
 	Key  string `json:"key"`
 }
 
-// maxKey is the most bytes of a key. Names of accounts have at most 256.
+// maxKey is the maximum length of a key in bytes. Account names are not longer.
 const maxKey = 256
 
-// Valid reports whether the query may be asked.
+// Valid reports whether the query may be sent.
 func (q Query) Valid() bool {
 	if len(q.Key) > maxKey {
 		return false
@@ -47,26 +47,28 @@ func (q Query) Valid() bool {
 	return false
 }
 
-// isName reports whether a text can be the name of an account or a group. The C library would read
-// a number, or what begins like one, as a uid, and no name can contain a colon.
+// isName reports whether a text can be the name of an account or a group.
+// The C library reads a text that begins like a number as a uid. No name can have a colon.
 func isName(s string) bool {
 	return s != "" && job.Printable(s) && !strings.Contains(s, ":") && !strings.ContainsAny(s[:1], "+- ") &&
 		strings.Trim(s, "0123456789") != ""
 }
 
-// Answer is an entry: a name and its number, or the groups of an account.
+// Answer is an entry: a name with its number, or the groups of an account.
 type Answer struct {
 	Found  bool   `json:"found"`
 	Name   string `json:"name,omitempty"`
 	ID     int    `json:"id,omitempty"`
 	Groups []int  `json:"groups,omitempty"`
-	Error  string `json:"error,omitempty"` // why it is unknown whether the entry exists
+	Error  string `json:"error,omitempty"` // why it is unknown whether there is such an entry
 }
 
-// maxAnswer is the most bytes of an answer. The 65536 groups that Linux allows need less.
+// maxAnswer is the maximum length of an answer in bytes.
+// The 65536 groups that Linux allows need less.
 const maxAnswer = 1 << 20
 
-// Socket returns a function that asks the program which listens at path, nil without a path.
+// Socket returns a function that asks the program which listens at path.
+// It returns nil if path is "".
 func Socket(path string) func(context.Context, Query) (Answer, error) {
 	if path == "" {
 		return nil
@@ -102,8 +104,8 @@ func ask(ctx context.Context, path string, q Query) (Answer, error) {
 	if a.Error != "" {
 		return Answer{}, errors.New(a.Error)
 	}
-	// Only the files define root and its group. A name that can't be shown, or looks like a number,
-	// is invalid.
+	// Only the files may define root and its group. A name must be printable,
+	// and must not look like a number.
 	if a.Found && q.Kind != GroupsOf && (a.ID <= 0 || !isName(a.Name)) {
 		return Answer{}, nil
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// slowly runs a test with the directory of world. It gives no answer for names that begin with
-// "slow" and for the uids from 80000 to 89999, like a domain whose server is away.
+// slowly runs a test with the directory of world, which is slow in part.
+// It does not answer for names that begin with "slow" and for uids from 80000 to 89999,
+// like a domain whose server is away.
 func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,8 +30,8 @@ func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	})
 }
 
-// othersGoOn checks that new accounts have their names and rights at once, and that names which
-// others ask for are looked up.
+// othersGoOn checks that slow names delay nobody else. A new account has its name and rights at
+// once, and a name that somebody else asks for is looked up.
 func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	t.Helper()
 	waited := elapsed(func() {
@@ -58,8 +59,8 @@ func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	}
 }
 
-// Invariant 5: slow names delay the names and rights of nobody else, right after a start and later,
-// however often one account or many ask for them.
+// Invariant 5: slow names delay no names and rights of others, right after a start and later,
+// however often one account or many accounts ask for them.
 func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	for _, accounts := range []int{1, 2, 3 * maxAsked} {
 		slowly(t, func(t *testing.T, d *Directory) {
@@ -78,8 +79,8 @@ func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	}
 }
 
-// A slow account that sends a request, or that has jobs in the list of all, makes nobody else wait.
-// Nobody waits twice for the slow account either.
+// An account with a slow name sends a request, or has jobs in the list of all.
+// Nobody else waits for that, and nobody waits twice for the slow name.
 func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		for at := range 8 {
@@ -99,7 +100,7 @@ func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 	})
 }
 
-// A user who asks for slow names waits only once, and is told that there was no answer.
+// A user who asks for slow names waits only once, and is told that no answer came.
 func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "slow")
@@ -126,8 +127,8 @@ func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 	})
 }
 
-// The user who asked for a name first does not keep its answer from others, even if that user's
-// other names are slow.
+// A user whose other names are slow may be the first to ask for a name.
+// Others still get the answer.
 func TestNameFirstAskedByASlowAsker(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "none")
@@ -140,7 +141,8 @@ func TestNameFirstAskedByASlowAsker(t *testing.T) {
 	})
 }
 
-// Health finds out without a request whether the whole directory is silent, or only some names.
+// Even without requests, health finds out whether the whole directory
+// is silent, or only some names.
 func TestHealthAsksWhatWasAnsweredBefore(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// A Claim is the set of a machine's GPUs that its Slurm manages.
+// A Claim is the set of GPUs on a machine that belong to Slurm.
 type Claim struct {
-	Every  bool  // all that the driver shows
-	Minors []int // the N of /dev/nvidiaN, ascending
+	Every  bool  // all GPUs that the driver has
+	Minors []int // minor numbers, the N in /dev/nvidiaN, ascending
 }
 
 // None reports whether the claim is empty.
 func (c Claim) None() bool { return !c.Every && len(c.Minors) == 0 }
 
-// Has reports whether the claim includes the GPU with a minor number. An unknown number (-1) is
-// only included if every GPU is.
+// Has reports whether the claim includes the GPU with this minor number.
+// An unknown number (-1) is included only if every GPU is.
 func (c Claim) Has(minor int) bool { return c.Every || slices.Contains(c.Minors, minor) }
 
 func (c Claim) Equal(o Claim) bool { return c.Every == o.Every && slices.Equal(c.Minors, o.Minors) }
 
-// String returns the claim for people.
+// String describes the claim to people.
 func (c Claim) String() string {
 	if c.Every {
 		return "every GPU"
@@ -33,18 +33,19 @@ func (c Claim) String() string {
 	return strings.Join(nodes, ", ")
 }
 
-// A node is what slurm.conf says about this machine.
+// A node is this machine as slurm.conf describes it.
 type node struct {
-	names     []string // the machine's names there
-	described bool     // whether it has a line
-	gpus      bool     // whether its generic resources include GPUs
+	names     []string // names that slurm.conf has for this machine
+	described bool     // slurm.conf has a line about this machine
+	gpus      bool     // the generic resources in that line include GPUs
 }
 
-// thisNode reads slurm.conf for a host, known by its name with and without the domain.
+// thisNode reads slurm.conf for a host. The file may have the host's
+// name with or without the domain.
 func (b *budget) thisNode(slurmConf, host string) node {
 	short, _, _ := strings.Cut(host, ".")
 	n := node{names: []string{short, host}}
-	gpus := false // from NodeName=DEFAULT
+	gpus := false // value of NodeName=DEFAULT
 	for l := range lines(slurmConf) {
 		expr, ok := l["nodename"]
 		if !ok {
@@ -64,12 +65,12 @@ func (b *budget) thisNode(slurmConf, host string) node {
 	return n
 }
 
-// aliases returns the names of the nodes in a line whose NodeHostname is this host.
+// aliases returns the names of those nodes in a line whose NodeHostname is this host.
 func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	if hosts == "" {
 		return nil
 	}
-	if !strings.ContainsAny(hosts, "[,") { // one host for all nodes
+	if !strings.ContainsAny(hosts, "[,") { // all nodes are on one host
 		if !b.among(hosts, mine) {
 			return nil
 		}
@@ -89,7 +90,7 @@ func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	return list
 }
 
-// hasGPU reports whether a list such as gpu:a100:4,shard:8 includes GPUs or parts of them.
+// hasGPU reports whether a list such as gpu:a100:4,shard:8 includes GPUs or parts of GPUs.
 func hasGPU(gres string) bool {
 	for item := range strings.SplitSeq(gres, ",") {
 		if name, _, _ := strings.Cut(strings.TrimSpace(item), ":"); isGPU(name) {
@@ -99,24 +100,24 @@ func hasGPU(gres string) bool {
 	return false
 }
 
-// isGPU reports whether a generic resource is a GPU or a part of one.
+// isGPU reports whether a generic resource is a GPU or a part of a GPU.
 func isGPU(name string) bool {
 	return slices.Contains([]string{"gpu", "mps", "shard"}, strings.ToLower(name))
 }
 
-// device is the prefix of GPUs' device nodes.
+// device begins the paths of the GPUs' device files.
 const device = "/dev/nvidia"
 
-// notNVIDIA are the values of AutoDetect that find no NVIDIA GPU.
+// notNVIDIA has the values of AutoDetect that find no NVIDIA GPU.
 var notNVIDIA = []string{"off", "rsmi", "oneapi", "nrt"}
 
-// parse reads both files for a host.
+// parse finds the claim of a host in the texts of both files.
 func parse(slurmConf, gresConf, host string) (c Claim) {
 	left := budget(mostNames)
 	b := &left
 	n := b.thisNode(slurmConf, host)
-	var everywhere, here string // AutoDetect of all nodes, and of this one
-	var listed, counted bool    // whether there are GPUs with a file, and without
+	var everywhere, here string // AutoDetect for all nodes, and for this node
+	var listed, counted bool    // there are GPUs with a device file; GPUs without one
 	for l := range lines(gresConf) {
 		expr, named := l["nodename"]
 		if named && !b.among(expr, n.names) {
@@ -141,7 +142,7 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	}
 	found := here != "" && !slices.Contains(notNVIDIA, strings.ToLower(here)) || counted
 	if !listed && n.described && n.gpus && !slices.Contains(notNVIDIA[1:], strings.ToLower(here)) {
-		found = true // the GPUs in slurm.conf are some of this machine's
+		found = true // slurm.conf has some of this machine's GPUs
 	}
 	c.Every = found && (!n.described || n.gpus) || left < 0
 	slices.Sort(c.Minors)
@@ -152,10 +153,10 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	return c
 }
 
-// mostMinors is more GPUs than a machine has.
+// mostMinors is larger than the number of GPUs of any machine.
 const mostMinors = 1024
 
-// add adds a device file to the claim if it is a GPU's.
+// add adds a device file to the claim, if it is the file of a GPU.
 func (c *Claim) add(file string) {
 	number, ok := strings.CutPrefix(file, device)
 	if minor, err := strconv.Atoi(number); ok && err == nil && minor >= 0 && minor < mostMinors {

@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// mostLinks is the most links that follow resolves.
+// mostLinks is the maximum number of links that follow resolves.
 const mostLinks = 8
 
-// follow returns the directory below root to which a path leads. own must accept each directory and
-// link on the way, so that nobody but root can redirect it.
+// follow returns the directory below root to which a path leads.
+// own must accept each directory and link on the way, so that only root can redirect the path.
 func follow(root, name string, own config.OwnerCheck) (string, error) {
 	at, rest, links := "/", strings.TrimPrefix(path.Clean(name), "/"), 0
 	for rest != "" {
@@ -54,8 +54,9 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 	return at, nil
 }
 
-// linkInfo is a link's FileInfo without its permissions, which are always 0777 and mean nothing.
+// linkInfo is the FileInfo of a link without the permissions,
+// which are always 0777 and mean nothing.
 type linkInfo struct{ fs.FileInfo }
 
-// Mode returns only the type.
+// Mode returns only the type of the file.
 func (l linkInfo) Mode() fs.FileMode { return l.FileInfo.Mode().Type() }

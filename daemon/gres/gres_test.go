@@ -27,7 +27,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Invariant 4.
+// Invariant 4: the number of names is bounded.
 func TestNamesAreBounded(t *testing.T) {
 	left, n := budget(mostNames), 0
 	for range left.names("n[0-4294967295],n[1-2]" + strings.Repeat("[0-9]", 30)) {
@@ -82,7 +82,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// root makes a directory with the files of a machine. Names that end with / become directories.
+// root makes a directory with the files of a machine. A name that ends with / becomes a directory.
 func root(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
@@ -103,8 +103,8 @@ func write(t *testing.T, path, text string) {
 
 const enabled = "etc/systemd/system/multi-user.target.wants/slurmd.service"
 
-// Invariants 1 and 3: files that can't be read or trusted leave the claim as it was, and are not
-// quoted.
+// Invariants 1 and 3: files that can't be read or trusted do not change the claim,
+// and no error quotes them.
 func TestRead(t *testing.T) {
 	dir := root(t, map[string]string{
 		enabled: "", "etc/slurm/slurm.conf": twoNodes + "Include nodes/*.conf\n",
@@ -167,7 +167,7 @@ func TestRead(t *testing.T) {
 	look("no slurmd", "", "")
 }
 
-// If slurmd's files are elsewhere, a running slurmd claims every GPU.
+// If Slurm's files are elsewhere and slurmd runs, every GPU is claimed.
 func TestReadWithoutFiles(t *testing.T) {
 	dir := root(t, map[string]string{"etc/passwd": "", "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs": "1"})
 	if f := (&Reader{Root: dir, Host: "x", Own: config.AnyOwner}).Read(); f.Error == nil || !f.Every || !f.Assumed || !f.Runs {
@@ -186,11 +186,11 @@ func TestReadWithoutFiles(t *testing.T) {
 	}
 }
 
-// running is a file that exists while slurmd runs.
+// running is a file that exists only while slurmd runs.
 const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
-// Invariant 2: a slurmd that runs with unreadable files claims every GPU. It still does while it is
-// restarted, until the files can be read.
+// Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed.
+// This does not change when slurmd is restarted, only when the files can be read.
 func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	dir := root(t, map[string]string{enabled: "", running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	mine := func(fs.FileInfo) error { return nil }
@@ -229,7 +229,7 @@ func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	look("again, without a file", "every GPU", true)
 }
 
-// Invariant 1: /etc/slurm may be a link if the directories and links on its way belong to root.
+// Invariant 1: /etc/slurm may be a link if all directories and links on its way belong to root.
 func TestDirectoryMayBeALink(t *testing.T) {
 	dir := root(t, map[string]string{running: "1", "etc/passwd": "",
 		"shared/slurm/conf/gres.conf": "include gpus.conf\ninclude /etc/slurm/more.conf\n", "shared/slurm/conf/gpus.conf": "Name=gpu File=/dev/nvidia1\n",
@@ -243,7 +243,7 @@ func TestDirectoryMayBeALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	others := "" // the name that is not root's
+	others := "" // this name belongs to somebody else than root
 	own := func(info fs.FileInfo) error {
 		if info.Name() == others {
 			return fs.ErrPermission
@@ -308,7 +308,7 @@ func TestHangingFileServer(t *testing.T) {
 	})
 }
 
-// FuzzParse: arbitrary files are parsed in finite time, and the claim is valid.
+// FuzzParse: any files are parsed in finite time, and the claim is valid.
 func FuzzParse(f *testing.F) {
 	f.Add(twoNodes, "NodeName=gpu[1-2] Name=gpu File=/dev/nvidia[0-3] Cores=0-7\nAutoDetect=nvml\n", "gpu1")
 	f.Add("NodeName=n[1-2] NodeHostname=b[1-2]\\\n Gres=gpu:1", `Name="gpu" MultipleFiles=/dev/nvidia[0,1]`, "b2.x")

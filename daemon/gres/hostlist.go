@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// mostNames is the most names that all expressions of a site stand for together. mostRanges is the
-// most brackets in one expression.
+// mostNames is the maximum number of names that all expressions of a site expand to, taken
+// together. mostRanges is the maximum number of brackets in one expression.
 const (
 	mostNames  = 1 << 20
 	mostRanges = 8
@@ -17,8 +17,8 @@ const (
 // A budget is the number of names that may still be made.
 type budget int
 
-// names yields the names that an expression such as "n[1-3,07],x" stands for, in order. Anything
-// that is not a range stands for itself.
+// names yields the names that an expression such as "n[1-3,07],x" expands to, in order.
+// Text that is not a range is kept as it is.
 func (b *budget) names(expr string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for part := range elements(expr) {
@@ -32,7 +32,7 @@ func (b *budget) names(expr string) iter.Seq[string] {
 	}
 }
 
-// elements yields the parts between commas that are not in brackets.
+// elements yields the parts of an expression between the commas that are not in brackets.
 func elements(expr string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		depth, from := 0, 0
@@ -53,7 +53,7 @@ func elements(expr string) iter.Seq[string] {
 	}
 }
 
-// expand yields the names of one element, and reports whether to go on.
+// expand yields the names of one element. It returns false if yield did, which ends the expansion.
 func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	before, after, ok := strings.Cut(rest, "[")
 	inside, tail, closed := strings.Cut(after, "]")
@@ -79,7 +79,7 @@ func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	return true
 }
 
-// among reports whether an expression includes one of the hosts.
+// among reports whether an expression includes any of the hosts.
 func (b *budget) among(expr string, hosts []string) bool {
 	for name := range b.names(expr) {
 		for _, host := range hosts {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A line is a line of Slurm's files: values by their lower-case keys.
+// A line is a line of Slurm's files. The keys are in lower case.
 type line map[string]string
 
 // lines yields the lines that are not empty.
@@ -20,8 +20,7 @@ func lines(text string) iter.Seq[line] {
 	}
 }
 
-// parseLine parses KEY=VALUE words, with or without quotes around a value. "include FILE" has the
-// key include.
+// parseLine parses words KEY=VALUE, whose values may be quoted. "include FILE" has the key include.
 func parseLine(raw string) line {
 	raw = strings.TrimSpace(uncommented(raw))
 	if word, file, _ := strings.Cut(strings.ReplaceAll(raw, "\t", " "), " "); strings.EqualFold(word, "include") {
@@ -34,7 +33,7 @@ func parseLine(raw string) line {
 			break
 		}
 		if words := strings.Fields(key); len(words) > 0 {
-			key = strings.TrimRight(words[len(words)-1], "+-") // KEY+=VALUE
+			key = strings.TrimRight(words[len(words)-1], "+-") // for KEY+=VALUE and KEY-=VALUE
 		}
 		value := ""
 		if rest = strings.TrimLeft(rest, " \t"); strings.HasPrefix(rest, `"`) {
@@ -49,7 +48,7 @@ func parseLine(raw string) line {
 	return l
 }
 
-// uncommented cuts off everything after a # that has no \ before it.
+// uncommented removes the comment from a line. A comment begins with a # that has no \ before it.
 func uncommented(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && (i == 0 || raw[i-1] != '\\') {

@@ -15,17 +15,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// Found is what is known about a machine's Slurm.
+// Found is what is known about Slurm on a machine.
 type Found struct {
 	Claim
-	Conf    string // for example /etc/slurm/gres.conf; "" if there are no files in /etc
-	Runs    bool   // slurmd is enabled or runs here
-	Error   error  // why the claim may be out of date or empty
-	Assumed bool   // slurmd runs and its GPUs are unknown, so the claim is every GPU
+	Conf    string // path such as /etc/slurm/gres.conf; "" if there are no files in /etc
+	Runs    bool   // slurmd runs here or is enabled
+	Error   error  // why the claim may be outdated or empty
+	Assumed bool   // slurmd runs with unknown GPUs, so the claim is every GPU
 }
 
-// Describe returns sentences about the claimed GPUs. allowed is whether jobs of this scheduler may
-// use them, too.
+// Describe returns sentences about the claimed GPUs.
+// allowed is true if jobs of this scheduler may use these GPUs as well.
 func (f Found) Describe(allowed bool) string {
 	switch {
 	case f.None():
@@ -49,28 +49,28 @@ func (f Found) conf() string {
 	return f.Conf
 }
 
-// A Reader reads the files again and again. The zero value reads this machine's. One goroutine may
-// use it.
+// A Reader reads Slurm's files again and again. The zero value reads the files of this machine.
+// Only one goroutine at a time may use a Reader.
 type Reader struct {
 	Root    string            // the machine's root directory; "" means /
 	Host    string            // the machine's name
-	Own     config.OwnerCheck // checks files, and what a link leads over; nil accepts only root's
-	last    reading           // the texts from which claim is made
+	Own     config.OwnerCheck // checks the owner of files, and of what links lead through; nil accepts only root
+	last    reading           // texts from which claim was made
 	claim   Claim
 	known   bool         // all files could be read
-	assumed bool         // until then: slurmd ran while nothing was known
-	pending chan reading // from a file server that has not answered yet
+	assumed bool         // slurmd ran while nothing was known, and the files are still unread
+	pending chan reading // result of a read that a file server has not answered yet
 }
 
-// readTimeout is how long reading may take: a hanging file server must not block the daemon.
+// readTimeout limits the time of a read: a hanging file server must not block the daemon.
 const readTimeout = 2 * time.Second
 
-// dirs are Slurm's directories below /etc, by package.
+// dirs are the names of Slurm's directory below /etc. They depend on the package.
 var dirs = []string{"slurm", "slurm-llnl"}
 
-// Read reads the files if they have changed. If they can't be read, Found.Error says so and the
-// last known claim stays; if there was none and slurmd runs, the claim is every GPU. If slurmd is
-// neither enabled nor running, the claim is empty.
+// Read reads the files if they have changed. If they can't be read, Found.Error says why,
+// and the last known claim stays. If no claim is known and slurmd runs, the claim is every GPU.
+// If slurmd is neither enabled nor running, the claim is empty.
 func (r *Reader) Read() Found {
 	running := r.exists("sys/fs/cgroup/system.slice/slurmd*.service", "sys/fs/cgroup/system.slice/*slurmstepd.scope")
 	f := Found{Runs: running || r.exists("etc/systemd/system/*.wants/slurmd*.service", "etc/systemd/system/*.requires/slurmd*.service")}
@@ -83,9 +83,9 @@ func (r *Reader) Read() Found {
 	case f.Error == nil:
 		r.known = f.Conf != ""
 	case f.Conf == "":
-		r.known = false // its files have moved elsewhere
+		r.known = false // slurmd's files are elsewhere now
 	}
-	// A restart of slurmd does not change assumed.
+	// While slurmd is restarted, assumed does not change.
 	r.assumed = f.Error != nil && (running || r.assumed) && !r.known && r.claim.None()
 	if f.Claim = r.claim; r.assumed {
 		f.Claim, f.Assumed = Claim{Every: true}, true
@@ -93,14 +93,14 @@ func (r *Reader) Read() Found {
 	return f
 }
 
-// update updates the claim, and returns the file that it is from. If slurmd runs, there must be
-// one.
+// update reads the files and updates the claim. It returns the path of the file that the claim is
+// from. If slurmd runs, a missing file is an error.
 func (r *Reader) update(running bool) (conf string, err error) {
 	if r.pending == nil {
 		pending := make(chan reading, 1)
 		r.pending = pending
 		root, own := r.Root, r.Own
-		go func() { pending <- read(root, own) }() // only one at a time, which ends when the files answer
+		go func() { pending <- read(root, own) }() // only one such goroutine at a time; it ends when the files answer
 	}
 	var now reading
 	select {
@@ -122,15 +122,15 @@ func (r *Reader) update(running bool) (conf string, err error) {
 	return now.conf, now.err
 }
 
-// A reading is the text of the files.
+// A reading has the texts of the files.
 type reading struct {
 	conf        string // "" if there are no files
 	gres, slurm string
-	gresRead    bool // even if slurm.conf could not be read
+	gresRead    bool // gres.conf was read, even if slurm.conf could not be
 	err         error
 }
 
-// read reads both files with what they include.
+// read reads both files, and all files that they include.
 func read(root string, own config.OwnerCheck) (got reading) {
 	if own == nil {
 		own = config.RootOnly
@@ -152,7 +152,7 @@ func read(root string, own config.OwnerCheck) (got reading) {
 	return got
 }
 
-// exists reports whether a file matches one of the patterns.
+// exists reports whether any file matches one of the patterns.
 func (r *Reader) exists(patterns ...string) bool {
 	for _, pattern := range patterns {
 		if list, err := filepath.Glob(path.Join("/", r.Root, pattern)); err == nil && len(list) > 0 {
@@ -162,7 +162,7 @@ func (r *Reader) exists(patterns ...string) bool {
 	return false
 }
 
-// The bounds on files that include others.
+// Limits for files that include others.
 const (
 	mostDepth = 4
 	mostFiles = 32
@@ -171,15 +171,15 @@ const (
 // texts reads Slurm's files.
 type texts struct {
 	etc   *os.Root
-	dir   string   // below etc
-	there *os.Root // the target of dir if that is a link
+	dir   string   // directory below etc
+	there *os.Root // target of dir if dir is a link
 	own   config.OwnerCheck
 	files int
-	err   error // the first one; nothing is read after it
+	err   error // the first error; nothing is read after an error
 }
 
-// open opens Slurm's directory below root, and returns the path of its gres.conf, or "" if there is
-// no such directory.
+// open opens Slurm's directory below root. It returns the path of the directory's gres.conf, or ""
+// if there is no such directory.
 func (t *texts) open(root string) (conf string, err error) {
 	if t.etc, err = os.OpenRoot(path.Join(root, "etc")); err != nil {
 		return "", withoutPath(err)
@@ -213,7 +213,8 @@ func (t *texts) close() {
 	}
 }
 
-// place returns the root and the path below it of a file. A name without a directory is in Slurm's.
+// place returns where a file is: a root, and the path below that root.
+// A name without a directory is in Slurm's directory.
 func (t *texts) place(name string) (in *os.Root, below string, err error) {
 	if path.IsAbs(name) {
 		below, ok := strings.CutPrefix(path.Clean(name), "/etc/")
@@ -231,8 +232,8 @@ func (t *texts) place(name string) (in *os.Root, below string, err error) {
 	return t.etc, path.Join(t.dir, name), nil
 }
 
-// read returns the text of a file and of all that it includes, or "" if it does not exist. A name
-// without a directory is in Slurm's.
+// read returns the text of a file and of all files that it includes, or "" if the file does not
+// exist. A name without a directory is in Slurm's directory.
 func (t *texts) read(name string, depth int) string {
 	if t.files++; t.files > mostFiles || depth > mostDepth {
 		t.fail(name, errors.New("too many files include one another"))
@@ -273,7 +274,7 @@ func (t *texts) file(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Without O_NONBLOCK, opening a FIFO of that name would block the daemon forever.
+	// Without O_NONBLOCK, opening a FIFO with the file's name would block the daemon for ever.
 	f, err := in.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", withoutPath(err)
@@ -295,7 +296,7 @@ func (t *texts) file(name string) (string, error) {
 	return string(data), withoutPath(err)
 }
 
-// withoutPath removes the path from an error, since the caller adds it.
+// withoutPath removes the path from an error, because the caller adds it.
 func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -5,56 +5,58 @@ import (
 	"runtime/metrics"
 )
 
-// If the daemon uses more memory than this, it collects its garbage more often than it would by
-// itself.
+// The range of the runtime's memory limit. If the daemon uses more memory than the limit,
+// its garbage is collected more often.
 const (
-	memoryPart = 32 // the part of the machine's memory
+	memoryPart = 32 // the limit is this fraction of the machine's memory
 	memoryMin  = 512 << 20
 	memoryMax  = 4 << 30
 )
 
-// BoundMemory sets the runtime's memory limit by the memory of this machine. It does nothing if
-// goMemLimit, the environment's GOMEMLIMIT, is set. The limit does not bound the memory in use: a
-// larger queue costs CPU time, at most half of it. A limit that kills the process (MemoryMax=), or
-// that makes it wait (MemoryHigh=), would be reached again after each restart, with the same queue.
+// BoundMemory sets the Go runtime's memory limit, which depends on the machine's memory.
+// It does nothing if goMemLimit, the environment's GOMEMLIMIT, is set. The limit does not stop
+// the process from using more memory. A larger queue then costs CPU time, at most half of it.
+// A hard limit would kill the process (MemoryMax=) or slow it down (MemoryHigh=),
+// and each restarted process would reach the limit again with the same queue.
 func BoundMemory(goMemLimit string) {
-	if ram, err := Memory(); err == nil && goMemLimit == "" { // if the memory is unknown, there is no limit
+	if ram, err := Memory(); err == nil && goMemLimit == "" { // no limit if the memory is unknown
 		debug.SetMemoryLimit(memoryLimit(ram))
 	}
 }
 
 func memoryLimit(ram int64) int64 { return min(max(ram/memoryPart, memoryMin), memoryMax) }
 
-// A queue of 100 000 jobs needs about 190 MiB. The runtime collects garbage when there is as much
-// of it as memory in use: the process would keep twice the memory that it needs.
+// Limits of the garbage. A queue of 100 000 jobs needs about 190 MiB.
+// By default, the Go runtime collects garbage when there is as much garbage as memory in use.
+// The process would then keep twice the memory that it needs.
 const (
 	garbageFree = 32 << 20 // bytes of garbage that do no harm
-	garbageMax  = 100      // percent of the memory in use; the default of the runtime
+	garbageMax  = 100      // percent of the memory in use; the runtime's default
 	garbageMin  = 25
 )
 
-// BoundGarbage makes the runtime collect garbage sooner if more memory is in use. It does nothing
-// if goGC, the environment's GOGC, is set.
+// BoundGarbage sets how much garbage the runtime allows: the more memory is in use, the smaller the
+// percentage. It does nothing if goGC, the environment's GOGC, is set.
 func BoundGarbage(goGC string) {
 	now, known := readMetrics("/gc/heap/live:bytes", "/gc/gogc:percent")
 	if !known || goGC != "" {
 		return
 	}
-	if percent := garbagePercent(now[0]); uint64(percent) != now[1] { // a change stops all goroutines for a moment
+	if percent := garbagePercent(now[0]); uint64(percent) != now[1] { // a change stops all goroutines briefly
 		debug.SetGCPercent(percent)
 	}
 }
 
-// garbagePercent returns how much garbage there may be, in percent of the bytes in use.
+// garbagePercent returns how much garbage is allowed, in percent of the bytes in use.
 func garbagePercent(live uint64) int {
 	return min(max(int(garbageFree*100/max(live, 1)), garbageMin), garbageMax)
 }
 
-// ReturnMemory does nothing if the process has less than maxSpare bytes more than it uses.
+// maxSpare is how many unused bytes ReturnMemory lets the process keep.
 const maxSpare = 20 << 20
 
-// ReturnMemory gives unused memory back to the machine, and reports whether it did. After the state
-// is read, or after a long bulk, nothing else would do this for a while.
+// ReturnMemory returns unused memory to the machine, and reports whether it did so. Without it, the
+// process would keep memory for a while after reading the state or after a long bulk of commands.
 func ReturnMemory() bool {
 	is, known := readMetrics("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 		"/memory/classes/heap/unused:bytes")
@@ -65,7 +67,7 @@ func ReturnMemory() bool {
 	return true
 }
 
-// readMetrics reads metrics of the runtime. known is false if one of them does not exist.
+// readMetrics reads metrics of the runtime. known is false if any of them does not exist.
 func readMetrics(names ...string) (is []uint64, known bool) {
 	for _, name := range names {
 		in := []metrics.Sample{{Name: name}}

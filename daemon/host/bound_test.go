@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The daemon's memory limit depends on the machine's memory, unless the environment sets one.
+// The runtime's memory limit depends on the machine's memory, unless the environment sets a limit.
 func TestBoundMemory(t *testing.T) {
 	for ram, want := range map[int64]int64{4 << 30: 512 << 20, 64 << 30: 2 << 30, 2 << 40: 4 << 30} {
 		if got := memoryLimit(ram); got != want {
@@ -35,7 +35,7 @@ func TestGarbagePercent(t *testing.T) {
 	}
 }
 
-// The garbage limit depends on the memory in use, unless the environment sets one.
+// The allowed garbage depends on the memory in use, unless the environment sets it.
 func TestBoundGarbage(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
@@ -54,7 +54,7 @@ func TestBoundGarbage(t *testing.T) {
 	runtime.KeepAlive(held)
 }
 
-// Memory that is no longer in use is given back once.
+// Unused memory is returned, and a second call returns nothing.
 func TestReturnMemory(t *testing.T) {
 	held := make([]*[1 << 20]byte, 100)
 	for i := range held {
@@ -62,7 +62,7 @@ func TestReturnMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 	held = nil
-	runtime.GC() // 100 MiB are unused, and the process still has them
+	runtime.GC() // now the process has 100 MiB that it does not use
 	if !ReturnMemory() {
 		t.Error("100 MiB that are not in use are not given back")
 	}

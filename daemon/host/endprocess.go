@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// EndProcess sends a signal to a process. It does so by a descriptor of the process, which
-// os.FindProcess opens: no other process can get the pid between the check of the owner and the
-// signal. A process that has ended is not an error.
+// EndProcess sends a signal to a process. It uses a process descriptor, opened by os.FindProcess,
+// so that the signal can't hit another process: the pid may be reused after the check of its owner.
+// A process that has ended causes no error.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Only the process that is meant gets the signal.
+// Only the right process gets the signal.
 func TestEndProcess(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {

@@ -33,20 +33,20 @@ func CheckSystemd(ctx context.Context, m *systemd.Manager, user bool) job.Check 
 	return judgeSystemd(version, answers, m.Degraded())
 }
 
-// leastSystemd is the oldest version that, in our tests, kept the device filters of running units
-// closed during a reload. 249 opens them for 0.1 to 0.2 s at each reload (systemd#17489); 250 and
-// 251 were never tested.
+// leastSystemd is the oldest version that kept the device filters of running units closed during a
+// reload in our tests. Version 249 opens them for 0.1 to 0.2 s at each reload (systemd#17489).
+// Versions 250 and 251 were never tested.
 const leastSystemd = 252
 
-// judgeSystemd reports what a version of systemd means for jobs, and the properties that it does
-// not know.
+// judgeSystemd reports the consequences that a version of systemd has for jobs,
+// and the properties that this version lacks.
 func judgeSystemd(version, answers string, missing []string) job.Check {
 	c := job.Check{Name: "systemd", Health: job.Healthy, Detail: "version " + version + " answers " + answers}
 	if len(missing) > 0 {
 		c = c.Degrade("version "+version+" does not know: "+strings.Join(missing, ", "),
 			fmt.Sprintf("jobs run without these; systemd %d or newer knows more of them", leastSystemd))
 	}
-	var n int // of a version such as "252.39-1~deb12u2"
+	var n int // 252 for a version such as "252.39-1~deb12u2"
 	if _, err := fmt.Sscanf(version, "%d", &n); err == nil && n > 0 && n < leastSystemd {
 		return c.Degrade(
 			fmt.Sprintf("version %s is too old: each daemon-reload may open all GPUs to all running jobs for a moment, and what a job opens then stays open", version),
@@ -55,7 +55,7 @@ func judgeSystemd(version, answers string, missing []string) job.Check {
 	return c
 }
 
-// CheckNotifier reports whether the daemon can tell systemd that it is alive.
+// CheckNotifier reports whether the daemon can send systemd signs of life.
 func CheckNotifier(n *systemd.Notifier, flag string) job.Check {
 	c := job.Check{Name: "watchdog", Health: job.Healthy, Detail: "systemd is told that the scheduler is alive"}
 	if err := n.Err(); err != nil {
@@ -70,9 +70,9 @@ const (
 	machineIDFile = "/etc/machine-id"
 )
 
-// CheckJournal reports whether users can read the output of their jobs: journald splits only a
-// persistent journal by user. The journal is persistent if journald has a directory for this
-// machine, which it does not have with Storage=volatile and Storage=none.
+// CheckJournal reports whether users can read their jobs' output. They can only if the journal is
+// persistent, because journald makes no files per user otherwise. The journal is persistent if
+// there is a directory for this machine. With Storage=volatile or Storage=none there is none.
 func CheckJournal() job.Check {
 	c := job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users can read their own jobs' output"}
 	const volatile = "the journal is not persistent, so users can't read their own jobs' output"
@@ -90,7 +90,8 @@ func CheckJournal() job.Check {
 	return c
 }
 
-// CheckDirectoryUIDs adds which accounts can't read their output even in a healthy journal.
+// CheckDirectoryUIDs names the uids that can't read their jobs' output
+// even if the journal is healthy.
 func CheckDirectoryUIDs(c job.Check, systemd string) job.Check {
 	if c.Health != job.Healthy {
 		return c
@@ -104,7 +105,7 @@ func CheckDirectoryUIDs(c job.Check, systemd string) job.Check {
 	return c
 }
 
-// The state file may need up to leastSpace in a busy hour.
+// leastSpace is how much the state file may grow in a busy hour.
 const leastSpace = 256 << 20
 
 // CheckSpace reports whether the disk of the state file is almost full.
@@ -121,8 +122,8 @@ func CheckSpace(dir string) job.Check {
 	return c
 }
 
-// CheckKernelLog reports whether the daemon notices GPU errors in the kernel log. r is nil if the
-// configuration turns that off.
+// CheckKernelLog reports whether the daemon reads GPU errors from the kernel log.
+// r is nil if the configuration turns that off.
 func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
 	if r == nil {
@@ -136,8 +137,8 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// CheckLog reports whether journald reads the daemon's log. since is when it stopped, and lost the
-// number of lines that were left out.
+// CheckLog reports whether journald reads the daemon's log. since is the time when it stopped, and
+// lost is the number of lines that were dropped.
 func CheckLog(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald reads what the daemon logs"}
 	if !since.IsZero() {
@@ -148,14 +149,15 @@ func CheckLog(since time.Time, lost uint64) job.Check {
 	return c
 }
 
-// Unlimited lists the cgroup controllers that are missing below a control group. A resource without
-// its controller has no limit there. If the group can't be read, all are missing.
+// Unlimited lists the cgroup controllers that are missing below a control group.
+// Without a controller, its resource has no limit there.
+// If the group can't be read, all controllers are listed.
 func Unlimited(group string) ([]string, error) {
 	have, err := cgroup.Controllers(filepath.Join(cgroup.Root, group))
 	return cgroup.Missing(have), err
 }
 
-// CheckLimits reports which limits the kernel enforces.
+// CheckLimits reports which of the jobs' limits the kernel enforces.
 func CheckLimits() job.Check {
 	c := job.Check{Name: "limits", Health: job.Healthy, Detail: "memory, tasks and CPU limits are enforced"}
 	missing, err := Unlimited("/")

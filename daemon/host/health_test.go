@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A healthy journal names the uids that can't read it, for the versions of systemd that exclude
-// them. A broken one names what is broken.
+// If the journal is healthy, the check names the uids that can't read it with this version of
+// systemd. Otherwise it names what is wrong.
 func TestDirectoryUIDs(t *testing.T) {
 	for version, told := range map[string]bool{"252.39-1~deb12u2": false, "257.13-1~deb13u1": true, "253": true, "": false} {
 		if c := CheckDirectoryUIDs(job.Check{Health: job.Healthy}, version); (c.Next != "") != told || c.Health != job.Healthy {
@@ -20,7 +20,7 @@ func TestDirectoryUIDs(t *testing.T) {
 	}
 }
 
-// A systemd that opens the device filters at each reload is degraded.
+// A version of systemd that opens the device filters at each reload is reported as degraded.
 func TestVersionsOfSystemd(t *testing.T) {
 	for version, want := range map[string]job.Health{
 		"247.3-7+deb11u8": job.Degraded, "249.11-0ubuntu3.23": job.Degraded, "251": job.Degraded,

@@ -28,15 +28,14 @@ func Memory() (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the host's memory: %w", err)
 	}
-	var kib int64 // of the first line
+	var kib int64 // the number in the first line
 	if _, err := fmt.Sscanf(string(data), "MemTotal: %d kB", &kib); err != nil {
 		return 0, fmt.Errorf("read the host's memory: no MemTotal in /proc/meminfo: %w", err)
 	}
 	return kib << 10, nil
 }
 
-// CPUs returns the number of CPUs of the machine that are online. This process may be allowed
-// fewer.
+// CPUs returns how many CPUs of the machine are online. This process may be allowed to use fewer.
 func CPUs() (int, error) {
 	data, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -49,14 +48,14 @@ func CPUs() (int, error) {
 	return online.Len(), nil
 }
 
-// UnitOf returns a function that finds the unit of a process, "" if it is unknown. It looks for
-// jobs below a control group, like gpu.OwnerBelow.
+// UnitOf returns a function that finds the unit of a process. The function returns "" if the unit
+// is unknown. It looks for jobs below a control group, like gpu.OwnerBelow.
 func UnitOf(below string) func(pid int) string {
 	return func(pid int) string { return gpu.OwnerBelow("/proc", below, pid).Unit }
 }
 
-// UserName returns the name of an account, or "" if this host's passwd file has no printable name
-// for it.
+// UserName returns the name of an account. It returns "" if this host's passwd file does not have
+// the account, or has a name that is not printable.
 func UserName(uid int) string {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !job.Printable(u.Username) {
@@ -65,7 +64,7 @@ func UserName(uid int) string {
 	return u.Username
 }
 
-// UserID returns the uid of the account with a name.
+// UserID returns the uid of the account with this name.
 func UserID(name string) (int, bool) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -75,7 +74,7 @@ func UserID(name string) (int, bool) {
 	return uid, err == nil
 }
 
-// GroupID returns the gid of the group with a name.
+// GroupID returns the gid of the group with this name.
 func GroupID(name string) (int, bool) {
 	g, err := user.LookupGroup(name)
 	if err != nil {
@@ -85,14 +84,14 @@ func GroupID(name string) (int, bool) {
 	return gid, err == nil
 }
 
-// HasGroup reports whether a group with a gid exists.
+// HasGroup reports whether there is a group with this gid.
 func HasGroup(gid int) bool {
 	_, err := user.LookupGroupId(strconv.Itoa(gid))
 	return err == nil
 }
 
-// Member reports whether an account is in a group, by this host's files. known is false unless the
-// files have both: accounts and groups may also come from a directory.
+// Member reports whether an account is in a group, according to this host's files. known is false
+// if the files lack one of them, since accounts and groups may also come from a directory service.
 func Member(uid, gid int) (in, known bool) {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !HasGroup(gid) {

@@ -23,7 +23,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// Health reports a journald that does not read, and the number of lines that were left out.
+// Health reports that journald does not read the log, and how many lines were dropped.
 func TestCheckLog(t *testing.T) {
 	if c := CheckLog(time.Time{}, 0); c.Health != job.Healthy {
 		t.Errorf("while it reads: %+v", c)
@@ -33,7 +33,7 @@ func TestCheckLog(t *testing.T) {
 	}
 }
 
-// The host's files are used for a group that they have, and for no other.
+// The host's files answer only for groups that they have.
 func TestMember(t *testing.T) {
 	for _, c := range []struct {
 		uid, gid  int

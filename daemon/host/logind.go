@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// CheckSharedMemory reports whether logind deletes the shared memory of a user after the user's
-// last logout. That would include the shared memory of running jobs.
+// CheckSharedMemory reports whether logind deletes a user's shared memory when the user logs out
+// for the last time. It would also delete the shared memory of running jobs.
 func CheckSharedMemory() job.Check { return checkSharedMemory("") }
 
 func checkSharedMemory(root string) job.Check {
@@ -25,9 +25,9 @@ func checkSharedMemory(root string) job.Check {
 	return c
 }
 
-// removesIPC reads RemoveIPC= as systemd does: first from logind.conf, then from the drop-ins in
-// the order of their names. If several directories have a file with the same name, only the first
-// one counts.
+// removesIPC reads the setting RemoveIPC= as systemd does:
+// first from logind.conf, and then from the drop-ins in the order of their names.
+// If several directories have a drop-in with the same name, only the first one is read.
 func removesIPC(root string) bool {
 	first := map[string]string{}
 	main := ""
@@ -52,7 +52,8 @@ func removesIPC(root string) bool {
 	return yes
 }
 
-// readRemoveIPC returns the value after a configuration file is read, given the value before.
+// readRemoveIPC returns the value of the setting after a configuration file.
+// before is the value before that file.
 func readRemoveIPC(path string, before bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// RemoveIPC= is read as systemd reads it: the default is yes, the first of several files with the
-// same name counts, and the last name wins.
+// RemoveIPC= is read as systemd reads it. The default is yes. Of several files with the same name,
+// the first is read. Of several names, the last decides.
 func TestSharedMemory(t *testing.T) {
 	const no, yes = "[Login]\nRemoveIPC=no\n", "[Login]\n RemoveIPC = Yes\n"
 	for name, c := range map[string]struct {

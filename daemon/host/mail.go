@@ -2,7 +2,7 @@ package host
 
 import "os"
 
-// Every mail system of Linux installs a program with this path.
+// mailProgram is the path at which every mail system on Linux installs its program.
 const mailProgram = "/usr/sbin/sendmail"
 
 // HasMail reports whether the machine has a mail program.

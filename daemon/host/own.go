@@ -20,13 +20,13 @@ func Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// CheckNoFilter reports the missing device filter of a user's own systemd. It also reports if the
-// device filter of the site's sessions closes GPUs to the user, since the user's jobs run in such a
-// session.
+// CheckNoFilter reports that a user's own systemd has no device filter.
+// It also reports if the site's device filter for sessions closes GPUs to the user,
+// because the user's jobs run in a session.
 func CheckNoFilter() job.Check { return checkNoFilter("/dev", access) }
 
-// access asks the kernel whether a file may be opened to read and write. It does not open it, which
-// would call the driver.
+// access asks the kernel whether a file may be read and written.
+// Opening the file instead would call the driver.
 func access(path string) error { return syscall.Access(path, 6) }
 
 func checkNoFilter(dev string, access func(string) error) job.Check {

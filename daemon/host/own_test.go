@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A missing device filter is a limitation and no fault. GPUs that the site's filter closes to
-// sessions are a fault.
+// The missing device filter is a limitation, not a fault.
+// It is a fault if the site's filter closes GPUs to sessions.
 func TestCheckNoFilter(t *testing.T) {
 	dev := t.TempDir()
 	for _, name := range []string{"nvidia0", "nvidia1", "nvidiactl"} {

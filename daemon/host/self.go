@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Self returns what this process uses, by its directory in /proc. began is when the process
-// started. A figure that can't be read is 0.
+// Self returns what this process uses, read from its directory in /proc.
+// began is the start of the process. A figure that can't be read is 0.
 func Self(proc string, began time.Time) metrics.Process {
 	use := metrics.Process{Started: began, Goroutines: runtime.NumGoroutine()}
 	var times syscall.Rusage
@@ -31,7 +31,7 @@ func Self(proc string, began time.Time) metrics.Process {
 	if dir, err := os.Open(filepath.Join(proc, "fd")); err == nil {
 		names, _ := dir.Readdirnames(-1)
 		dir.Close()
-		use.OpenFDs = int64(len(names) - 1) // not the directory itself
+		use.OpenFDs = int64(len(names) - 1) // without the open directory itself
 	}
 	return use
 }

@@ -28,7 +28,7 @@ func TestSelf(t *testing.T) {
 	}
 }
 
-// A missing or malformed file gives 0.
+// If a file is missing or malformed, its figures are 0.
 func TestSelfWithoutProc(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "statm"), []byte("12 x"), 0o600); err != nil {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Barred says why a user may run nothing now, by shadow(5) of this host. It returns "" if the user
-// may.
+// Barred returns why a user may not run anything now,
+// according to shadow(5) of this host, or "" if the user may.
 func Barred(uid int) string { return barred("/etc/shadow", uid, UserName, time.Now()) }
 
-// secondsOfDay is the length of a day of shadow(5), which counts days since 1970 in UTC.
+// secondsOfDay is the length of a day. shadow(5) counts days since 1970 in UTC.
 const secondsOfDay = 24 * 60 * 60
 
-// barred says why a user may run nothing, or returns "" if the account has not expired. An account
-// that is not in the file, such as one of a directory, never expires here. If the file can't be
-// read, no account does: its mode is 0000 on Fedora and RHEL, and the daemon has no capability to
-// read it anyway.
+// barred returns why a user may not run anything, or "" if the account has not expired.
+// An account that is not in the file, such as one of a directory service, never expires here.
+// If the file can't be read, no account counts as expired. This is normal on Fedora and RHEL,
+// where the file's mode is 0000, since the daemon lacks the capability to read it.
 func barred(path string, uid int, userName func(int) string, now time.Time) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -36,8 +36,8 @@ func barred(path string, uid int, userName func(int) string, now time.Time) stri
 	return fmt.Sprintf("the account of %s has expired (%s)", name, time.Unix(day*secondsOfDay, 0).UTC().Format(time.DateOnly))
 }
 
-// expires reports whether any account has an expiry date: then the last two fields of its line are
-// not both empty. Few files have one, so this saves the search for a name.
+// expires reports whether any account has an expiry date. If so, one of the last two fields of its
+// line is not empty. Few files have such a line, and without one no name need be looked up.
 func expires(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if !bytes.HasSuffix(bytes.TrimRight(line, "\n"), []byte("::")) {
@@ -47,8 +47,8 @@ func expires(text []byte) bool {
 	return false
 }
 
-// expiry returns the day on which an account expires. ok is false if it never does. The account
-// can't be used from that day on, and 0 is such a day, as pam_unix(8) reads it.
+// expiry returns the day from which an account can't be used. ok is false if there is none.
+// The day 0 is valid, as in pam_unix(8).
 func expiry(text, name string) (day int64, ok bool) {
 	const expire, fields = 7, 9
 	for line := range strings.Lines(text) {

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// An account expires on the day in its line. It never expires without a day, or without a line.
+// An account expires on the day that its line gives.
+// Without a line, or without a day in it, the account never expires.
 func TestExpiredAccounts(t *testing.T) {
-	const day = 20_000 // 2024-10-04
+	const day = 20_000 // the date 2024-10-04
 	noon := time.Unix(day*secondsOfDay+secondsOfDay/2, 0)
 	path := filepath.Join(t.TempDir(), "shadow")
 	userName := func(uid int) string {

@@ -9,39 +9,39 @@ import (
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
-// Subordinates finds the owner of a subordinate uid, by subuid(5). The containers of a user run as
-// such uids; a user has tens of thousands of them.
+// Subordinates finds the owner of a subordinate uid, see subuid(5).
+// A user has tens of thousands of such uids, and the user's containers run with them.
 type Subordinates struct {
 	path  string
 	uidOf func(name string) (int, bool)
-	named func(uid, owner int) (named, known bool) // nil: no account has a uid of a range
+	named func(uid, owner int) (named, known bool) // nil: no uid of a range is an account's
 
-	mu      sync.Mutex // guards the fields that follow
-	checked time.Time  // when the file was last checked
-	read    time.Time  // the file's time of modification when it was last read
+	mu      sync.Mutex // guards the fields below
+	checked time.Time  // time of the last check of the file
+	read    time.Time  // modification time of the file when it was last read
 	ranges  []uidRange
 
-	allKnown bool // whether the account of each owner was found
+	allKnown bool // true if the account of each owner was found
 }
 
-// NewSubordinates reads the ranges from a file, which may be missing and names owners. named
-// reports whether an account has a uid of an owner's range, and whether that is known. Such a uid
-// is no subordinate, whatever the file says, as a range may include uids of a directory. Neither
-// function may wait.
+// NewSubordinates reads the ranges from a file, which names their owners and may be missing.
+// The function named reports whether a uid in an owner's range is an account's,
+// and whether that is known. An account's uid is not subordinate, whatever the file says:
+// a range may include uids of a directory service. Neither function may wait.
 func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid, owner int) (named, known bool),
 ) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
 }
 
-// uidRange is the subordinate uids of an owner, from first to before end.
+// uidRange is an owner's subordinate uids: first, and all that follow before end.
 type uidRange struct{ owner, first, end int }
 
-// The file is checked for changes every checkEvery.
+// checkEvery is the time between two checks whether the file has changed.
 const checkEvery = 10 * time.Second
 
-// Person returns the user that a uid belongs to: the owner of its range, or the uid itself. certain
-// is false while it is unknown whether the uid is an account: then person is the owner. If this
-// host can't find the account of the owner, person is the first uid of the range.
+// Person returns the user behind a uid: the owner of the uid's range, or the uid itself. certain
+// is false while it is unknown whether the uid is an account's. In that case person is the owner.
+// If this host can't find the owner's account, person is the first uid of the range.
 func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	owner := s.inRange(uid)
 	if owner == uid || s.named == nil {
@@ -70,8 +70,9 @@ func (s *Subordinates) inRange(uid int) int {
 	return uid
 }
 
-// refresh reads the file again if it has changed, or if the account of an owner was not found: the
-// directory may know it by now. Without the file there are no ranges.
+// refresh reads the file again if it has changed. It also does so if the account of
+// an owner was not found, because the directory service may know the account by now.
+// Without a file there are no ranges.
 func (s *Subordinates) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -87,9 +88,9 @@ func (s *Subordinates) refresh() {
 	}
 }
 
-// parseOwners returns the ranges in a text with their owners, and whether the account of each owner was
-// found. Parse leaves out the ranges of root; owned also leaves out those of an account whose uid
-// is 0.
+// parseOwners returns the ranges in a text with their owners,
+// and whether the account of each owner was found. The parser omits the ranges of root.
+// parseOwners also omits those of any other account with uid 0.
 func parseOwners(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
 	allKnown = true
 	ranges, _ := subuid.Parse(text)

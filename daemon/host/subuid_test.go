@@ -22,7 +22,7 @@ func TestSubordinatesHaveOwners(t *testing.T) {
 	}
 }
 
-// The account of an owner may be found later, in a directory.
+// An owner's account may become known later, through the directory service.
 func TestSubordinatesOfADirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("dora:100000:65536\n"), 0o644); err != nil {
@@ -58,14 +58,14 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 	}
 }
 
-// A range may include the uid of an account, which then is a person of its own. While it is unknown
-// whether there is such an account, the person is not certain.
+// A uid in a range may be an account's. That account is a person of its own.
+// While it is unknown whether there is such an account, the person is not certain.
 func TestAccountIsNoSubordinate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	accounts, by := map[int]bool{165600: true, 200000: false}, 0 // what the directory has answered
+	accounts, by := map[int]bool{165600: true, 200000: false}, 0 // answers of the directory service so far
 	s := NewSubordinates(path, UserID, func(uid, owner int) (named, known bool) {
 		by = owner
 		named, known = accounts[uid]
@@ -87,7 +87,7 @@ func TestAccountIsNoSubordinate(t *testing.T) {
 	}
 }
 
-// Whatever the file says, no uid becomes root's or a system account's, and no range is empty.
+// Whatever the file says, no uid is assigned to root or a system account, and no range is empty.
 func FuzzSubordinates(f *testing.F) {
 	for _, seed := range []string{"alice:100000:65536\n", "1001:165536:65536", "root:100000:1\n:1:1\nx:y:z\n", "bob:2147483647:2147483647\n", "a:65535:9\n0:70000:9\n"} {
 		f.Add(seed)

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one value, of the text and of one entry. A datagram may have far more
-// (net.core.wmem_default, usually 208 KiB), so large entries need no other protocol.
+// Bounds of one value, of the text and of one entry. A datagram may be much larger
+// (net.core.wmem_default, usually 208 KiB), so no other protocol is needed for large entries.
 const (
 	maxValue = 8 << 10
 	maxText  = 32 << 10
 	maxEntry = 128 << 10
 )
 
-// The names of our fields begin with fieldPrefix.
+// fieldPrefix begins the names of the scheduler's fields.
 const fieldPrefix = "GPUSCHED_"
 
 // entry is one line of the log.
@@ -29,7 +29,8 @@ type entry struct {
 
 type field struct{ name, value string }
 
-// add adds an attribute as a field and, unless its name begins with fieldPrefix, to the text.
+// add adds an attribute as a field. It also adds it to the text,
+// unless the name begins with fieldPrefix.
 func (e *entry) add(name, value string) {
 	value = cut(value)
 	if strings.HasPrefix(name, fieldPrefix) {
@@ -42,7 +43,7 @@ func (e *entry) add(name, value string) {
 	}
 }
 
-// auditField is the field that only entries of the audit log have.
+// auditField is a field that only entries of the audit log have.
 const auditField = fieldPrefix + "AUDIT"
 
 // isAudit reports whether the entry belongs to the audit log.
@@ -50,8 +51,8 @@ func (e *entry) isAudit() bool {
 	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
 
-// fieldWord replaces what journald does not accept in a field name. It accepts A to Z, 0 to 9, and
-// _.
+// fieldWord replaces characters that journald does not accept in a field name.
+// It accepts A to Z, 0 to 9, and _.
 func fieldWord(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,7 +65,7 @@ func fieldWord(name string) string {
 	}, name)
 }
 
-// cut shortens a value that is too long, and marks its end.
+// cut shortens a value that is too long, and marks it as shortened.
 func cut(value string) string {
 	if len(value) <= maxValue {
 		return value
@@ -72,8 +73,8 @@ func cut(value string) string {
 	return value[:maxValue] + "…"
 }
 
-// quoted returns a value as it appears after "=" in the text. It adds quotes if the value has a
-// space, or characters that must not reach a terminal.
+// quoted returns a value as the text shows it after "=". A value is quoted if it has a space, or
+// characters that must not reach a terminal.
 func quoted(value string) string {
 	if value == "" || strings.ContainsAny(value, ` "=`) || !printable(value) {
 		return strconv.Quote(value)

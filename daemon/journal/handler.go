@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Handler turns records into entries and puts them into a queue.
+// Handler converts log records into entries, and puts them into a queue.
 type Handler struct {
 	queue *Queue
 	level slog.Leveler
-	attrs []field // of WithAttrs
-	group string  // prefix of attribute names, ends with a point
+	attrs []field // attributes from WithAttrs
+	group string  // prefix of attribute names, which ends with a point
 }
 
-// NewHandler returns a handler for records with at least the given level.
+// NewHandler returns a handler for records of this level or a higher one.
 func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: q, level: level} }
 
-// Enabled reports whether records of the level are logged.
+// Enabled reports whether records of a level are logged.
 func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle never fails. It waits only if Queue.put does.
+// Handle logs a record. It never returns an error, and waits only when Queue.put does.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	e := entry{level: r.Level, text: cut(r.Message)}
 	if !printable(e.text) {
@@ -39,7 +39,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// WithAttrs returns a handler that adds attributes to each record.
+// WithAttrs returns a handler that adds these attributes to each record.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *h
 	with.attrs = slices.Clone(h.attrs)
@@ -58,7 +58,8 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// flat appends an attribute, or the attributes of a group, to list.
+// flat appends an attribute to list. If the attribute is a group,
+// it appends the group's attributes.
 func flat(list []field, group string, a slog.Attr) []field {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {

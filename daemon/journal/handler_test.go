@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Each record is one line with journald's priority, whatever it contains, and without a time.
+// Each record becomes one line, whatever it contains.
+// The line has journald's priority, and no time.
 func TestText(t *testing.T) {
 	var out bytes.Buffer
 	q := NewText(&out)
@@ -26,7 +27,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Invariant 3: a long value is cut, both in its field and in the text, and marked as cut.
+// Invariant 3: a long value is shortened in its field and in the text, and marked as shortened.
 func TestEntriesAreBounded(t *testing.T) {
 	s := &slow{gate: make(chan struct{})}
 	close(s.gate)

@@ -5,20 +5,20 @@ import (
 	"net"
 )
 
-// Socket is the socket on which journald accepts entries with fields.
+// Socket is the path at which journald accepts entries with fields.
 const Socket = "/run/systemd/journal/socket"
 
 // identifier is the daemon's name in the journal.
 const identifier = "gpuschedd"
 
-// native sends entries by journald's own protocol, each as one datagram.
+// native sends entries by journald's own protocol, one per datagram.
 type native struct {
 	path string
 	conn *net.UnixConn // nil: not connected
 }
 
-// send waits while journald does not read. If the connection fails, it connects once more: journald
-// may have a new socket.
+// send sends an entry. It waits while journald does not read. If sending fails, it connects again,
+// once, because journald may have a new socket.
 func (n *native) send(e entry) error {
 	d := datagram(e)
 	if n.conn != nil {
@@ -28,7 +28,7 @@ func (n *native) send(e entry) error {
 		_ = n.conn.Close()
 		n.conn = nil
 	}
-	// A connected socket can wait until journald's queue has room.
+	// Only a connected socket can wait until journald's queue has room.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.path, Net: "unixgram"})
 	if err != nil {
 		return err
@@ -41,8 +41,8 @@ func (n *native) send(e entry) error {
 	return nil
 }
 
-// datagram encodes an entry by systemd's "Native Journal Protocol". Each field is sent as its name,
-// its length and its bytes, so that no value can look like another field.
+// datagram encodes an entry by systemd's "Native Journal Protocol".
+// Each field has its name, its length and its bytes, so that no value can look like another field.
 func datagram(e entry) []byte {
 	var d []byte
 	for _, f := range []field{{"MESSAGE", e.text}, {"PRIORITY", string(priority(e.level))}, {"SYSLOG_IDENTIFIER", identifier}} {

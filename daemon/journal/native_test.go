@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// journald is a socket like journald's.
+// journald is a socket that a test reads in journald's place.
 type journald struct{ *net.UnixConn }
 
 func listen(t *testing.T, path string) journald {
@@ -29,7 +29,7 @@ func listen(t *testing.T, path string) journald {
 	return journald{c}
 }
 
-// next reads one entry as journald does: each field has a length, or ends with its line.
+// next reads one entry as journald does: a field has a length, or ends at the end of its line.
 func (j journald) next(t *testing.T) []string {
 	t.Helper()
 	_ = j.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -71,8 +71,7 @@ func parse(d []byte) (fields []string, err error) {
 	return fields, nil
 }
 
-// Invariant 2: fields have exactly the bytes that were logged, and no value becomes a field of its
-// own.
+// Invariant 2: a field has exactly the logged bytes, and no value becomes another field.
 func TestNativeFields(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)
@@ -89,7 +88,8 @@ func TestNativeFields(t *testing.T) {
 	}
 }
 
-// Invariant 4. A journald that comes back with another socket is found.
+// Invariant 4: without journald, entries are written as text.
+// When journald returns with a new socket, entries are sent there.
 func TestNativeFallsBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	var stderr bytes.Buffer
@@ -120,13 +120,13 @@ func TestNativeFallsBack(t *testing.T) {
 	}
 }
 
-// A journald that does not read stops only the queue, which goes on when journald does.
+// While journald does not read, only the queue waits. It continues when journald reads again.
 func TestNativeWaitsForTheReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)
 	q := NewNative(path, os.Stderr)
 	log := slog.New(NewHandler(q, slog.LevelInfo))
-	const lines = queueLength / 2 // far more than the kernel buffers
+	const lines = queueLength / 2 // many more than the kernel buffers
 	for i := range lines {
 		log.Info("line", "n", i)
 	}
@@ -140,7 +140,7 @@ func TestNativeWaitsForTheReader(t *testing.T) {
 	}
 }
 
-// The standard error output is the journal only if its file is the one that systemd connected.
+// The standard error output counts as the journal only if systemd connected that same file.
 func TestIsJournal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestIsJournal(t *testing.T) {
 	}
 }
 
-// Whatever bytes a name, a value or a message has, the number of fields stays the same.
+// Whatever bytes a name, a value or a message has, the number of fields does not change.
 func FuzzDatagram(f *testing.F) {
 	f.Add("audit", "target", "x\nGPUSCHED_OUTCOME=done")
 	f.Add("a=b\nc", "GPUSCHED_\n", "\x00\xff")

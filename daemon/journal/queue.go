@@ -10,29 +10,30 @@ import (
 )
 
 const (
-	// queueLength is how many entries wait while journald does not read. With the kernel's buffer
-	// that covers some seconds of the busiest day.
+	// queueLength is how many entries may wait while journald does not read.
+	// Together with the kernel's buffer, that is some seconds of the busiest day.
 	queueLength = 4096
-	// patience is how long the daemon waits at its end for the last entries, after how long without
-	// a read the journal counts as stuck, and how long an entry of the audit log waits for room.
+	// patience is how long the daemon waits for the last entries when it ends.
+	// An entry of the audit log waits equally long for room.
+	// If journald has not read for this long, it counts as stuck.
 	patience = 2 * time.Second
 )
 
-// sender is the journal, or a substitute for it. send may take any time.
+// sender is the journal, or a substitute. send may take any length of time.
 type sender interface {
 	send(entry) error
 }
 
-// Queue sends entries in its own goroutine (invariant 1), so that a journald that hangs does not
-// stop the scheduler.
+// Queue sends entries in a goroutine of its own (invariant 1),
+// so that a journald that hangs does not stop the scheduler.
 type Queue struct {
 	to       sender
-	fallback sender // for entries that the first sender fails to send
+	fallback sender // gets the entries that the first sender can't send
 
 	entries chan entry
-	audit   chan entry    // entries of the audit log, which are sent first
-	lost    atomic.Uint64 // dropped since the last entry that reported them
-	since   atomic.Int64  // when the current send began, in Unix nanoseconds; 0: none is under way
+	audit   chan entry    // entries of the audit log, sent before all others
+	lost    atomic.Uint64 // entries dropped and not reported yet
+	since   atomic.Int64  // start of the present send in Unix nanoseconds; 0: none
 
 	close func()
 	stop  chan struct{}
@@ -42,8 +43,8 @@ type Queue struct {
 // NewText returns a queue that writes lines of text to w.
 func NewText(w io.Writer) *Queue { return newQueue(text{w}, text{io.Discard}) }
 
-// NewNative returns a queue that sends to journald's socket at path. If that fails, it writes lines
-// of text to w.
+// NewNative returns a queue that sends to journald's socket at path.
+// If that fails, it writes lines of text to w.
 func NewNative(path string, w io.Writer) *Queue { return newQueue(&native{path: path}, text{w}) }
 
 func newQueue(to, fallback sender) *Queue {
@@ -56,7 +57,7 @@ func newQueue(to, fallback sender) *Queue {
 	return q
 }
 
-// put adds an entry. It does not wait, except for the audit log.
+// put adds an entry. It waits only for an entry of the audit log.
 func (q *Queue) put(e entry) {
 	if e.isAudit() {
 		q.putAudit(e)
@@ -69,8 +70,8 @@ func (q *Queue) put(e entry) {
 	}
 }
 
-// putAudit adds an entry of the audit log. If there is no room it waits for patience: the caller
-// acted as an administrator, or was refused it, and may wait.
+// putAudit adds an entry of the audit log. If there is no room, it waits for patience.
+// Its caller can wait: somebody acted as an administrator, or was not allowed to.
 func (q *Queue) putAudit(e entry) {
 	select {
 	case q.audit <- e:
@@ -89,8 +90,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Stuck returns since when the journal has not read, and how many entries were dropped since. It
-// returns zero while the journal reads.
+// Stuck returns the time since which journald has not read, and the number of entries dropped since
+// then. It returns zeros while journald reads.
 func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
 	began := q.since.Load()
 	if began == 0 || now.Sub(time.Unix(0, began)) < patience {
@@ -106,8 +107,8 @@ func (q *Queue) run() {
 	}
 }
 
-// next waits for the next entry, first of the audit log. After Close it returns the entries that
-// are left, then false.
+// next waits for the next entry, and returns entries of the audit log first.
+// After Close it returns the remaining entries, and then false.
 func (q *Queue) next() (entry, bool) {
 	select {
 	case e := <-q.audit:
@@ -131,7 +132,7 @@ func (q *Queue) next() (entry, bool) {
 	}
 }
 
-// pass sends an entry, and then the number of dropped entries.
+// pass sends an entry, and then reports how many entries were dropped.
 func (q *Queue) pass(e entry) {
 	q.since.Store(time.Now().UnixNano())
 	defer q.since.Store(0)
@@ -143,8 +144,8 @@ func (q *Queue) pass(e entry) {
 	}
 }
 
-// send falls back on text (invariant 4). If that fails too, the entry is lost: there is no other
-// place for it.
+// send sends an entry, or writes it as text if that fails (invariant 4).
+// If the text can't be written either, the entry is lost: there is no other place for it.
 func (q *Queue) send(e entry) {
 	if q.to.send(e) != nil {
 		_ = q.fallback.send(e)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// slow reads nothing until its gate is closed.
+// slow is a sender that sends nothing until its gate is closed.
 type slow struct {
 	gate chan struct{}
 	got  []entry
@@ -20,8 +20,8 @@ func (s *slow) send(e entry) error {
 	return nil
 }
 
-// Invariant 1: callers go on while the journal does not read. Dropped entries are counted, and the
-// next ones arrive.
+// Invariant 1: callers do not wait while the journal does not read.
+// Dropped entries are counted, and later ones are sent.
 func TestLogNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -31,7 +31,7 @@ func TestLogNeverBlocks(t *testing.T) {
 		for i := range queueLength + 1 + extra {
 			log.Info("line", "n", i)
 			if i == 0 {
-				synctest.Wait() // the first entry is being sent
+				synctest.Wait() // now the first entry is being sent
 			}
 		}
 		if since, _ := q.Stuck(time.Now()); !since.IsZero() {
@@ -63,7 +63,7 @@ func TestLogNeverBlocks(t *testing.T) {
 	})
 }
 
-// However many lines there are, each entry of the audit log arrives, before the lines that wait.
+// Each entry of the audit log is sent, before all other waiting lines, however many these are.
 func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -77,7 +77,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 				deeds++
 			}
 			if i == 0 {
-				synctest.Wait() // the first entry is being sent
+				synctest.Wait() // now the first entry is being sent
 			}
 		}
 		close(journal.gate)
@@ -96,7 +96,7 @@ func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	})
 }
 
-// If even the audit log has no room, its caller waits, but not for ever.
+// If the queue of the audit log is full, its caller waits, but not for ever.
 func TestAuditWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -120,7 +120,7 @@ func TestAuditWaitsForRoom(t *testing.T) {
 	})
 }
 
-// The daemon can end although the journal never reads.
+// The daemon can end even if the journal never reads.
 func TestLogEndsWithoutTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}

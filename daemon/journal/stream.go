@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// IsJournal reports whether an open file is the journal. stream is JOURNAL_STREAM, in which systemd
-// names the device and the inode of what it connected. They differ if the output was redirected.
+// IsJournal reports whether an open file is the journal. stream is the value of JOURNAL_STREAM:
+// device and inode of the file that systemd connected. A redirected output has other numbers.
 func IsJournal(f *os.File, stream string) bool {
 	var dev, ino uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &dev, &ino); err != nil {
@@ -22,8 +22,8 @@ func IsJournal(f *os.File, stream string) bool {
 	return ok && uint64(st.Dev) == dev && st.Ino == ino
 }
 
-// line returns an entry as text. It begins with the priority that journald and other readers of
-// sd-daemon(3) know.
+// line returns an entry as text. It begins with a priority,
+// which journald and other readers of sd-daemon(3) understand.
 func line(e entry) []byte {
 	return fmt.Appendf(nil, "<%c>%s\n", priority(e.level), e.text)
 }

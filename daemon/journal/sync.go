@@ -13,10 +13,11 @@ import (
 // syncTime is how long to wait for journald, whose disk may be slow.
 const syncTime = 5 * time.Second
 
-// A Syncer makes journald write all messages that it was sent. Many callers may ask at once. Each
-// gets the result of a request that began after its call, and only one request runs at a time.
+// A Syncer makes journald write all messages that it has received.
+// Many callers may ask at the same time, but only one request to journald runs at a time.
+// Each caller gets the result of a request that began after the caller asked.
 type Syncer struct {
-	path string // of journald's socket
+	path string // path of journald's socket
 
 	busy sync.Mutex // held while a request runs
 	mu   sync.Mutex // guards next
@@ -29,11 +30,11 @@ type syncRequest struct {
 	err  error
 }
 
-// NewSyncer returns a Syncer for this machine's journald, which only root may ask.
+// NewSyncer returns a Syncer for this machine's journald, which answers only root.
 func NewSyncer() *Syncer { return &Syncer{path: "/run/systemd/journal/io.systemd.journal"} }
 
-// Sync returns when the journal has all that programs printed before the call, for everybody who
-// may read it.
+// Sync returns when the journal has everything that programs printed before the call,
+// and all its readers can see it.
 func (s *Syncer) Sync(ctx context.Context) error {
 	turn := s.join()
 	select {
@@ -44,7 +45,7 @@ func (s *Syncer) Sync(ctx context.Context) error {
 	}
 }
 
-// join returns the request that runs next. The first caller to join it starts it.
+// join returns the request that runs next. The first caller that joins a request starts it.
 func (s *Syncer) join() *syncRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +66,7 @@ func (s *Syncer) run(turn *syncRequest) {
 	close(turn.done)
 }
 
-// ask calls journald by varlink, which sends JSON documents that end with a NUL byte.
+// ask calls journald by the protocol varlink: JSON documents, each of which ends with a NUL byte.
 func (s *Syncer) ask() error {
 	conn, err := net.DialTimeout("unix", s.path, syncTime)
 	if err != nil {

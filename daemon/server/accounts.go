@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// accounts tells who a peer is, which rights it has, and what accounts are called (invariant 2).
+// accounts finds out who a peer is, which rights it has, and the names of accounts (invariant 2).
 type accounts struct{ opt *Options }
 
-// actor returns the account of a peer, and whether it is an administrator (invariant 2).
+// actor returns the account of a peer, and whether the peer is an administrator (invariant 2).
 func (a *accounts) actor(p peer) job.Actor {
 	who := job.Actor{UID: p.uid, GID: p.gid, User: a.userName(p.uid), Admin: p.uid == 0 || a.owns(p) || a.administers(p)}
 	who.Person = job.Account{UID: who.UID, User: who.User}
@@ -22,27 +22,28 @@ func (a *accounts) actor(p peer) job.Actor {
 	return who
 }
 
-// person returns the uid whose limits a uid counts against, as far as that is known.
+// person returns the uid whose limits apply to a uid, as far as that is known.
 func (a *accounts) person(uid int) int {
 	person, _ := a.opt.Person(uid)
 	return person
 }
 
-// administers reports whether the peer has the administrators' group and its account is still a
-// member: a process keeps the groups that it had at login.
+// administers reports whether the peer is an administrator.
+// The process must have the administrators' group, and its account must still be a member:
+// a process keeps the groups that it got at login.
 func (a *accounts) administers(p peer) bool {
 	gid, ok := a.opt.GroupID(a.opt.Config().Daemon.AdminGroup)
 	return ok && p.has(gid) && a.opt.Holds(p.uid, gid)
 }
 
-// member reports whether the host knows that the peer's person is in a group.
+// member reports whether the host knows that the person behind the peer is in a group.
 func (a *accounts) member(p peer, gid int) bool {
 	in, known := a.opt.Member(a.person(p.uid), gid)
 	return in && known
 }
 
-// quotaGroups returns the groups with a quota that the peer or its person is in, sorted. It looks
-// at both, because a process can lack groups that its user is in.
+// quotaGroups returns the sorted groups with a quota that the peer or its person is in.
+// It checks both, because a process may lack groups that its user is in.
 func (a *accounts) quotaGroups(p peer) []string {
 	var in []string
 	for _, name := range a.opt.Config().QuotaGroups() {
@@ -54,11 +55,11 @@ func (a *accounts) quotaGroups(p peer) []string {
 	return slices.Compact(in)
 }
 
-// userName returns the account's name, or its number if it has none.
+// userName returns the account's name, or its uid as text if it has no name.
 func (a *accounts) userName(uid int) string { return cmp.Or(a.opt.UserName(uid), strconv.Itoa(uid)) }
 
-// nameOfProcess returns the owner of a process: "bob", or "bob (uid 165700)" for a process in one
-// of bob's containers.
+// nameOfProcess returns the owner of a process, such as "bob", or "bob (uid 165700)" for a process
+// in one of bob's containers.
 func (a *accounts) nameOfProcess(uid int) string {
 	if person := a.person(uid); person != uid {
 		return fmt.Sprintf("%s (uid %d)", a.knownName(person), uid)
@@ -66,5 +67,5 @@ func (a *accounts) nameOfProcess(uid int) string {
 	return a.knownName(uid)
 }
 
-// knownName is userName without waiting for a directory.
+// knownName is like userName, but does not wait for a directory service.
 func (a *accounts) knownName(uid int) string { return cmp.Or(a.opt.KnownName(uid), strconv.Itoa(uid)) }

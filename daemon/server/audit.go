@@ -19,31 +19,31 @@ type Outcome string
 const (
 	Done    Outcome = "done"
 	Refused Outcome = "refused" // the user lacks the right
-	Failed  Outcome = "failed"  // for another reason
-	Unknown Outcome = "unknown" // it was begun, and nobody waited for it
+	Failed  Outcome = "failed"  // it failed for another reason
+	Unknown Outcome = "unknown" // it was begun, and nobody waited for the end
 )
 
-// AuditEvent is one line of the audit log: something that was done by an administrator's right, or
-// refused for want of a right.
+// AuditEvent is one line of the audit log. Such a line is about something that needed the right of
+// an administrator, or that was refused because the user lacked a right.
 type AuditEvent struct {
 	UID     int
 	User    string
-	Action  string // Route.Name, such as "cancel"
+	Action  string // a Route.Name, such as "cancel"
 	Target  Target
 	Outcome Outcome
 	Code    string // the error's code if it failed
-	Asked   []any  // what was asked: names and values in turns
+	Asked   []any  // what the request asked for: names and values in turns
 }
 
-// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name it is everything of
-// its kind. Without a kind the action says what it is.
+// Target is what a command acts on, such as job 7_3 or GPU 0. Without a name, it is everything of
+// its kind. Without a kind, the name of the action says what it is.
 type Target struct{ Kind, Name string }
 
 func (t Target) String() string { return strings.TrimSuffix(t.Kind+" "+t.Name, " ") }
 
-// Audit writes a line of the audit log. The fields in upper case are for searches of the journal
-// and do not appear in its text. Refusals that exceed the log's rate limit are only counted
-// (invariant 7); everything else is always written.
+// Audit writes a line of the audit log. Fields in upper case can be searched for in the journal,
+// and are not in the line's text. Refusals above the log's rate limit are only counted (invariant
+// 7). All other lines are always written.
 func (s *Server) Audit(d AuditEvent) {
 	args := []any{"uid", d.UID, "user", d.User, "action", d.Action}
 	if d.Target != (Target{}) {
@@ -66,11 +66,11 @@ func (s *Server) Audit(d AuditEvent) {
 	}
 	entry := slog.NewRecord(time.Now(), level, "audit", 0)
 	entry.Add(args...)
-	_ = s.log.Handler().Handle(context.Background(), entry) // at any log level
+	_ = s.log.Handler().Handle(context.Background(), entry) // written at any log level
 }
 
-// audit logs a request that was refused, or that an administrator made by that right. The line has
-// nobody's command, environment or directory.
+// audit logs a request that was refused, and a request that needed the right of an administrator.
+// The line never has a command, environment or directory.
 func (s *Server) audit(rt route, r *request, reply any, err error) {
 	d := AuditEvent{
 		UID: r.who.UID, User: r.who.User, Action: rt.Name, Target: auditTarget(rt, r, reply), Outcome: Done,
@@ -88,8 +88,8 @@ func (s *Server) audit(rt route, r *request, reply any, err error) {
 	}
 }
 
-// auditArgs returns what the body of a request asks for, as names and values. For a submission that
-// is nothing, because the daemon logs what everybody may know of it.
+// auditArgs returns names and values of what the body of a request asks for.
+// It returns nothing for a submission, because the daemon logs the public part of new jobs.
 func auditArgs(body any) (args []any) {
 	add := func(name, value string) {
 		if value != "" {
@@ -137,7 +137,7 @@ func auditArgs(body any) (args []any) {
 	return args
 }
 
-// clock formats a time for the log; "" for the zero time.
+// clock formats a time for the log. It returns "" for the zero time.
 func clock(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -145,11 +145,11 @@ func clock(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// maxTargetBytes bounds what a client can write into the log through a path. Job names such as 7_3
-// are far shorter.
+// maxTargetBytes limits how much of a path a client can write into the log.
+// Job names such as 7_3 are far shorter.
 const maxTargetBytes = 32
 
-// auditTarget returns what the request's path names.
+// auditTarget returns the target that the request's path names.
 func auditTarget(rt route, r *request, reply any) Target {
 	if made, ok := reply.(api.ReservationsReply); ok && made.Made != 0 {
 		return Target{"reservation", strconv.FormatInt(made.Made, 10)}

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 7: each refusal and each use of an administrator's right is one line. What everybody
-// may do is none.
+// Invariant 7: each refusal, and each use of an administrator's right, causes one line.
+// A request that everybody may make causes none.
 func TestAudit(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// auditLines returns the audit lines of a log without their times.
+// auditLines returns the audit lines of a log, without their times.
 func auditLines(log string) []string {
 	var list []string
 	for line := range strings.Lines(log) {
@@ -76,7 +76,8 @@ func auditLines(log string) []string {
 	return list
 }
 
-// Refusals by the backend, which knows more than the table, are logged like all others.
+// The backend refuses requests by what it knows beyond the table.
+// These refusals are logged like all others.
 func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("forbidden/priority")
@@ -87,7 +88,7 @@ func TestRefusalsOfTheBackendAreAudited(t *testing.T) {
 	}
 }
 
-// safeBuffer is written by the server's goroutines.
+// safeBuffer is a buffer that many goroutines may write to.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -105,8 +106,8 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-// Invariant 7, over a real socket: each of many refusals is answered, few are logged, and the log
-// ends with the number of the others.
+// Invariant 7, over a real socket: many refusals are all answered, but only a few are logged.
+// At the end, the log has the number of the others.
 func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	const asked = 2000
 	log := &safeBuffer{}
@@ -134,8 +135,8 @@ func TestRefusalsCannotFillTheJournal(t *testing.T) {
 	}
 }
 
-// Omitted lines are reported after a while, even if nobody is refused any more. The limit for one
-// user leaves room for others.
+// Omitted lines are reported after a while, even if no more requests are refused.
+// The limit of one user leaves room for others.
 func TestOmittedLinesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}
@@ -160,7 +161,7 @@ func TestOmittedLinesAreReported(t *testing.T) {
 	})
 }
 
-// Invariant 7: the log of many users together is bounded, too.
+// Invariant 7: the log is also bounded if many users cause lines.
 func TestManyUsersCannotFillTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &safeBuffer{}

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// rateLimit allows rate events a second over time, and up to burst events at once.
+// rateLimit allows rate events per second in the long run, and up to burst events at once.
 type rateLimit struct{ rate, burst float64 }
 
-// bucket is a token bucket. Its level may be negative.
+// bucket is a token bucket. Its level can be negative.
 type bucket struct {
 	level float64
-	at    time.Time // when level was current; zero: never used, so full
+	at    time.Time // time of level; zero: never used, so the bucket is full
 }
 
-// fill brings the level up to date.
+// fill adds the tokens for the time that has passed.
 func (b *bucket) fill(p rateLimit, now time.Time) {
 	if b.at.IsZero() {
 		b.level = p.burst
@@ -24,18 +24,18 @@ func (b *bucket) fill(p rateLimit, now time.Time) {
 	b.at = now
 }
 
-// buckets has a bucket for each user. It drops buckets that are full again.
+// buckets has a bucket for each user. Buckets that are full again are deleted.
 type buckets struct {
-	mu     sync.Mutex // guards the fields that follow
+	mu     sync.Mutex // guards the fields below
 	byUser map[int]*bucket
-	room   int // the number of buckets at which the next sweep drops full ones
+	room   int // at this number of buckets, the next sweep deletes full ones
 }
 
-// manyBuckets is the least number of buckets at which a sweep takes place.
+// manyBuckets is the least number of buckets that causes a sweep.
 const manyBuckets = 256
 
-// take takes one of the user's tokens if there is one within maxDelay. It returns the time until
-// then; if that exceeds maxDelay, it took nothing.
+// take takes a token from the user's bucket, now or in advance. It returns how long the user must
+// wait for that token. If that is longer than maxDelay, take takes none.
 func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,10 +51,10 @@ func (b *buckets) take(uid int, p rateLimit, maxDelay time.Duration) time.Durati
 	return wait
 }
 
-// maxDebt is the longest that a charge can make a user wait, in seconds.
+// maxDebt is the longest time that charge can make a user wait, in seconds.
 const maxDebt = 2
 
-// charge takes tokens for something that the user has had already.
+// charge takes tokens for something that the user has already got.
 func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *buckets) charge(uid int, p rateLimit, tokens float64) {
 	u.level = max(u.level-tokens, -maxDebt*p.rate)
 }
 
-// of returns the user's bucket, filled. The caller holds mu.
+// of returns the user's bucket, filled up to now. The caller must hold mu.
 func (b *buckets) of(uid int, p rateLimit) *bucket {
 	now := time.Now()
 	if b.byUser == nil {
@@ -72,7 +72,7 @@ func (b *buckets) of(uid int, p rateLimit) *bucket {
 	if u == nil {
 		if len(b.byUser) >= max(b.room, manyBuckets) {
 			b.sweep(p, now)
-			b.room = 2 * len(b.byUser) // so that sweeps cost little for each bucket
+			b.room = 2 * len(b.byUser) // doubled, so that sweeps stay cheap per bucket
 		}
 		u = &bucket{}
 		b.byUser[uid] = u

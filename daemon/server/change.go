@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkChange returns what is wrong with a client's update.
+// checkChange returns what is wrong with a client's update of a job.
 func checkChange(c *job.Change) error {
 	if c.Begin != nil {
 		c.Begin = new(moment(*c.Begin))
@@ -17,8 +17,8 @@ func checkChange(c *job.Change) error {
 	return c.Err()
 }
 
-// wholeSpans rounds the durations of a request up to whole seconds, so that listings show them
-// exactly.
+// wholeSpans rounds the durations of a request up to whole seconds.
+// Listings then show them exactly.
 func wholeSpans(r *job.Request) {
 	for _, s := range []*job.Span{&r.TimeLimit, &r.WarnBefore, &r.Backoff} {
 		*s = s.Ceil()
@@ -28,7 +28,7 @@ func wholeSpans(r *job.Request) {
 	}
 }
 
-// moment returns t in UTC without the monotonic clock; zero stays zero.
+// moment returns t in UTC, without the monotonic clock. A zero time stays zero.
 func moment(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

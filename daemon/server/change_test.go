@@ -53,7 +53,7 @@ func TestHoldAndRelease(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	v := &b.View.Jobs[1]
-	v.Held, v.HeldOver = "alice", true // by an administrator with the owner's name
+	v.Held, v.HeldOver = "alice", true // held by an administrator who has the owner's name
 	if status, body = do(alice, "release"); refusal(t, body).Code != api.CodeForbidden {
 		t.Errorf("the owner released the hold of another of that name: %d %s", status, body)
 	}

@@ -18,7 +18,7 @@ func TestParseChoice(t *testing.T) {
 	for query, want := range map[string]job.Choice{
 		"":                            {},
 		"state=failed,lost&name=x":    {States: []job.State{job.Failed, job.Lost}, Name: "x"},
-		"state=lost,lost,failed,lost": {States: []job.State{job.Lost, job.Failed}}, // each state is looked for in every job
+		"state=lost,lost,failed,lost": {States: []job.State{job.Lost, job.Failed}}, // without repetitions
 		"like=a*&tag=k%3Dv%3D1&tag=b%3D&since=2026-03-01T12:00:00Z": {
 			Like: "a*", Tags: map[string]string{"k": "v=1", "b": ""}, Since: at,
 		},
@@ -41,7 +41,7 @@ func TestParseChoice(t *testing.T) {
 	}
 }
 
-// choiceIn returns the choice for query words.
+// choiceIn returns the choice that the query of a URL makes.
 func choiceIn(query string) (job.Choice, error) {
 	words, _ := url.ParseQuery(query)
 	var q api.ListQuery
@@ -51,7 +51,8 @@ func choiceIn(query string) (job.Choice, error) {
 	return choice(&q)
 }
 
-// The caller's jobs that ended within the hour are counted: tasks, and not their array.
+// The status counts the caller's jobs that ended within the last hour.
+// Tasks count, and their array does not.
 func TestRecentlyEnded(t *testing.T) {
 	b := queue()
 	ended := func(uid int, state job.State, ago time.Duration, task bool) {

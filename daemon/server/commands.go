@@ -30,7 +30,7 @@ func (s *Server) cancel(r *request) (any, error) {
 	return s.jobCommand(r, c)
 }
 
-// checkGrace refuses a grace that is out of range or not for a cancel.
+// checkGrace refuses a grace that is out of range, or that a request other than a cancel has.
 func checkGrace(grace *job.Span, cancels bool) error {
 	switch {
 	case grace == nil:
@@ -43,7 +43,7 @@ func checkGrace(grace *job.Span, cancels bool) error {
 	return nil
 }
 
-// open allows the owner to run commands in the unit of a running job.
+// open lets the owner run commands in the unit of a running job.
 func (s *Server) open(r *request) (any, error) {
 	if err := s.mayEnter(r); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func simpleCommand(kind job.CommandKind) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) { return s.jobCommand(r, job.Command{Kind: kind}) }
 }
 
-// update changes a waiting job, or the time limit of a running one.
+// update changes a waiting job, or the time limit of a running job.
 func (s *Server) update(r *request) (any, error) {
 	c := r.body.(*job.Change)
 	if err := checkChange(c); err != nil {
@@ -65,7 +65,7 @@ func (s *Server) update(r *request) (any, error) {
 	return s.jobCommand(r, job.Command{Kind: job.CommandUpdate, Change: c})
 }
 
-// jobCommand applies a command to the job {id}, and answers with the job as it is afterwards.
+// jobCommand carries out a command about the job {id}, and answers with the changed job.
 func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	t, err := s.jobs.targetInPath(r)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Server) jobCommand(r *request, c job.Command) (any, error) {
 	return api.JobReply{Schema: api.Schema, Job: s.namer().renderJob(&v)}, err
 }
 
-// taskNotStarted refuses a command that applies to jobs and whole arrays, but not to a task that
-// has not become a job.
+// taskNotStarted returns the refusal of a command about a task that is not a job yet.
+// The command would apply to a job or a whole array.
 func taskNotStarted(t job.Task, kind job.CommandKind) *api.Error {
 	return &api.Error{
 		Code: api.CodeConflict, Message: fmt.Sprintf("task %s has not started", t),

@@ -14,13 +14,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// maxElements bounds the fields and list elements of a body by its commas, because an empty text
-// takes three bytes there and more than twenty when decoded. Commas in names count as well. No
-// command that can run has as many: its arguments and environment have at most 2 MiB.
+// maxElements limits the fields and list elements of a body.
+// They are counted by their commas, including commas in names.
+// An empty text takes three bytes in the body, but more than twenty when decoded.
+// No command that can run has so many elements: its arguments and environment have at most 2 MiB.
 const maxElements = 256 << 10
 
-// decode reads the body into v, a pointer to a struct, strictly (invariant 5). Without a body v
-// stays zero. It lifts the deadline that expectBody set, so that the handler may take its time.
+// decode reads the body strictly into v, a pointer to a struct (invariant 5).
+// If there is no body, v does not change. decode also removes the deadline that expectBody set,
+// so that the handler has time.
 func decode(r *request, v any, limit int64) error {
 	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, limit))
 	var tooBig *http.MaxBytesError
@@ -44,8 +46,8 @@ func decode(r *request, v any, limit int64) error {
 	return nil
 }
 
-// expectBody sets the deadline for the body before anything is decided, because net/http reads what
-// a handler leaves unread.
+// expectBody sets the deadline for the body. This happens before any decision, because net/http
+// itself reads the rest of a body that a handler did not read.
 func expectBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
@@ -73,7 +75,7 @@ func decodeStrict(body []byte, v any) error {
 	return nil
 }
 
-// fieldNames returns the JSON names of a struct's fields.
+// fieldNames returns the names of a struct's fields in JSON.
 func fieldNames(v any) []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {

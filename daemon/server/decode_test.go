@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 5.
+// Invariant 5: what the server does not know is refused.
 func TestRequestsAreReadStrictly(t *testing.T) {
 	for _, c := range []struct{ method, path, body, message, hint string }{
 		{"POST", "/v1/jobs", `{"nam":"x"}`, `unknown field "nam"`, `did you mean "name"?`},
@@ -51,7 +51,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// FuzzDecodeSubmit checks that whatever is accepted can also be run and stored.
+// FuzzDecodeSubmit checks that every accepted submission can be run and stored.
 func FuzzDecodeSubmit(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"x","argv":["dHJ1ZQ=="],"dir":"Lw==","gpu_milli":1000,"env_mode":"clean"}`,
@@ -90,7 +90,8 @@ func validPayload(y *job.Payload) error {
 	return s.Validate()
 }
 
-// A body of very many empty elements is refused before decoding multiplies its size.
+// A body with very many empty elements is refused before it is decoded,
+// which would multiply its size.
 func TestManyElements(t *testing.T) {
 	many := func(n int) string {
 		return `{"name":"x","dir":"Lw==","argv":["aWQ="` + strings.Repeat(`,""`, n) + `]}`

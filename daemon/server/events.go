@@ -11,15 +11,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The bounds of clients that follow the events. Each also counts as one of its user's waits. It
-// costs no memory but that of its connection, however slowly it reads.
+// Limits for clients that follow the events. Each follower also counts as one of its user's waits.
+// A follower costs no memory but that of its connection, however slowly it reads.
 const (
 	maxFollowers     = 256
 	maxUserFollowers = 16
-	aliveTime        = 15 * time.Second // after this time without an event the current number is sent again
+	aliveTime        = 15 * time.Second // if there is no event for this long, the current number is sent
 )
 
-// events answers with past events, and follows new ones on request.
+// events answers with past events. If the request asks for that, it also sends new events.
 func (s *Server) events(r *request) (any, error) {
 	now, err := s.backend(r.Context()).Events(r.Context(), -1)
 	if err != nil {
@@ -43,13 +43,13 @@ func (s *Server) events(r *request) (any, error) {
 		s.limits.waits.leave(r.person)
 		return nil, later(r, time.Second, errTooMany("followed events"))
 	}
-	r.release() // a follower holds up no other request
+	r.release() // a follower does not delay other requests
 	r.leave = append(r.leave, func() { s.limits.followers.leave(r.person); s.limits.waits.leave(r.person) })
 	return f, nil
 }
 
-// eventStream is the reply with the events after a number: up to another number, or without end for
-// a follower.
+// eventStream is a reply with the events after a number. It ends at another number, or never if the
+// client follows the events.
 type eventStream struct {
 	s     *Server
 	r     *request
@@ -58,8 +58,8 @@ type eventStream struct {
 	on    bool
 }
 
-// send writes a line for each event until the client leaves or does not read, or the server stops.
-// Events that happened before the request are charged to the user.
+// send writes a line for each event. It ends when the client leaves or stops reading, or when the
+// server stops. Events from before the request count against the user's rate.
 func (f eventStream) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	ctx, cancel := context.WithCancel(f.r.Context())
@@ -96,7 +96,7 @@ func (f eventStream) next(ctx context.Context) (job.Events, error) {
 	return f.s.backend(ctx).Events(limited, f.after)
 }
 
-// write sends lines. It returns false if the client does not take them.
+// write sends lines. It returns false if the client does not read them.
 func (f eventStream) write(w http.ResponseWriter, to *counter, lines ...api.Event) bool {
 	var text []byte
 	for i := range lines {
@@ -105,15 +105,15 @@ func (f eventStream) write(w http.ResponseWriter, to *counter, lines ...api.Even
 	return sendLines(w, to, text)
 }
 
-// position returns a line that gives the number up to which the client has everything, or after a
-// gap, from which on it can have everything again.
+// position returns a line with a number. The client has all events up to that number.
+// After a gap, the line says from which number on the client can have all events again.
 func (f eventStream) position(kind job.EventKind) api.Event {
 	return f.s.accounts.renderEvent(job.Event{Number: f.after, Kind: kind, At: time.Now()})
 }
 
 // renderEvent adds the sentence to an event.
 func (a *accounts) renderEvent(e job.Event) api.Event {
-	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory hung at the submission
+	if e.UID != nil && e.User == strconv.Itoa(*e.UID) { // a directory service hung when the job was submitted
 		e.User = a.knownName(*e.UID)
 	}
 	e.At, e.Sentence = e.At.UTC(), words.Event(&e)

@@ -26,7 +26,7 @@ func announced(n int) *servertest.Backend {
 	return b
 }
 
-// heard returns an answer with events in short form.
+// heard returns the events of an answer in short form.
 func heard(t *testing.T, body string) string {
 	t.Helper()
 	var list []string
@@ -91,7 +91,7 @@ func TestAnEventOnTheWire(t *testing.T) {
 	}
 }
 
-// follow reads the events of a connection as they come, in short form.
+// follow reads the events from a connection as they arrive, in short form.
 func follow(t *testing.T, socket, words string) (next func() string) {
 	t.Helper()
 	resp, err := overSocket(socket).Get("http://x/v1/events?" + words)
@@ -109,7 +109,8 @@ func follow(t *testing.T, socket, words string) (next func() string) {
 	}
 }
 
-// An event arrives when it is announced. A stop ends the answer and gives the places back.
+// An event is sent when it is announced. A stop of the server ends the answer and frees
+// the places of its connections.
 func TestFollowing(t *testing.T) {
 	b := announced(2)
 	s := testServer(b, nil)
@@ -158,7 +159,7 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// recorded passes on what a handler writes, until its reader stops.
+// recorded is a writer that records what a handler writes. Its reader can stop.
 type recorded struct {
 	http.ResponseWriter
 	lines  chan string
@@ -173,8 +174,8 @@ func (w recorded) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Without an event the number is sent again, so that the client knows that the connection lives. A
-// client that reads too slowly is sent a gap and cut off; nobody waits for it.
+// If there is no event, the current number is sent again, to show that the connection works.
+// A client that reads too slowly gets a gap and is disconnected. Nobody waits for it.
 func TestSlowFollowersAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := announced(1)
@@ -193,7 +194,7 @@ func TestSlowFollowersAreCutOff(t *testing.T) {
 			t.Errorf("%s after %v", got, time.Since(at))
 		}
 		b.Announce(job.Event{Kind: job.EventSettings})
-		synctest.Wait() // a line is being written, and nobody reads it
+		synctest.Wait() // now a line is being written, and nobody reads it
 		for range 9 {
 			b.Announce(job.Event{Kind: job.EventSettings})
 		}

@@ -22,8 +22,8 @@ func asked() *servertest.Backend {
 	return b
 }
 
-// Everybody sees what is ahead of a job. Only those who may change it see what would make it start
-// sooner.
+// Everybody can see what is ahead of a job. Only users who may change the job can
+// see what would start it sooner.
 func TestExplained(t *testing.T) {
 	for who, test := range map[string]struct {
 		peer   peer
@@ -44,7 +44,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// A user whose trials take long is throttled for that time, and nobody else is.
+// A user with long trials is throttled for as long as they took. Other users are not.
 func TestTrialsAreThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := asked()
@@ -61,7 +61,7 @@ func TestTrialsAreThrottled(t *testing.T) {
 			}
 			return time.Since(start)
 		}
-		// 20 trials of 0.1 s are 10 s at a fifth of a CPU; the burst covers a part of them.
+		// 20 trials of 0.1 s need 10 s at a fifth of a CPU; the burst covers a part of that
 		if d := took(alice); d < 8*time.Second || d > 10*time.Second {
 			t.Errorf("alice's took %v", d)
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// connLimiter counts the places that each user holds, and bounds them. It keeps the last quarter of
-// the places for users who hold few. Root has only its own bound, so that other users cannot lock
-// it out together.
+// connLimiter counts and limits the places of each user, such as connections.
+// The last quarter of the places is kept for users who have few.
+// For root only root's own limit counts, so that other users together cannot lock root out.
 type connLimiter struct {
 	bounds func() (most, perUID int)
 
-	mu    sync.Mutex // guards the fields that follow
+	mu    sync.Mutex // guards the fields below
 	total int
 	held  map[int]int
 }
@@ -26,10 +26,10 @@ func newConnLimiter(bounds func() (most, perUID int)) *connLimiter {
 	return &connLimiter{bounds: bounds, held: map[int]int{}}
 }
 
-// fewPlaces is the number of places at which a user gets none of the last quarter.
+// A user who has fewPlaces places or more gets none of the last quarter.
 const fewPlaces = 4
 
-// enter takes a place for the user. It returns false if there is none.
+// enter takes a place for the user. It returns false if no place is free for that user.
 func (g *connLimiter) enter(uid int) bool {
 	most, perUID := g.bounds()
 	g.mu.Lock()
@@ -43,7 +43,7 @@ func (g *connLimiter) enter(uid int) bool {
 	return true
 }
 
-// leave gives a place back.
+// leave frees a place of the user.
 func (g *connLimiter) leave(uid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,8 +53,8 @@ func (g *connLimiter) leave(uid int) {
 	}
 }
 
-// rejectConn answers a connection for which there is no place, without reading from it. The text
-// fits into the socket's buffer; the deadline is there in case it ever does not.
+// rejectConn answers a connection for which there is no place, without reading from it. The answer
+// should always fit into the socket's buffer. If it does not, the deadline ends the write.
 func rejectConn(c net.Conn) {
 	defer c.Close()
 	body, _ := json.Marshal(api.ErrorReply{Schema: api.Schema, Error: *errTooMany("connections")})
@@ -63,8 +63,8 @@ func rejectConn(c net.Conn) {
 		http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable), len(body), body)
 }
 
-// retryAfter is the header that tells a client that its request was not looked at, and when to
-// repeat it.
+// retryAfter is the header that says when to repeat a request.
+// A request that is answered with it was not carried out.
 const retryAfter = "Retry-After"
 
 func errTooMany(what string) *api.Error {

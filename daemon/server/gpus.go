@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// gpus answers with the GPUs and what the driver says.
+// gpus answers with the GPUs, and with what the driver says.
 func (s *Server) gpus(r *request) (any, error) {
 	v, err := s.backend(r.Context()).Query(r.Context(), job.Query{IDs: []job.ID{}}) // no jobs
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *Server) gpus(r *request) (any, error) {
 	return reply, nil
 }
 
-// control returns the handler of a command that pauses, drains or resumes a GPU or all of them, and
-// that answers as show does.
+// control returns the handler of a command that pauses, drains or resumes one GPU or all GPUs.
+// The handler answers like show.
 func control(kind job.CommandKind, show func(*Server, *request) (any, error)) func(*Server, *request) (any, error) {
 	return func(s *Server, r *request) (any, error) {
 		c := job.Command{Kind: kind}
@@ -53,7 +53,7 @@ func control(kind job.CommandKind, show func(*Server, *request) (any, error)) fu
 	}
 }
 
-// renderDrain returns the order that no job may start; nil if there is none.
+// renderDrain converts an order that no job may start. It returns nil if there is none.
 func renderDrain(g *job.GPUControl) *api.Drain {
 	if g == nil {
 		return nil
@@ -70,13 +70,13 @@ func reasonProblem() string {
 	return fmt.Sprintf("the reason must be printable and at most %d bytes (--reason)", job.MaxCommentBytes)
 }
 
-// renderGPUs converts the GPUs for one reader. It shows the name of a process only to its owner and
-// to administrators, because the name says what a user is working on (invariant 3).
+// renderGPUs converts the GPUs for a reader. It shows the name of a process only to the owner of
+// the process and to administrators, because the name says what a user is working on (invariant 3).
 func (a *accounts) renderGPUs(list []job.GPUView, who job.Actor) []api.GPU {
 	out := make([]api.GPU, len(list))
 	for i, g := range list {
 		out[i].GPU, out[i].StateDetail, out[i].StateWhy = g.GPU, words.Say(g.StateDetail), g.StateDetail
-		if c := g.Control; c.Paused { // otherwise it says who resumed the GPU
+		if c := g.Control; c.Paused { // otherwise the control says who resumed the GPU
 			out[i].Paused, out[i].Drain, out[i].PausedReason = true, c.Drain, c.Reason
 			out[i].PausedBy, out[i].PausedAt, out[i].PausedUntil = c.By, moment(c.At), moment(c.Until)
 		}

@@ -22,12 +22,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// TestHalfOpenClients runs clients that stop in the middle of everything beside honest ones, while
-// the daemon restarts and its backend is slow or unavailable. Each honest request is answered, each
-// acknowledged job exists once, no user has more connections than the site allows, a silent client
-// loses its place, and nothing is left of a server that has stopped. Seeds draw what happens. It is
-// no part of daemon/dst, because net/http has goroutines of its own and a bubble's clock waits for
-// nobody.
+// TestHalfOpenClients runs hostile clients, which stop in the middle of everything, together with
+// honest ones. The daemon restarts meanwhile, and its backend is slow or unavailable at times.
+// Each honest request is answered, and each acknowledged job exists once. No user has more
+// connections than the site allows, and a silent client loses its place. Nothing is left of a
+// server that has stopped. A random seed decides what happens. The test is not in daemon/dst,
+// because net/http has goroutines of its own, and the clock of a synctest bubble waits for nobody.
 func TestHalfOpenClients(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -43,11 +43,11 @@ type crowd struct {
 	backend *faulty
 	over    chan struct{} // closed when the honest clients are done
 
-	mu     sync.Mutex // guards the fields that follow
+	mu     sync.Mutex // guards the fields below
 	dice   *rand.Rand
-	door   *door // of the current server; nil: there is none
+	door   *door // listener of the present server; nil: there is no server
 	acked  map[string]job.ID
-	refuse int // connections that clients saw refused
+	refuse int // number of refused connections that clients saw
 }
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
@@ -58,7 +58,7 @@ func newCrowd(t *testing.T, seed uint64) *crowd {
 	return c
 }
 
-// below draws a number, and upTo a time.
+// below draws a random number, and upTo a random duration.
 func (c *crowd) below(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *crowd) below(n int) int {
 
 func (c *crowd) upTo(d time.Duration) time.Duration { return time.Duration(c.below(int(d))) }
 
-// run runs all clients. Two users are hostile: more of them would take all places.
+// run runs all clients. Only two users are hostile, because more would take all places.
 func (c *crowd) run() {
 	last := make(chan *life)
 	go c.restart(last)
@@ -120,7 +120,7 @@ type life struct {
 	done chan error
 }
 
-// restart runs one server after the other, and hands over the last.
+// restart runs one server after another, and sends the last one to the channel.
 func (c *crowd) restart(last chan<- *life) {
 	for {
 		l := c.begin()
@@ -161,14 +161,14 @@ func (c *crowd) end(l *life) {
 	if n := l.door.count(); n != 0 {
 		c.t.Errorf("a server that has stopped leaves %d connections open", n)
 	}
-	sleep(2*longest + time.Second) // net/http does not notice the end of a client that has sent the next request already
+	sleep(2*longest + time.Second) // a client that has sent its next request may leave unnoticed by net/http
 	if l.limits.conns.count() != 0 || l.limits.waits.count() != 0 || l.limits.requests.Keys() != 0 {
 		c.t.Errorf("of a server that has stopped %d places, %d waits and turns of %d users are taken",
 			l.limits.conns.count(), l.limits.waits.count(), l.limits.requests.Keys())
 	}
 }
 
-// door is the listener of one server. It counts the open connections.
+// door is the listener of one server. It counts open connections.
 type door struct {
 	c     *crowd
 	conns chan *wire
@@ -185,8 +185,8 @@ func newDoor(c *crowd) *door {
 	return d
 }
 
-// Accept checks the bounds of invariant 4. One connection more may be open, which is about to be
-// refused.
+// Accept checks the limits of invariant 4. One more connection may be open,
+// if it is about to be refused.
 func (d *door) Accept() (net.Conn, error) {
 	select {
 	case <-d.done:
@@ -225,7 +225,7 @@ func (w *wire) Close() error { return w.close() }
 
 var errNobody = errors.New("nobody listens")
 
-// dial connects a user to the current server.
+// dial connects a user to the present server.
 func (c *crowd) dial(p peer) (net.Conn, error) {
 	c.mu.Lock()
 	d := c.door
@@ -250,7 +250,7 @@ func (c *crowd) dial(p peer) (net.Conn, error) {
 	}
 }
 
-// faulty is a backend that outlives servers and is slow or unavailable at times.
+// faulty is a backend that outlasts the servers. At times it is slow or unavailable.
 type faulty struct {
 	*servertest.Backend
 	c    *crowd
@@ -278,7 +278,7 @@ func (f *faulty) run() {
 // longest is the longest delay of faulty.
 const longest = 10 * time.Second
 
-// trouble runs before and after each call.
+// trouble runs before and after each call, and delays it or makes it fail.
 func (f *faulty) trouble(ctx context.Context) error {
 	switch f.mood.Load() {
 	case sluggish:
@@ -311,8 +311,8 @@ func (f *faulty) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return f.Backend.Wait(ctx, id)
 }
 
-// honest submits jobs and waits for their ends. It repeats requests until they are answered, as the
-// client of package api does.
+// honest submits jobs and waits for their ends. Like the client in package api, it repeats a
+// request until it gets an answer.
 func (c *crowd) honest(p peer, jobs int) {
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return c.dial(p) }}
 	defer transport.CloseIdleConnections()
@@ -340,10 +340,10 @@ func submitBody(key string) string {
 	return string(body)
 }
 
-// patient is the time limit of an honest request, over all restarts and delays.
+// patient limits the time of an honest request, which restarts and delays make long.
 const patient = 4 * time.Minute
 
-// again repeats a request until it is answered.
+// again repeats a request until it gets an answer.
 func (c *crowd) again(over http.RoundTripper, method, path, body string, out any) {
 	for began := time.Now(); time.Since(began) < patient; sleep(time.Second) {
 		r, _ := http.NewRequest(method, "http://x"+path, strings.NewReader(body))
@@ -371,13 +371,13 @@ func (c *crowd) again(over http.RoundTripper, method, path, body string, out any
 // whole is a complete request.
 const whole = "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// halves are beginnings of requests, which hostile clients send.
+// halves are the beginnings of requests that hostile clients send.
 var halves = []string{
 	"", "GET /v1/jobs HT", "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-", "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{\"key\":",
 	whole, whole + whole, whole + "GET", "GET /v1/jobs/1/wait?timeout_seconds=600 HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/jobs/1/wait HTTP/1.1\r\nHost: x\r\n\r\n",
 }
 
-// hostile opens connections as fast as it can and finishes nothing on them.
+// hostile opens connections as fast as it can, and completes nothing on them.
 func (c *crowd) hostile(p peer) {
 	for {
 		select {
@@ -390,7 +390,7 @@ func (c *crowd) hostile(p peer) {
 			continue
 		}
 		_, err = io.WriteString(conn, halves[c.below(len(halves))])
-		if err != nil { // refused or cut off
+		if err != nil { // the connection was refused or cut off
 			c.mu.Lock()
 			c.refuse++
 			c.mu.Unlock()
@@ -401,8 +401,8 @@ func (c *crowd) hostile(p peer) {
 	}
 }
 
-// leave is the end of a hostile client: it closes the connection, at once or during a wait; it
-// sends byte by byte; it reads and then stops; or it stays silent.
+// leave ends a hostile client in one of several ways. It closes the connection at once or during a
+// wait, sends byte by byte, reads a little and then stops, or stays silent.
 func (c *crowd) leave(conn net.Conn) {
 	switch c.below(5) {
 	case 0:

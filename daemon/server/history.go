@@ -10,11 +10,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// historyTime is the time limit for a page of history or a report. A filter that matches few of
-// many jobs takes longest.
+// historyTime limits the time to make a page of history or a report.
+// A filter that few of many jobs match takes longest.
 const historyTime = 20 * time.Second
 
-// history answers with a page of the jobs that have ended.
+// history answers with a page of ended jobs.
 func (s *Server) history(r *request) (any, error) {
 	q, err := s.parsePast(r)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) history(r *request) (any, error) {
 	for i := range past.Jobs {
 		j := &past.Jobs[i]
 		switch attempts := past.Attempts[j.ID]; {
-		case j.Tasks != nil && j.Tasks.Became() > 0 && q.IDs == nil: // its tasks have rows of their own
+		case j.Tasks != nil && j.Tasks.Became() > 0 && q.IDs == nil: // each of its tasks has a row of its own
 		case len(attempts) == 0:
 			reply.Jobs = append(reply.Jobs, names.renderPast(j))
 		default:
@@ -48,7 +48,7 @@ func (s *Server) history(r *request) (any, error) {
 	return reply, nil
 }
 
-// jobAtAttempt returns the job as it was when the attempt had ended.
+// jobAtAttempt returns the job as it was at the end of an attempt.
 func jobAtAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	one := *j
 	one.Attempt = a
@@ -61,7 +61,7 @@ func jobAtAttempt(j *job.Job, a *job.Attempt) *job.Job {
 	return &one
 }
 
-// renderPast converts a job that has ended, as everybody may see it.
+// renderPast converts an ended job to the form that everybody may see.
 func (n *namer) renderPast(j *job.Job) api.PastJob {
 	out := api.PastJob{Job: n.renderJob(&job.JobView{Job: *j})}
 	a := j.Attempt
@@ -82,7 +82,8 @@ func (n *namer) renderPast(j *job.Job) api.PastJob {
 	return out
 }
 
-// addUses adds what the job used, summed over its GPUs. A sum is unknown if one of its parts is.
+// addUses adds what the job used, as a sum over its GPUs.
+// If a part of a sum is unknown, so is the sum.
 func addUses(out *api.PastJob, gpus []job.Allocation) {
 	if len(gpus) == 0 {
 		return
@@ -99,7 +100,7 @@ func addUses(out *api.PastJob, gpus []job.Allocation) {
 	}
 }
 
-// sumKnown returns the sum, or -1 if one of its parts is unknown.
+// sumKnown returns the sum, or -1 if a part is unknown.
 func sumKnown[T int64 | float64](sum, part T) T {
 	if sum < 0 || part < 0 {
 		return -1
@@ -147,7 +148,7 @@ func (s *Server) parsePast(r *request) (q job.PastQuery, err error) {
 	return q, err
 }
 
-// checkWindow refuses an empty period. A zero time is no bound.
+// checkWindow refuses an empty period. A zero time means that the period has no limit on that side.
 func checkWindow(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && !since.Before(until) {
 		return usagef("the start, %s, is not before the end, %s",

@@ -44,8 +44,8 @@ func (s *Server) list(r *request) (any, error) {
 	return out, err
 }
 
-// listNames answers with a line of text for each job. It reads the queue alone and looks up nothing
-// about the jobs.
+// listNames answers with one line of text per job. It reads only the queue,
+// and looks up nothing else about the jobs.
 func (s *Server) listNames(r *request, q job.Query, owners bool) (any, error) {
 	out := text{kind: "text/plain; charset=utf-8"}
 	names, err := s.queryNames(r, q)
@@ -70,7 +70,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 		}
 		return s.backend(r.Context()).Names(r.Context(), q)
 	}
-	v, err := s.backend(r.Context()).Query(r.Context(), q) // jobs that have ended are on record alone
+	v, err := s.backend(r.Context()).Query(r.Context(), q) // ended jobs are in the state file, not in the queue
 	for i := range v.Jobs {
 		j := &v.Jobs[i]
 		names = append(names, job.Name{ID: j.ID, Task: j.Task, UID: j.Owner.UID})
@@ -78,7 +78,7 @@ func (s *Server) queryNames(r *request, q job.Query) (names []job.Name, err erro
 	return names, err
 }
 
-// listQuery converts the query of a listing for the backend.
+// listQuery converts the query of a listing to the backend's form.
 func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err error) {
 	if q.Choice, err = choice(in); err != nil {
 		return q, err
@@ -95,10 +95,10 @@ func (s *Server) listQuery(r *request, in *api.ListQuery) (q job.Query, err erro
 	return q, err
 }
 
-// maxPattern bounds a pattern for names, since it is compared with every job's name.
+// maxPattern limits the length of a pattern, which is compared with every job's name.
 const maxPattern = 2 * job.MaxNameBytes
 
-// choice converts and checks what a listing's jobs must have in common.
+// choice converts and checks the conditions that all jobs of a listing must meet.
 func choice(in *api.ListQuery) (job.Choice, error) {
 	switch {
 	case len(in.Like) > maxPattern:
@@ -109,18 +109,18 @@ func choice(in *api.ListQuery) (job.Choice, error) {
 	return job.Choice{Name: in.Name, Like: in.Like, States: in.States, Tags: in.Tags, Since: in.Since}, nil
 }
 
-// recentTime is the time for which an ended job is news to its owner.
+// recentTime is how long an ended job is news to its owner.
 const recentTime = time.Hour
 
-// recent counts the caller's own jobs that ended lately.
+// recent counts the caller's jobs that ended recently.
 func (s *Server) recent(r *request) (*api.Recent, error) {
 	since := time.Now().Add(-recentTime)
 	l, err := s.backend(r.Context()).Lately(r.Context(), r.who.UID, since)
 	return &api.Recent{Since: since.UTC().Truncate(time.Second), Ended: l.Ended, Failed: l.Failed}, err
 }
 
-// show answers with all of one job. It adds the private part for those who may see it (invariant
-// 3).
+// show answers with everything about one job. It adds the private part if the
+// caller may see it (invariant 3).
 func (s *Server) show(r *request) (any, error) {
 	v, err := s.jobs.jobInPath(r, job.Query{Reasons: true, Attempts: true})
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Server) show(r *request) (any, error) {
 	return reply, err
 }
 
-// defaultPoll is the duration of a long poll that does not set one.
+// defaultPoll is how long a long poll lasts if the request does not say.
 const defaultPoll = 60 * time.Second
 
 // wait answers when the job has ended, or with wait-timeout.
@@ -165,10 +165,10 @@ func (s *Server) wait(r *request) (any, error) {
 		limit = time.Duration(*n) * time.Second
 	}
 	if !s.limits.waits.enter(r.person) {
-		// The connection's place goes to a request that does not wait.
+		// A request that does not wait gets the place of this connection.
 		return nil, later(r, time.Second, errTooMany("waits"))
 	}
-	r.release() // a wait holds up no other request
+	r.release() // a wait does not delay other requests
 	defer s.limits.waits.leave(r.person)
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()

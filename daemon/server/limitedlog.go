@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// leftOutAfter is the delay after which omitted lines are reported.
+// leftOutAfter is the delay before omitted lines are reported.
 const leftOutAfter = time.Minute
 
-// nobody is the uid of peers without an identity, and of all users together.
+// nobody is the uid of peers without an identity. In a limitedLog it also means all users together.
 const nobody = -1
 
-// limitedLog writes lines that clients can cause at will. It limits their rate, and reports the
-// number of lines that it omitted.
+// limitedLog writes lines that clients can cause as often as they like.
+// It limits the rate of such lines, and reports how many it omitted.
 type limitedLog struct {
 	log            *slog.Logger
-	perUser, total rateLimit // the limits for one user, and for all together
+	perUser, total rateLimit // limits for one user, and for all users together
 	byUser, inAll  buckets
 
-	mu      sync.Mutex // guards leftOut
+	mu      sync.Mutex // guards leftOut and pending
 	leftOut map[int]int
 	pending *time.Timer // set while leftOut is not empty
 }
@@ -35,15 +35,15 @@ func newLimitedLog(log *slog.Logger) *limitedLog {
 	}
 }
 
-// write writes a line that the user caused, or counts it as omitted.
+// write writes a line that a user caused, or counts it as omitted.
 func (l *limitedLog) write(uid int, level slog.Level, msg string, args ...any) {
 	if l.allow(uid) {
 		l.log.Log(context.Background(), level, msg, args...)
 	}
 }
 
-// allow reports whether a line that the user caused may be written. If not, it counts the line as
-// omitted.
+// allow reports whether a line that a user caused may be written.
+// If not, it counts the line as omitted.
 func (l *limitedLog) allow(uid int) bool {
 	if l.byUser.take(uid, l.perUser, 0) > 0 || l.inAll.take(nobody, l.total, 0) > 0 {
 		l.skip(uid)
@@ -56,7 +56,7 @@ func (l *limitedLog) skip(uid int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, counted := l.leftOut[uid]; !counted && len(l.leftOut) >= manyBuckets {
-		uid = nobody // many users at once are reported together
+		uid = nobody // so many users are reported together
 	}
 	l.leftOut[uid]++
 	if l.pending == nil {
@@ -79,7 +79,7 @@ func (l *limitedLog) flush() {
 	}
 }
 
-// Write takes a line from net/http; clients can cause those, too.
+// Write writes a line of net/http. Clients can cause such lines, too.
 func (l *limitedLog) Write(line []byte) (int, error) {
 	l.write(nobody, slog.LevelWarn, "http: "+strings.TrimSpace(strings.TrimPrefix(string(line), "http: ")))
 	return len(line), nil

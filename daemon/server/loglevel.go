@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Verbosity is the daemon's log level: the configured one, or the one that an administrator chose
-// since. A choice lasts until the daemon restarts or the configured level changes.
+// Verbosity is the daemon's log level: the configured level, or one that an administrator has
+// chosen. A chosen level lasts until the daemon restarts or the configured level changes.
 type Verbosity struct {
 	inForce *slog.LevelVar
 
-	mu       sync.Mutex // guards the fields that follow
+	mu       sync.Mutex // guards the fields below
 	settings slog.Level
 	chosen   bool
 }
@@ -22,7 +22,7 @@ type Verbosity struct {
 // NewVerbosity returns a Verbosity that sets inForce.
 func NewVerbosity(inForce *slog.LevelVar) *Verbosity { return &Verbosity{inForce: inForce} }
 
-// Follow takes the configured level after a reload.
+// Follow sets the configured level after a reload.
 func (v *Verbosity) Follow(settings slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -33,14 +33,14 @@ func (v *Verbosity) Follow(settings slog.Level) {
 	v.inForce.Set(settings)
 }
 
-// Level returns the current level and the configured one.
+// Level returns the present level and the configured level.
 func (v *Verbosity) Level() (now, settings slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.inForce.Level(), v.settings
 }
 
-// Choose sets the level; nil restores the configured one.
+// Choose sets the level. A nil level restores the configured one.
 func (v *Verbosity) Choose(l *slog.Level) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

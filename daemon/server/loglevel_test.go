@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The last change counts: a chosen level survives reloads that leave the configured level as it
-// was, and a new configured level replaces it.
+// The last change decides. A chosen level survives a reload that does not change the configured
+// level, and a new configured level replaces it.
 func TestVerbosity(t *testing.T) {
 	v := NewVerbosity(new(slog.LevelVar))
 	is := func(now, settings slog.Level) {

@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The bounds of one request about many jobs. In the body a name takes about ten bytes.
+// Limits for one request about many jobs. In the body, a name takes about ten bytes.
 const (
 	maxMany      = 200_000
 	maxManyBytes = 2 << 20
 )
 
-// many applies a command to many jobs.
+// many carries out a command about many jobs.
 func (s *Server) many(r *request) (any, error) {
 	in := r.body.(*api.ManyRequest)
 	c := job.Command{Kind: in.Command, Signal: in.Signal, Main: in.Main, Change: in.Change, Grace: in.Grace}
@@ -42,7 +42,7 @@ func (s *Server) many(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.limits.takeListingSlot(r); err != nil { // the answer is as long
+	if err := s.limits.takeListingSlot(r); err != nil { // the answer is as long as a listing
 		return nil, err
 	}
 	m := &manyReply{s: s, r: r, brief: in.Brief, names: s.namer()}
@@ -59,13 +59,13 @@ func (s *Server) many(r *request) (any, error) {
 	return m, nil
 }
 
-// The bounds of tasks in one request, since each of them is looked up.
+// Limits for tasks in one request, because each task is looked up.
 const (
 	maxManyTasks = 10_000
-	tasksForOne  = 10 // that many count as one more request
+	tasksForOne  = 10 // number of tasks that count as one more request
 )
 
-// manyReply applies the command while it sends the outcomes.
+// manyReply carries out the command while it sends the outcomes.
 type manyReply struct {
 	s     *Server
 	r     *request
@@ -73,13 +73,13 @@ type manyReply struct {
 	names *namer
 
 	list    []job.Command
-	named   []string         // the names of the commands' jobs in the request
-	refused []api.RefusedJob // jobs that were refused before the command was applied
-	sent    int              // the number of outcomes that were sent
-	tasks   int              // the number of tasks that were named
+	named   []string         // names in the request of the commands' jobs
+	refused []api.RefusedJob // jobs that were refused before any command was carried out
+	sent    int              // number of outcomes sent so far
+	tasks   int              // number of tasks named so far
 }
 
-// add adds a job to the list. It keeps the refusal of a wrong name for the reply.
+// add adds a job to the list. If the name is wrong, the reply gets the refusal.
 func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	if err := m.mayLookUp(name); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (m *manyReply) add(ctx context.Context, name string, c job.Command) error {
 	return nil
 }
 
-// mayLookUp charges for a task, and refuses the request if it names too many.
+// mayLookUp charges the user for a task. It refuses the request if it names too many tasks.
 func (m *manyReply) mayLookUp(name string) error {
 	if !strings.Contains(name, "_") {
 		return nil
@@ -116,17 +116,17 @@ func (m *manyReply) mayLookUp(name string) error {
 	return nil
 }
 
-// The bounds of one line of the answer. Clients read lines of up to 16 MiB.
+// Limits for one line of the answer. Clients read lines of up to 16 MiB.
 const (
 	refusedInLine = 500
-	maxLine       = 1 << 20 // a longer line is split unless it has one job
+	maxLine       = 1 << 20 // a longer line is split if it has more than one job
 )
 
-// errClientGone ends the work for a client that no longer takes the answer.
+// errClientGone ends the work for a client that has stopped reading the answer.
 var errClientGone = errors.New("the client has left")
 
-// send writes a line for each part that is on disk. If the client leaves, the remaining jobs are
-// left alone.
+// send writes a line for each piece that is on disk. If the client leaves,
+// nothing happens to the remaining jobs.
 func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	for some := range slices.Chunk(m.refused, refusedInLine) {
@@ -142,7 +142,7 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 		}
 		return nil
 	})
-	if m.r.who.Admin { // whoever owns them
+	if m.r.who.Admin { // whoever owns these jobs
 		m.audit(m.named[m.sent:max(begun, m.sent)], Unknown)
 	}
 	switch {
@@ -159,8 +159,8 @@ func (m *manyReply) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// part returns the line for the next outcomes, and audits those that an administrator's right
-// decided.
+// part returns the line for the next outcomes. It audits the outcomes that
+// needed an administrator's right.
 func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	var part api.ManyPart
 	var others, refused []string
@@ -186,7 +186,7 @@ func (m *manyReply) part(each []job.Outcome) api.ManyPart {
 	return part
 }
 
-// refusalOf converts a refusal, with the words that the route for one job uses.
+// refusalOf converts a refusal. It uses the same words as the route for one job.
 func (s *Server) refusalOf(r *job.Refusal) *api.Error {
 	e := asError(r)
 	if r.Code == "forbidden/owner" {
@@ -204,9 +204,10 @@ func (m *manyReply) audit(jobs []string, outcome Outcome) {
 	m.s.Audit(d)
 }
 
-// row converts a job for the reply; a brief one has only the fields that tell its outcome.
+// row converts a job for the reply. In a brief reply,
+// a job has only the fields that show its outcome.
 func (m *manyReply) row(v *job.JobView, task *int) api.Job {
-	if task != nil && v.Task == nil { // an array whose task had not become a job
+	if task != nil && v.Task == nil { // the task of an array was not a job yet
 		t := futureTask(*v, job.Task{Array: v.ID, Index: *task})
 		return m.names.renderJob(&t)
 	}
@@ -225,9 +226,9 @@ func (m *manyReply) row(v *job.JobView, task *int) api.Job {
 	return out
 }
 
-// splitPart cuts a part in two.
+// splitPart divides a part into two.
 func splitPart(p api.ManyPart) (first, second api.ManyPart) {
-	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // of one job and one refusal, one each
+	jobs, refused := len(p.Jobs)/2, (len(p.Refused)+1)/2 // one job and one refusal end up in different parts
 	first.Jobs, second.Jobs = p.Jobs[:jobs], p.Jobs[jobs:]
 	first.Refused, second.Refused = p.Refused[:refused], p.Refused[refused:]
 	return first, second

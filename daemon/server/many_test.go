@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// parts reads an answer about many jobs, and checks that its last line is done.
+// parts reads an answer about many jobs, and checks that its last line says that it is done.
 func parts(t *testing.T, body string) (all api.ManyPart) {
 	t.Helper()
 	for line := range strings.Lines(body) {
@@ -30,7 +30,7 @@ func parts(t *testing.T, body string) (all api.ManyPart) {
 	return all
 }
 
-// Each job's owner is checked, and the refusals are those of the route for one job.
+// The owner of each job is checked. Refusals are the same as those of the route for one job.
 func TestManyIsRefusedJobByJob(t *testing.T) {
 	for verb, c := range map[string]struct{ with, route, body string }{
 		"cancel": {}, "hold": {}, "release": {}, "requeue": {}, "suspend": {}, "resume": {},
@@ -55,8 +55,8 @@ func TestManyIsRefusedJobByJob(t *testing.T) {
 	}
 }
 
-// The command is applied where it can be, in the given order and once for a job named twice. The
-// rest is refused.
+// The command is carried out where possible, in the given order, and only once for a job that is
+// named twice. The rest is refused.
 func TestMany(t *testing.T) {
 	for _, brief := range []string{"", `,"brief":true`} {
 		b := sweep()
@@ -98,8 +98,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// The audit log names the jobs of others that an administrator acted on, and those that were
-// refused.
+// The audit log names the jobs of other users that an administrator's command changed,
+// and the jobs that were refused.
 func TestManyAreInTheAuditLog(t *testing.T) {
 	for _, c := range []struct {
 		who  peer
@@ -119,7 +119,7 @@ func TestManyAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// The audit log says what was asked, and what was begun for a client that has left.
+// The audit log shows what was asked, and what was begun if the client left.
 func TestTheAuditLogSaysWhatWasAskedOfMany(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"command":"update","jobs":["2"],"change":{"time_limit_seconds":60}}`: "outcome=done time=1m jobs=2",
@@ -139,14 +139,14 @@ func TestTheAuditLogSaysWhatWasAskedOfMany(t *testing.T) {
 	}
 }
 
-// leaver is a backend whose clients leave while two commands are under way.
+// leaver is a backend whose client leaves while two commands are in progress.
 type leaver struct{ *servertest.Backend }
 
 func (leaver) DoMany(context.Context, job.Actor, []job.Command, func([]job.Outcome) error) (int, error) {
 	return 2, context.Canceled
 }
 
-// However many jobs are refused at once, a client can read each line.
+// However many jobs are refused at once, each line is short enough for a client.
 func TestLinesAboutManyAreBounded(t *testing.T) {
 	var names []string
 	for i := range maxManyTasks {
@@ -190,7 +190,7 @@ func TestLinesAboutManyAreBounded(t *testing.T) {
 	}
 }
 
-// A listing for a command has the jobs that the command applies to, with their owners.
+// A listing can ask for the jobs that a command applies to. They come with their owners.
 func TestAListingForACommand(t *testing.T) {
 	b := sweep()
 	if err := b.Do(t.Context(), job.Actor{UID: 1001, User: "alice"}, job.Command{Kind: job.CommandHold, Job: 2}); err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// measureTime is the time limit for the scheduler's part of the metrics. A page without that part
-// says that the scheduler does not answer.
+// measureTime limits the time for the scheduler's part of the metrics.
+// If that part takes longer, the page says that the scheduler does not answer.
 const measureTime = 3 * time.Second
 
-// metrics answers with all metrics for a monitoring system.
+// metrics answers with all metrics, for a monitoring system.
 func (s *Server) metrics(r *request) (any, error) {
 	format := metrics.Format(cmp.Or(r.query.(*api.MetricsQuery).Format, string(metrics.OpenMetrics)))
 	if !slices.Contains(metrics.Formats(), format) {
@@ -47,11 +47,11 @@ func (s *Server) metrics(r *request) (any, error) {
 
 // text is a reply that is not JSON.
 type text struct {
-	kind string // its media type
+	kind string // media type
 	body []byte
 }
 
-// send writes the reply and returns its size.
+// send writes the reply and returns its size in bytes.
 func (t text) send(w http.ResponseWriter) int {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", t.kind)
@@ -60,15 +60,15 @@ func (t text) send(w http.ResponseWriter) int {
 	return len(t.body)
 }
 
-// answers counts requests by action and result.
+// answers counts requests by their action and result.
 type answers struct {
-	mu sync.Mutex // guards of
+	mu sync.Mutex // guards the field of
 	of map[answer]uint64
 }
 
 type answer struct{ action, code string }
 
-// count counts one request. A client that has left was not answered.
+// count counts one request, unless the client left before the answer.
 func (a *answers) count(rt *route, r *http.Request, err error) {
 	code := "ok"
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// A page is text in the requested format, and says nothing about single jobs.
+// A page is text in the requested format. It has nothing about single jobs.
 func TestMetricsArePages(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)
@@ -53,7 +53,7 @@ func TestMetricsArePages(t *testing.T) {
 	}
 }
 
-// A scheduler that cannot start still has a page, with its health.
+// If the scheduler can't start, the page still has its health.
 func TestMetricsOfASchedulerThatIsDown(t *testing.T) {
 	b := queue()
 	b.Fail = job.Refuse("unavailable/broken", errors.New("no disk"))
@@ -77,7 +77,7 @@ func (hung) Measure(ctx context.Context, _ *metrics.Page, _ int) error {
 	return ctx.Err()
 }
 
-// A scheduler that hangs does not delay a scrape.
+// A scheduler that hangs does not delay the page.
 func TestMetricsOfASchedulerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// namer converts the jobs of one reply, and looks up each account once.
+// namer converts the jobs of one reply. It looks up each account only once.
 type namer struct {
 	s     *Server
 	names map[int]string
@@ -17,9 +17,9 @@ type namer struct {
 
 func (s *Server) namer() *namer { return &namer{s: s, names: map[int]string{}, own: s.ownership()} }
 
-// renderJob converts a job as everybody may see it, with the names of accounts.
+// renderJob converts a job to the form that everybody may see, with the names of accounts.
 func (n *namer) renderJob(v *job.JobView) api.Job {
-	v.Reasons = slices.Clone(v.Reasons) // another reply may share them
+	v.Reasons = slices.Clone(v.Reasons) // other replies may share these reasons
 	for i := range v.Reasons {
 		r := &v.Reasons[i]
 		r.Foreign = slices.Clone(r.Foreign)
@@ -31,7 +31,7 @@ func (n *namer) renderJob(v *job.JobView) api.Job {
 	}
 	now := n.name(v.Owner.UID)
 	taken := now != strconv.Itoa(v.Owner.UID) && !v.Owner.Is(v.Owner.UID, now)
-	// A directory that hung at the submission may answer by now.
+	// A directory service that hung when the job was submitted may answer now.
 	if v.Owner.User == strconv.Itoa(v.Owner.UID) {
 		v.Owner.User = now
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// splitNotify separates a job's messages from their destinations, which are private.
+// splitNotify separates a job's messages from their addresses, which are private.
 func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 	public, to = slices.Clone(list), make([]string, len(list))
 	for i := range public {
@@ -23,8 +23,8 @@ func splitNotify(list []job.Notify) (public []job.Notify, to []string) {
 	return public, to
 }
 
-// allowNotify fills in the ways that the submitter left to the site, and refuses what the site does
-// not allow or have.
+// allowNotify fills in the ways of messages that the submitter left to the site.
+// It refuses ways that the site does not allow or have.
 func (s *Server) allowNotify(sub *job.Submission) error {
 	site, mail := s.opt.Config().Notify, s.opt.HasMail == nil || s.opt.HasMail()
 	for i := range sub.Request.Notify {
@@ -54,7 +54,7 @@ func (s *Server) allowNotify(sub *job.Submission) error {
 	return nil
 }
 
-// instead returns the hint for a message that the site bars.
+// instead returns a hint about what to use instead of a message that the site forbids.
 func instead(asked *job.Notify, site *config.Notify) string {
 	switch {
 	case !slices.Contains(site.Ways, asked.Way):
@@ -103,5 +103,5 @@ func renderMessages(list []job.Notification) []api.Message {
 	return out
 }
 
-// Describe returns a job as everybody may see it.
+// Describe converts a job to the form that everybody may see.
 func (s *Server) Describe(v *job.JobView) api.Job { return s.namer().renderJob(v) }

@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// owns reports whether this is the peer's own scheduler.
+// owns reports whether this scheduler is the peer's own.
 func (a *accounts) owns(p peer) bool { return a.opt.Own != nil && p.uid == a.opt.Own.UID }
 
-// serves refuses everybody but root and the user whose own scheduler this is.
+// serves refuses all peers of a user's own scheduler, except that user and root.
 func (a *accounts) serves(p peer) error {
 	if a.opt.Own == nil || a.owns(p) || p.uid == 0 {
 		return nil
@@ -38,7 +38,7 @@ func (s *Server) ownership() ownership {
 	return o
 }
 
-// render adds where the job's unit is, and which limits nothing enforces.
+// render adds where the job's unit is, and which of its limits are not enforced.
 func (o ownership) render(out *api.Job) {
 	if !o.own {
 		return

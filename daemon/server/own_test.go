@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A user's own scheduler answers that user, who may do everything, and root, who can submit
-// nothing. Nobody else gets an answer.
+// A user's own scheduler answers only that user and root.
+// The user may do everything. Root may not submit jobs.
 func TestOwnScheduler(t *testing.T) {
 	b := queue()
 	b.View.Jobs[0].Request.MemBytes = 1 << 30

@@ -9,10 +9,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// parseOwner returns, in the form of job.Query, whose jobs are asked for. A name selects the jobs that
-// were submitted under it, even if the account is gone. A uid selects all jobs of that number,
-// except that the caller's own uid selects the jobs of the caller's account alone, because another
-// account may have had the number before. Nil and "" select everybody's.
+// parseOwner returns whose jobs a request asks for, in the form of job.Query.
+// A name selects jobs that were submitted under that name, even if the account is gone.
+// A uid selects all jobs of that uid. The caller's own uid is an exception: it selects
+// only jobs of the caller's account, because another account may have had the uid before.
+// Without a name and uid, everybody's jobs are selected.
 func (s *Server) parseOwner(r *request, uid *int, name string) (_ *int, user string, err error) {
 	if name == "" {
 		if uid != nil && *uid == r.who.UID {
@@ -23,15 +24,15 @@ func (s *Server) parseOwner(r *request, uid *int, name string) (_ *int, user str
 	uid, err = s.accounts.parseUser(r.person, name)
 	switch {
 	case uid != nil && name != strconv.Itoa(*uid):
-		return uid, s.accounts.userName(*uid), nil // a directory may know the account by several names
+		return uid, s.accounts.userName(*uid), nil // a directory service may have several names for the account
 	case uid != nil || !isNoAccount(err):
 		return uid, "", err
 	}
 	return nil, name, s.hadJobs(r, name)
 }
 
-// parseUser returns the uid of the account that the asker named, by its name or, if it has none,
-// its number.
+// parseUser returns the uid of an account that the asker named.
+// An account without a name is named by its uid.
 func (a *accounts) parseUser(asker int, name string) (*int, error) {
 	uid, ok, err := a.opt.UserID(asker, name)
 	if ok {
@@ -43,7 +44,7 @@ func (a *accounts) parseUser(asker int, name string) (*int, error) {
 	return parseUID(name)
 }
 
-// parseUID parses the number of an account; "" is nil.
+// parseUID parses the uid of an account. It returns nil for "".
 func parseUID(text string) (*int, error) {
 	if text == "" {
 		return nil, nil
@@ -63,7 +64,7 @@ func isNoAccount(err error) bool {
 	return errors.As(err, &e) && e.Code == api.CodeUsage
 }
 
-// hadJobs returns an error if no job on record was submitted under a name.
+// hadJobs returns an error if no job on record was submitted under this name.
 func (s *Server) hadJobs(r *request, name string) error {
 	live, err := s.backend(r.Context()).Names(r.Context(), job.Query{User: name})
 	if err != nil || len(live) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// heirServer is testServer on a machine that has given alice's number to liam.
+// heirServer is a testServer on a machine where liam's account now has alice's uid.
 func heirServer(b Backend) *Server {
 	s := testServer(b, nil)
 	s.opt.UserName = func(uid int) string {
@@ -25,8 +25,9 @@ func heirServer(b Backend) *Server {
 	return s
 }
 
-// An account that has the number of a removed one has no right to its jobs, waiting, running or
-// ended, and they do not count as its own. An administrator has the right, and finds them by name.
+// An account with the uid of a removed account has no right to that account's jobs,
+// whether they wait, run or have ended. They do not count as the new account's jobs.
+// An administrator has the right, and finds them by the removed account's name.
 func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right != ownerOrAdmin {
@@ -64,7 +65,8 @@ func TestTheNumberAloneGivesNoRight(t *testing.T) {
 	}
 }
 
-// The number of a container's account has no name. The person whose container has it now decides.
+// The uid of a container's account has no name.
+// Its jobs belong to the person whose container has that uid now.
 func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	const inside = 100_005
 	for name, private := range map[string]bool{"kate": true, "liam": false} {
@@ -81,9 +83,9 @@ func TestTheNumberOfAContainerGivesNoRight(t *testing.T) {
 	}
 }
 
-// Until it is known whether a client's uid belongs to an account or to a container, it cannot queue
-// jobs that would count as the wrong person's, and its private data are shown to none of
-// the people to whom it may belong.
+// At first it may be unknown whether a client's uid belongs to an account or to a container.
+// Until then the client cannot queue jobs, which might count as the wrong person's.
+// Its private data are shown to neither of the persons to whom the uid may belong.
 func TestSubmitOfAnUncertainPerson(t *testing.T) {
 	const dirk = 165_600
 	b := queue()

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Client and rate limits together, over a real socket: the client repeats submissions that were
-// refused for their rate, large ones too, and each queues one job.
+// A test of client and rate limits together, over a real socket. The client repeats submissions
+// that were refused because of the rate, even large ones. Each submission queues exactly one job.
 func TestTheClientComesBack(t *testing.T) {
 	const submissions = 9
 	b := queue()

@@ -17,17 +17,17 @@ import (
 	"github.com/gpusched/gpusched/units/sandbox"
 )
 
-// peer is the process at the other end, as it was when it called connect().
+// peer is the process at the other end of a connection, as it was when it called connect().
 type peer struct {
 	pid, uid, gid int
 	groups        []uint32
-	seen          time.Duration // when it was seen, in time since the boot
+	seen          time.Duration // time since the boot at which the peer was seen
 }
 
-// has reports whether the kernel says that the peer has a group.
+// has reports whether the peer has a group, according to the kernel.
 func (p peer) has(gid int) bool { return p.gid == gid || slices.Contains(p.groups, uint32(gid)) }
 
-// gids returns all groups of the peer, ascending.
+// gids returns all groups of the peer in ascending order.
 func (p peer) gids() job.GIDs {
 	list := job.GIDs{p.gid}
 	for _, gid := range p.groups {
@@ -63,8 +63,8 @@ func peerOf(c net.Conn) (peer, error) {
 	return p, nil
 }
 
-// peerGroups reads SO_PEERGROUPS (Linux 4.13), which x/sys/unix does not wrap. If the buffer is too
-// small, the kernel answers ERANGE with the size that it needs.
+// peerGroups reads SO_PEERGROUPS (Linux 4.13), for which x/sys/unix has no function.
+// If the buffer is too small, the kernel answers ERANGE and the size that it needs.
 func peerGroups(fd uintptr) ([]uint32, error) {
 	groups := make([]uint32, 64)
 	for {
@@ -82,7 +82,7 @@ func peerGroups(fd uintptr) ([]uint32, error) {
 	}
 }
 
-// peerListener identifies each connection, and bounds their number.
+// peerListener identifies the peer of each connection, and limits the number of connections.
 type peerListener struct {
 	net.Listener
 	peerOf    func(net.Conn) (peer, error)
@@ -91,7 +91,7 @@ type peerListener struct {
 	clientLog *limitedLog
 }
 
-// Accept returns the next connection that is admitted.
+// Accept returns the next connection for which there is a place.
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -121,7 +121,7 @@ type peerConn struct {
 	leave func()
 }
 
-// Close closes the connection and gives its place back.
+// Close closes the connection and frees its place.
 func (c *peerConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
@@ -129,7 +129,7 @@ func (c *peerConn) Close() error {
 
 type peerKey struct{}
 
-// withPeer passes the identity from the connection to its requests.
+// withPeer adds a connection's peer to the context of its requests.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	if pc, ok := c.(*peerConn); ok {
 		return context.WithValue(ctx, peerKey{}, pc.peer)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Invariant 2, against the real kernel.
+// Invariant 2, with the real kernel: the peer is the process that connected.
 func TestThePeerIsWhoTheKernelSays(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What begins after the horizon is left out. A horizon out of bounds is refused.
+// Jobs that begin after the horizon are not in the plan. A horizon that is out of range is refused.
 func TestPlanIsBounded(t *testing.T) {
 	b := queue()
 	stay := func(id job.ID, kind job.StayKind, from time.Duration) job.Stay {

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// private returns the private part of a job, for a caller that has checked the right to see it
-// (invariant 3). A task has the private part of its array, with its own parameters. It returns nil
-// if the private part cannot be read any more, so that the rest of the job is still shown.
+// private returns the private part of a job. The caller must have checked the right to see it
+// (invariant 3). The private part of a task is that of its array, with the task's own parameters.
+// If the private part is lost, private returns nil, so that the rest of the job can still be shown.
 func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, error) {
 	y, err := f.backend(ctx).Payload(ctx, v.PayloadID())
 	if errors.Is(err, job.ErrNoPayload) {
@@ -46,8 +46,8 @@ func (f *jobFinder) private(ctx context.Context, v job.JobView) (*api.Private, e
 	}, nil
 }
 
-// shownLog returns where people find a job's log. The path has its sequences replaced, unless the
-// job is an array, and depends neither on a directory nor on the reader.
+// shownLog returns where a job's log is, as people see it. Sequences in the path are replaced,
+// unless the job is an array. The path is the same for every reader and working directory.
 func shownLog(v job.JobView, y job.Payload) contract.Log {
 	l := y.Log
 	if l.Path == "" {
@@ -65,7 +65,7 @@ func shownLog(v job.JobView, y job.Payload) contract.Log {
 	return l
 }
 
-// arrayOf returns the array that a job is or is a task of; nil for any other job.
+// arrayOf returns the array of an array job or of a task, and nil for any other job.
 func (f *jobFinder) arrayOf(ctx context.Context, v job.JobView) (*job.Array, error) {
 	if v.Task == nil || v.Request.Array != nil {
 		return v.Request.Array, nil
@@ -74,7 +74,7 @@ func (f *jobFinder) arrayOf(ctx context.Context, v job.JobView) (*job.Array, err
 	return whole.Request.Array, err
 }
 
-// ownParams returns the parameters with one task's values.
+// ownParams returns the array's parameters with the values of one task.
 func ownParams(a *job.Array, index int) []job.Param {
 	out := slices.Clone(a.Params)
 	for i, v := range a.ParamValues(index) {

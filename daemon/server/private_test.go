@@ -15,7 +15,7 @@ func recorder(s *Server, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Invariant 3: on every route that reads, private data reaches the owner and administrators alone.
+// Invariant 3: on every route that reads, only the owner and administrators get private data.
 func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	const argv, env, comm = "c2VjcmV0LnB5", "S0VZPXNlY3JldA==", "secretproject" // base64 of secret.py, KEY=secret
 	for _, rt := range routes() {
@@ -44,7 +44,7 @@ func TestPrivateThingsReachOwnerAndAdminsOnly(t *testing.T) {
 	}
 }
 
-// A job whose private part cannot be read any more is shown without it.
+// If a job's private part is lost, the rest of the job is shown.
 func TestPrivatePartIsGone(t *testing.T) {
 	b := queue()
 	b.Unread = map[job.ID]bool{1: true}
@@ -63,7 +63,7 @@ func TestProcessesOfOthersKeepUserAndMemory(t *testing.T) {
 	}
 }
 
-// The parameters of a sweep are part of the command.
+// The parameters of a sweep are private, like the command.
 func TestParametersReachOwnerAndAdminsOnly(t *testing.T) {
 	for _, path := range []string{
 		"/v1/jobs", "/v1/jobs?ids=3,3_1", "/v1/jobs?array=3", "/v1/status", "/v1/gpus",

@@ -8,16 +8,17 @@ import (
 	"github.com/gpusched/gpusched/units/sandbox"
 )
 
-// process says what the peer's process may do beyond what its account may.
+// process describes restrictions of the peer's process,
+// which may have fewer rights than its account.
 type process struct {
 	limits  []contract.Limit
-	sandbox string // sandbox.Process.Restricted
+	sandbox string // result of sandbox.Process.Restricted
 }
 
-// newProcessOf returns a function that compares the process at the other end with the first process of
-// the machine: the daemon itself runs in a sandbox. What the first process may do hardly ever changes
-// (its root does when a subvolume is renamed), so it is read again only before a process is called
-// restricted.
+// newProcessOf returns a function that compares the peer's process with the first process of
+// the machine. The daemon can't compare it with itself, since the daemon runs in a sandbox.
+// The rights of the first process rarely change (its root does when a subvolume is renamed).
+// They are read again only before a process is called restricted.
 func newProcessOf() func(peer) (process, error) {
 	var known atomic.Pointer[sandbox.Reference]
 	return func(p peer) (process, error) {
@@ -39,9 +40,9 @@ func newProcessOf() func(peer) (process, error) {
 	}
 }
 
-// submitterLimits returns the submitting process's limits, which apply to its job. It refuses a
-// process whose limits cannot be read, because the job would escape them, and for the same reason a
-// process in a sandbox.
+// submitterLimits returns the resource limits of the submitting process, which also apply to its
+// job. If the limits cannot be read, the process is refused, because the job would escape them. A
+// process in a sandbox is refused for the same reason.
 func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {
 	p, err := s.processOf(r.peer)
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *Server) submitterLimits(r *request) ([]contract.Limit, error) {
 	return p.limits, s.refuseSandboxed("jobs", p)
 }
 
-// mayEnter refuses commands beside a job to a process in a sandbox.
+// mayEnter refuses a process in a sandbox that wants to run commands in a job's unit.
 func (s *Server) mayEnter(r *request) error {
 	p, err := s.processOf(r.peer)
 	if err != nil {
@@ -67,7 +68,8 @@ func (s *Server) mayEnter(r *request) error {
 	return s.refuseSandboxed("commands beside a job", p)
 }
 
-// refuseSandboxed refuses a process in a sandbox what would run outside of it.
+// refuseSandboxed refuses a process in a sandbox,
+// if what it asks for would run outside the sandbox.
 func (s *Server) refuseSandboxed(what string, p process) error {
 	if p.sandbox == "" || s.opt.Config().Jobs.AllowSandboxed {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 func thisPeer() peer { return peer{pid: os.Getpid(), uid: os.Getuid(), seen: sandbox.SinceBoot()} }
 
-// A submission without limits, or from inside a sandbox, is refused with a hint, and logged. The
-// site may allow the second.
+// A submission is refused with a hint, and logged, if the limits of its process can't be read or
+// the process is in a sandbox. The site may allow sandboxes.
 func TestSubmitFromNowhere(t *testing.T) {
 	var log bytes.Buffer
 	s := testServer(queue(), &log)
@@ -44,7 +44,8 @@ func TestSubmitFromNowhere(t *testing.T) {
 	}
 }
 
-// Commands beside a job are refused as jobs are, before anything is opened (invariant 2).
+// Requests to run commands in a job's unit are refused for the same reasons as submissions, before
+// anything is opened (invariant 2).
 func TestOpenFromNowhere(t *testing.T) {
 	q := queue()
 	s := testServer(q, nil)

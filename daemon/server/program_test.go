@@ -61,7 +61,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// A parameter must not lead the path of the program elsewhere.
+// A parameter of an array must not change the path of the program to a place that is not allowed.
 func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	for argv, want := range map[string]bool{"/srv/scripts/{p}": false, "/srv/scripts/x.sh {p}": true} {
 		s := testServer(queue(), nil)
@@ -74,14 +74,14 @@ func TestAParameterIsNoWayAroundAllowedPaths(t *testing.T) {
 	}
 }
 
-// allow makes the site run only programs in some places.
+// allow makes the site allow only programs in these places.
 func allow(s *Server, places []string) {
 	cfg := config.Default()
 	cfg.Jobs.AllowedPaths = places
 	s.opt.Config = func() *config.Config { return &cfg }
 }
 
-// A set-up could run anything.
+// Set-up commands are refused where places are listed, because they could run anything.
 func TestNoSetupWherePlacesAreListed(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)

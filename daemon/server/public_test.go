@@ -8,15 +8,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// hidden has the fields of a request that strangers do not see, and why.
+// hidden has the fields of a request that strangers do not see, with the reasons.
 var hidden = map[string]string{
 	"After": "the job has its own list", "Array": "the job has its own, without the parameters, which are of the command",
 	"Dedup": "a hash of the command", "DefaultedMem": "the job says so", "ImpliedStop": "nobody asks",
 	"Shape": "a hash of the command", "Script": "a hash of the command", "AutoMem": "the job says so", "MemMilli": "it follows from others",
 }
 
-// Invariant 3: each field of a request or a result is shown to strangers or listed as hidden, so
-// that a new one is private until somebody decides.
+// Invariant 3: each field of a request or a result is either shown to strangers or listed as
+// hidden. A new field therefore stays private until somebody decides.
 func TestStrangersSeeListedFields(t *testing.T) {
 	checkShown(t, publicPart, hidden)
 	checkShown(t, func(r job.Result) job.Result { return renderResult(&r).Result },
@@ -27,7 +27,8 @@ func TestStrangersSeeListedFields(t *testing.T) {
 	}
 }
 
-// checkShown checks for each field of a T that public shows it or hidden lists it, and not both.
+// checkShown checks that each field of a T is either shown by public or
+// listed in hidden, but not both.
 func checkShown[T any](t *testing.T, public func(T) T, hidden map[string]string) {
 	t.Helper()
 	known, typ := map[string]bool{}, reflect.TypeFor[T]()

@@ -20,7 +20,7 @@ func renderJob(v *job.JobView) api.Job {
 		out.Why = j.Left
 	}
 	renderLife(&out, v)
-	if j.ID != 0 && out.Array == nil { // an array itself runs nothing
+	if j.ID != 0 && out.Array == nil { // an array runs nothing itself
 		out.Unit = j.ID.Unit()
 	}
 	if j.State.Terminal() {
@@ -29,7 +29,7 @@ func renderJob(v *job.JobView) api.Job {
 	if j.Attempt != nil {
 		out.Attempt = j.Attempt.Number
 	}
-	if a := j.Attempt; a != nil && j.State != job.Queued { // a job that waits again has no allocation
+	if a := j.Attempt; a != nil && j.State != job.Queued { // a job that is queued again has no allocation
 		out.InvocationID, out.GPUs = a.InvocationID, renderUses(a.GPUs, v.Uses)
 		out.PromisedCPUs = j.CPUs()
 		out.PlacedAt, out.StartedAt = a.PlacedAt.UTC(), a.StartedAt.UTC()
@@ -38,9 +38,9 @@ func renderJob(v *job.JobView) api.Job {
 	return out
 }
 
-// publicPart returns the fields of a request that everybody may see: those that are named here, and
-// no others (invariant 3). It omits what reveals the command, and what the wire says in another
-// form.
+// publicPart returns the fields of a request that everybody may see.
+// It has only fields that are named here (invariant 3). It omits fields that show the command,
+// or that the wire has in another form.
 func publicPart(r job.Request) job.Request {
 	out := job.Request{
 		GPUMilli: r.GPUMilli, GPUMemBytes: r.GPUMemBytes, GPUIDs: r.GPUIDs, GPUsFrom: r.GPUsFrom, ExcludeGPUs: r.ExcludeGPUs,
@@ -60,7 +60,7 @@ func publicPart(r job.Request) job.Request {
 	return out
 }
 
-// renderLife adds the history and the future of a job.
+// renderLife adds times from a job's history, and its expected future.
 func renderLife(out *api.Job, v *job.JobView) {
 	j := &v.Job
 	out.QueuedAt, out.HeldBy, out.NotBefore = moment(j.QueuedAt), j.Held, moment(j.NotBefore)
@@ -82,8 +82,8 @@ func renderLife(out *api.Job, v *job.JobView) {
 	}
 }
 
-// endless returns which job, for how long nobody knows, keeps another one waiting, and why; "" if
-// there is none.
+// endless returns a job that another job waits for and whose end nobody knows, and why.
+// It returns "" if there is no such job.
 func endless(why []job.Reason) string {
 	for _, r := range why {
 		if !r.Endless.IsZero() {
@@ -100,7 +100,8 @@ func renderTask(t *job.Task) *api.Task {
 	return &api.Task{Task: *t, Name: t.String()}
 }
 
-// renderArray omits the parameters, because they are part of the command (invariant 3).
+// renderArray converts an array. It omits the parameters,
+// because they are part of the command (invariant 3).
 func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	out := &api.Array{Spec: a.Spec(), Size: a.Size(), Limit: a.Limit}
 	if n != nil {
@@ -112,7 +113,7 @@ func renderArray(a *job.Array, n *job.Tasks, s *job.LiveTasks) *api.Array {
 	return out
 }
 
-// renderUses converts the allocations of a job with what it uses of them now.
+// renderUses converts the GPUs of a job, with what the job uses of them now.
 func renderUses(list []job.Allocation, now []job.GPUNow) []api.Allocation {
 	out := renderRefs(list)
 	for i := range out {
@@ -134,7 +135,7 @@ func renderMeters(out *api.Allocation, u job.GPUUse) {
 	out.BusyPeakPercent, out.MeanBytes, out.EnergyJoules = known(u.PeakPercent()), known(u.MeanBytes()), known(u.Joules())
 }
 
-// known returns nil for an unknown figure, which is below 0.
+// known returns a pointer to a figure, or nil if it is unknown, which a value below 0 means.
 func known[T int | int64 | float64](v T) *T {
 	if v < 0 {
 		return nil
@@ -161,7 +162,7 @@ func renderRefs(list []job.Allocation) []api.Allocation {
 	return out
 }
 
-// renderEnd converts a job's result. The exit code depends on whether the job ever began.
+// renderEnd converts a job's result. Only a job that began has an exit code.
 func renderEnd(j *job.Job) *api.Result {
 	out := renderResult(j.Result)
 	if out != nil {
@@ -170,8 +171,8 @@ func renderEnd(j *job.Job) *api.Result {
 	return out
 }
 
-// renderResult converts the fields that a result's sentence tells everybody. All others stay
-// private.
+// renderResult converts the fields of a result that the public sentence about it uses.
+// All other fields stay private.
 func renderResult(r *job.Result) *api.Result {
 	if r == nil {
 		return nil

@@ -50,7 +50,7 @@ func zeroFields(v any) []string {
 	return names
 }
 
-// No field of the wire type stays empty.
+// After conversion, no field of the wire type is empty.
 func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	var v job.JobView
 	fill(reflect.ValueOf(&v).Elem())
@@ -68,12 +68,12 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	if got := strings.Join(zeroFields(array), " "); got != "Host Engine Unit UIDNow Task Private Params MainPID Command Together Alike Older" {
 		t.Errorf("empty in an array: %s", got)
 	}
-	// These reveal the command, or the wire says them in another form.
+	// these show the command, or the wire has them in another form
 	if got := strings.Join(zeroFields(task.Request), " "); got != "After Array Dedup Derived" {
 		t.Errorf("empty in a public request: %s", got)
 	}
 	task.Result.Said = job.Text("another scheduler's")
-	v.State = job.Queued // only an array that has not ended says that too many tasks have failed
+	v.State = job.Queued // only a live array can have too many failed tasks as a reason
 	for _, part := range []any{*renderJob(&v).Array, *task.Task, task.GPUs[0], *task.Result, task.After[0], renderAttempts(v.Attempts)[0], renderReservations([]job.Reservation{{ID: 1, GPUs: task0(v), From: noon, To: noon, Users: []job.Account{{User: "u"}}, Groups: []job.Group{{Name: "g"}}, Reason: "r", By: "b", At: noon}})[0]} {
 		if got := zeroFields(part); got != nil {
 			t.Errorf("empty in a %T: %v", part, got)
@@ -81,7 +81,7 @@ func TestNoFieldOfAJobIsForgotten(t *testing.T) {
 	}
 }
 
-// A job that waits again has no allocation.
+// A job that is queued again has no allocation.
 func TestAJobBackInTheQueueHasNoGPUs(t *testing.T) {
 	v := queue().View.Jobs[0]
 	v.Attempt.InvocationID = "i"
@@ -100,7 +100,7 @@ func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	var v job.GPUView
 	fill(reflect.ValueOf(&v).Elem())
 	g := testServer(queue(), nil).accounts.renderGPUs([]job.GPUView{v}, job.Actor{Admin: true})[0]
-	g.Host, g.Engine = "a", "b" // the command line fills them in
+	g.Host, g.Engine = "a", "b" // only the command line sets these
 	for _, part := range []any{g, g.Processes[0], g.Shares[0]} {
 		if got := zeroFields(part); got != nil {
 			t.Errorf("empty in a %T: %v", part, got)
@@ -108,7 +108,7 @@ func TestNoFieldOfAGPUIsForgotten(t *testing.T) {
 	}
 }
 
-// An array is shown as it is typed.
+// An array is shown in the form in which people type it.
 func TestArraysAreSpelledAsTheyAreTyped(t *testing.T) {
 	for _, spec := range []string{"0-9", "3", "0-9%2", "1,4,8-20:4", "0-7%1"} {
 		a, err := job.ParseArray(spec)

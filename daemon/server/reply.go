@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// asError returns the error as it goes over the wire. An error that is not meant for people is
-// internal.
+// asError converts an error to its form on the wire.
+// An error that is not meant for people becomes an internal error.
 func asError(err error) *api.Error {
 	var e *api.Error
 	var refusal *job.Refusal
@@ -33,7 +33,7 @@ func asError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal}
 }
 
-// internalError returns an error that refers to an entry in the log, and its number.
+// internalError returns an error that refers to an entry in the log by a number, and that number.
 func (s *Server) internalError() (*api.Error, string) {
 	var b [4]byte
 	rand.Read(b[:])
@@ -49,7 +49,7 @@ func writeError(w http.ResponseWriter, e *api.Error) {
 	writeJSON(w, e.Code.HTTPStatus(), api.ErrorReply{Schema: api.Schema, Error: *e})
 }
 
-// writeJSON sends the reply and returns its size. A client that does not read it is cut off.
+// writeJSON sends the reply and returns its size. A client that does not read is cut off.
 func writeJSON(w http.ResponseWriter, status int, reply any) int {
 	text := encodeJSON(reply)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
@@ -66,7 +66,7 @@ func encodeJSON(v any) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // a type that JSON cannot hold; contain logs it
+		panic(err) // JSON can't encode the type; contain logs this
 	}
 	return b.Bytes()
 }

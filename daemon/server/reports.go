@@ -12,16 +12,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// The number of pages of history and reports that are made at once, for one user and in total. Each
-// has its own connection to the state file, and keeps a processor busy.
+// The number of pages of history and reports that are made at the same time, for one user and in
+// total. Each page needs its own connection to the state file, and keeps a CPU busy.
 const (
 	maxReports     = 1
 	maxReportsEver = 2
 )
 
-// takeReportSlot waits for a slot to read much of the state file. The user's own slot comes first,
-// so that a user with many requests keeps no slot that others need. The caller leaves the common
-// slot when the answer is made, so that a slow reader holds up nobody.
+// takeReportSlot waits for a slot to read much of the state file.
+// It first waits for one of the user's own slots, so that a user with many requests does not
+// take common slots from others. The caller frees the common slot when the answer is made,
+// so that a slow reader does not delay others.
 func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	if !r.reports {
 		if err := l.takeSlot(r, &l.reports, maxReports); err != nil {
@@ -38,9 +39,9 @@ func (l *limits) takeReportSlot(r *request) (leave func(), err error) {
 	return leave, nil
 }
 
-// tooLong replaces an error by a clearer one if the time limit caused it.
+// tooLong replaces an error by a clearer one, if the time limit was the cause.
 func tooLong(ctx context.Context, err error) error {
-	var refusal *job.Refusal // the backend had no slot for it
+	var refusal *job.Refusal // the backend had no free slot
 	if errors.As(err, &refusal) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
@@ -78,7 +79,7 @@ func (s *Server) report(r *request) (any, error) {
 	return reply, nil
 }
 
-// count adds the runs to the books, in a report slot and within historyTime.
+// count adds the runs to the books. It needs a report slot, and takes at most historyTime.
 func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error {
 	leave, err := s.limits.takeReportSlot(r)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *Server) count(r *request, q job.RunQuery, books ...*report.Book) error 
 	return nil
 }
 
-// mostYears bounds the period of a report.
+// mostYears limits the period of a report.
 const mostYears = 20
 
 func parseReport(in *api.ReportQuery) (q report.Query, err error) {
@@ -155,8 +156,8 @@ func renderRow(w *report.Row) api.ReportRow {
 	return out
 }
 
-// usage answers with the usage, quotas and limits of the caller or another user. Everybody may see
-// them, as everybody sees the user's jobs in the queue.
+// usage answers with the usage, quotas and limits of the caller or another user.
+// Everybody may see them, as everybody can see the user's jobs in the queue.
 func (s *Server) usage(r *request) (any, error) {
 	in := r.query.(*api.UsageQuery)
 	uid, user := &r.who.UID, r.who.User

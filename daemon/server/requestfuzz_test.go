@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzRequest sends any request as an ordinary account that owns nothing. The answer must have the
-// form of the interface and be no internal error. The request must change nothing of others, and
-// reveal nothing private.
+// FuzzRequest sends arbitrary requests as an ordinary account without jobs.
+// Each answer must have the form of the API, and must not be an internal error.
+// No request may change anything of other accounts, or reveal anything private.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"GET", "/v1/jobs", ""}, {"GET", "/v1/jobs?ids=1-3,3_1&ended=5&reasons=1&names=1", ""}, {"GET", "/v1/jobs/1", ""}, {"GET", "/v1/jobs/3_2", ""},
@@ -30,12 +30,12 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		r := read(method, target, body)
 		if r == nil || r.Method == http.MethodConnect {
-			return // net/http refuses it
+			return // net/http refused the request
 		}
 		b := sweep()
 		w := sendAs(testServer(b, nil), bob, r)
 		if w.Body.Len() == 0 && (w.Code >= 300 || strings.Contains(r.URL.Path, "wait")) {
-			return // the server cut it off or sent it elsewhere
+			return // the server cut the request off or redirected it
 		}
 		if w.Code == http.StatusInternalServerError || w.Code != http.StatusOK && w.Code/100 != 3 && refusal(t, w.Body.String()).Message == "" {
 			t.Fatalf("%d %s", w.Code, w.Body)
@@ -49,7 +49,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// read parses a request as net/http does; nil if that refuses it.
+// read parses a request as net/http does. It returns nil if net/http would refuse it.
 func read(method, target, body string) *http.Request {
 	text := method + " " + target + " HTTP/1.1\r\nHost: x\r\n\r\n"
 	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
@@ -64,7 +64,7 @@ func read(method, target, body string) *http.Request {
 	return r
 }
 
-// sendAs serves the request. A wait ends at once, as if the client had left.
+// sendAs serves a request of a peer. A wait ends at once, as if the client had left.
 func sendAs(s *Server, p peer, r *http.Request) *httptest.ResponseRecorder {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), peerKey{}, p))
 	defer cancel()
@@ -76,8 +76,8 @@ func sendAs(s *Server, p peer, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// checkSubmission checks an accepted submission: it is valid, belongs to its sender, and can be
-// stored and read again.
+// checkSubmission checks an accepted submission. It must be valid, belong to its sender, and be the
+// same after it was stored and read.
 func checkSubmission(t *testing.T, s job.Submission) {
 	t.Helper()
 	if err := s.Validate(); err != nil || s.Owner.UID != bob.uid || s.Admin {
@@ -102,7 +102,7 @@ func checkKept[T any](t *testing.T, v *T) {
 	}
 }
 
-// FuzzChange checks that an accepted update can be stored, from its owner or an administrator.
+// FuzzChange checks that every accepted update by the owner or an administrator can be stored.
 func FuzzChange(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"begin":"2026-11-22T08:00:00+01:00","after":[]}`, `{"begin":"9999-12-31T23:59:59-12:00"}`, `{"name":""}`, `{"name":"\u202e"}`,
@@ -119,7 +119,7 @@ func FuzzChange(f *testing.F) {
 	})
 }
 
-// FuzzLimitsOf parses any text as /proc/PID/limits.
+// FuzzLimitsOf parses arbitrary texts as /proc/PID/limits.
 func FuzzLimitsOf(f *testing.F) {
 	f.Add("Limit                     Soft Limit           Hard Limit           Units     \nMax open files            1024                 1048576              files     \n")
 	f.Add("Max cpu time              unlimited            unlimited            seconds   \n")

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// maxReservedFor bounds the users and groups of one reservation.
+// maxReservedFor limits the users and groups of one reservation.
 const maxReservedFor = 256
 
 // reservations answers with the reservations that have not ended.
@@ -69,7 +69,7 @@ func (s *Server) unreserve(r *request) (any, error) {
 	return s.reservations(r)
 }
 
-// reservation converts a request, and returns everything that is wrong with it.
+// reservation converts a request. It returns all mistakes in the request.
 func (a *accounts) reservation(asker int, in api.ReserveRequest, now time.Time) (job.Reservation, error) {
 	out := job.Reservation{From: moment(in.From), To: moment(in.To), Reason: in.Reason}
 	if in.From.IsZero() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// results says how the tasks of an array ended, or where they are. A task that runs again counts
-// with its last result.
+// results returns how the tasks of an array ended, or in which state they are.
+// A task that runs again counts with its last result.
 func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Results, error) {
 	live, err := f.backend(ctx).Query(ctx, job.Query{Array: array.ID})
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *jobFinder) results(ctx context.Context, array *job.JobView) (*api.Resul
 	return out, nil
 }
 
-// endRank sorts completed tasks first and cancelled ones last.
+// endRank sorts completed tasks first and cancelled tasks last.
 func endRank(g api.TaskGroup) int {
 	switch g.State {
 	case job.Completed:
@@ -56,7 +56,7 @@ func endRank(g api.TaskGroup) int {
 	return 1
 }
 
-// liveGroups returns the tasks that have become jobs and not ended, by state.
+// liveGroups returns the tasks that are live jobs, grouped by state.
 func liveGroups(list []job.JobView, known map[int]bool) (out []api.TaskGroup) {
 	tasks := map[job.State][]int{}
 	for _, v := range list {
@@ -78,8 +78,8 @@ func liveGroups(list []job.JobView, known map[int]bool) (out []api.TaskGroup) {
 	return out
 }
 
-// addUnstarted adds the tasks that are no jobs: those that wait, those that were cancelled before
-// they started, and those whose jobs have been forgotten.
+// addUnstarted adds the tasks that are not jobs. They wait, were cancelled before they started, or
+// had jobs that have been forgotten.
 func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 	n, a := array.Tasks, array.Request.Array
 	if n == nil || a == nil {
@@ -119,7 +119,7 @@ func addUnstarted(out *api.Results, array *job.JobView, known map[int]bool) {
 	}
 }
 
-// runTimes returns the bounds and the median of run times.
+// runTimes returns the least, the greatest and the median run time.
 func runTimes(runs []time.Duration) *api.RunTimes {
 	if len(runs) == 0 {
 		return nil

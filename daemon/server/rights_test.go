@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 1. The test walks the table, so that it covers new routes.
+// Invariant 1: the test checks every row of the table, and therefore also new routes.
 func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	may := map[right]map[string]bool{
 		ownersOrAdmin: {"bob": true, "alice": true, "operator": true, "primary": true, "root": true}, // see TestManyIsRefusedJobByJob
@@ -46,7 +46,7 @@ func TestEveryRouteEnforcesItsRight(t *testing.T) {
 	}
 }
 
-// pathOf returns the route's path for alice's running job, or for GPU 0.
+// pathOf returns the route's path, with alice's running job or GPU 0.
 func pathOf(rt route) string {
 	path := strings.NewReplacer("{id}", "1", "{index}", "0").Replace(rt.Path)
 	if rt.Name == "wait" {
@@ -55,12 +55,12 @@ func pathOf(rt route) string {
 	return path
 }
 
-// Invariants 1 and 3: an answer shows strangers what the table says, and never the private part of
-// a job.
+// Invariants 1 and 3: strangers see in an answer what the table says,
+// and never a job's private part.
 func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	for _, rt := range routes() {
 		b := sweep()
-		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for it is answered
+		b.End(1, job.Result{Outcome: job.Completed}) // so that a wait for the job is answered
 		path := pathOf(rt)
 		if rt.Name == "list" {
 			path += "?ended=9"
@@ -93,7 +93,7 @@ func TestAnswersShowOfOthersWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// The manual's table is the route table.
+// The manual's table is the same as the route table.
 func TestTheManualHasTheTable(t *testing.T) {
 	text, err := os.ReadFile("../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -113,7 +113,7 @@ func TestTheManualHasTheTable(t *testing.T) {
 	}
 }
 
-// Nothing gets into the mux except through the table.
+// The mux serves only the routes of the table.
 func TestOnlyTheTableIsServed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestOnlyTheTableIsServed(t *testing.T) {
 	}
 }
 
-// A task, started or not, is as well guarded as its array.
+// A task is protected as its array is, before and after its start.
 func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	for _, verb := range []string{"cancel", "hold", "release", "requeue", "update"} {
 		for _, task := range []string{"3_1", "3_2"} {
@@ -147,7 +147,7 @@ func TestTasksBelongToTheArraysOwner(t *testing.T) {
 	}
 }
 
-// No route that changes something may be open to anyone, except these two.
+// Routes that change something must not be open to anyone. These two are the only exceptions.
 func TestOnlyReadingAndSubmittingIsForAnyone(t *testing.T) {
 	for _, rt := range routes() {
 		if rt.right == anyone && rt.Method != "GET" && rt.Path != "/v1/jobs" {
@@ -166,7 +166,7 @@ func TestARouteWithoutARightRefusesRoot(t *testing.T) {
 	}
 }
 
-// Invariant 2: without identity there is no answer.
+// Invariant 2: a connection without an identity gets no answer.
 func TestAConnectionWithoutIdentityIsRefused(t *testing.T) {
 	s := testServer(queue(), nil)
 	w := recorder(s, "GET", "/v1/version")
@@ -188,8 +188,8 @@ func TestWithoutTheGroupOnlyRootIsAdmin(t *testing.T) {
 	}
 }
 
-// Invariant 2: a session that began before its user left the group gives no right. Neither does an
-// account that nobody knows to be in the group.
+// Invariant 2: a user who left the group has no right by an older session.
+// An account that nobody knows to be in the group has no right either.
 func TestAdministratorsAreCheckedToday(t *testing.T) {
 	s := testServer(queue(), nil)
 	for name, in := range map[string]bool{"a member": true, "no member more": false} {
@@ -205,8 +205,8 @@ func TestAdministratorsAreCheckedToday(t *testing.T) {
 	}
 }
 
-// While the directory is silent, an unknown name is not taken for a missing account. The name is
-// asked for on behalf of the caller's person.
+// While the directory service is silent, an unknown name does not mean that there is no such
+// account. The question about the name counts against the caller's person.
 func TestNameOfASilentDirectory(t *testing.T) {
 	s := testServer(queue(), nil)
 	asker := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// limitNames maps the rows of /proc/PID/limits (Linux, fs/proc/base.c) to what systemd calls them
-// after "Limit". The numbers are those of getrlimit(2).
+// limitNames maps the rows of /proc/PID/limits (Linux, fs/proc/base.c) to systemd's names, which
+// follow "Limit". The numbers are those of getrlimit(2).
 var limitNames = map[string]string{
 	"Max cpu time": "CPU", "Max file size": "FSIZE", "Max data size": "DATA", "Max stack size": "STACK",
 	"Max core file size": "CORE", "Max resident set": "RSS", "Max processes": "NPROC", "Max open files": "NOFILE",
@@ -21,8 +21,8 @@ var limitNames = map[string]string{
 // limitNameWidth is the width of the first column of /proc/PID/limits.
 const limitNameWidth = 26
 
-// parseLimits reads the table. It skips rows that it does not know or cannot read, which leaves
-// systemd's default in force.
+// parseLimits reads the table. It skips rows that it does not know or cannot read.
+// For these, systemd's defaults stay in force.
 func parseLimits(text string) []contract.Limit {
 	var list []contract.Limit
 	for line := range strings.Lines(text) {

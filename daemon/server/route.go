@@ -12,25 +12,25 @@ import (
 type right int
 
 const (
-	undeclared    right = iota // refuses everybody: a route must declare its right
+	undeclared    right = iota // refuses everybody: each route must declare a right
 	anyone                     // every local account
 	ownerOrAdmin               // the owner of the job {id} in the path, and administrators
-	ownersOrAdmin              // the owner of each job in the body, and administrators: the backend checks each job
+	ownersOrAdmin              // owner of each job in the body, and administrators; checked by the backend
 	adminOnly                  // root and the members of the administrators' group
 )
 
-// visibility says what an answer shows of a job to users who are neither its owner nor
-// administrators.
+// visibility says how much of a job an answer shows to users who are neither
+// its owner nor administrators.
 type visibility int
 
 const (
-	unset     visibility = iota // fails the test that walks the table
+	unset     visibility = iota // not allowed: the test of the table fails
 	ownerOnly                   // nothing of other people's jobs
-	redacted                    // all but command, parameters, environment, directory and names of processes
+	redacted                    // everything except command, parameters, environment, directory and names of processes
 )
 
-// route says who may use an api.Route, and has its handler. Its literals are unkeyed, so that an
-// incomplete one does not compile.
+// route has an api.Route, who may use it, and its handler. Literals of route are unkeyed, so that
+// an incomplete literal does not compile.
 type route struct {
 	*api.Route
 	right      right
@@ -38,7 +38,7 @@ type route struct {
 	handle     func(*Server, *request) (reply any, err error)
 }
 
-// routes is the whole interface (invariant 1). gpuschedd(8) has the same table for people.
+// routes is the table of the whole API (invariant 1). gpuschedd(8) has the same table for people.
 func routes() []route {
 	return []route{
 		{api.RouteSubmit, anyone, ownerOnly, (*Server).submit},
@@ -78,25 +78,25 @@ func routes() []route {
 	}
 }
 
-// request is one request, with who made it.
+// request is one request together with its caller.
 type request struct {
 	*http.Request
 	w        http.ResponseWriter
 	peer     peer
 	who      job.Actor
 	received time.Time
-	person   int      // the uid whose limits count
-	certain  bool     // person is known for certain
-	asAdmin  bool     // only the right of an administrator allows it
-	reports  bool     // it has its user's report slot
-	query    any      // a pointer to the route's query
-	body     any      // a pointer to the route's body
+	person   int      // uid whose limits apply
+	certain  bool     // person is certain
+	asAdmin  bool     // allowed only by an administrator's right
+	reports  bool     // the request has the user's report slot
+	query    any      // pointer to the query
+	body     any      // pointer to the body
 	asked    any      // the body, if one was sent
-	leave    []func() // give back what the request holds
+	leave    []func() // each frees something that the request uses
 }
 
-// mount builds the handler from the table. A path that is not in the table is refused like any
-// other request.
+// mount makes the handler from the table. A path that is not in the table is refused
+// like any other wrong request.
 func (s *Server) mount() {
 	for _, rt := range routes() {
 		s.mux.HandleFunc(rt.Method+" "+rt.Path, func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Each route has one row. The server answers what a client sends for it with the reply that the
-// route declares, or refuses it for its content.
+// Each route has one row. The server answers a client's request with the reply that the route
+// declares, or refuses the request because of its content.
 func TestClientAndServerHaveTheSameRoutes(t *testing.T) {
 	rows := map[*api.Route]int{}
 	for _, rt := range routes() {
@@ -41,7 +41,7 @@ func TestClientAndServerHaveTheSameRoutes(t *testing.T) {
 				for _, err = range client.Stream(t.Context(), r, asked) {
 				}
 			case r == api.RouteWait:
-				return // it would wait; package api tests that it asks
+				return // this request would wait; package api tests it
 			case r.Method == "GET":
 				err = client.Get(t.Context(), r, on, r.Query, out)
 			default:

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Answers fit the published schema and have no field that it lacks.
+// Answers match the published schema. They have no field that the schema lacks.
 func TestAnswersFitTheSchema(t *testing.T) {
 	text, err := os.ReadFile("../../contrib/schema/gpusched.v1.json")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// serve answers one request: it identifies the caller, checks the right, and runs the handler.
+// serve answers one request. It identifies the caller, checks the right, and calls the handler.
 func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	defer s.contain(w, hr)
 	p, known := hr.Context().Value(peerKey{}).(peer)
@@ -24,7 +24,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	r := &request{Request: hr, w: w, received: time.Now(), peer: p, who: s.accounts.actor(p)}
-	r.person, r.certain = s.opt.Person(p.uid) // after actor has looked up the name
+	r.person, r.certain = s.opt.Person(p.uid) // after actor, which looks up the name
 	defer r.release()
 	reply, err := s.answer(rt, r)
 	s.audit(rt, r, reply, err)
@@ -37,7 +37,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, hr *http.Request) {
 	}
 	if l, long := reply.(streamed); long {
 		out := counter{to: w}
-		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // also charges a client that cuts the answer off
+		defer func() { s.limits.chargeAnswer(r.person, out.n) }() // even if the client cuts the answer off
 		l.send(w, &out)
 		return
 	}
@@ -70,7 +70,7 @@ func (s *Server) answer(rt route, r *request) (any, error) {
 	return rt.handle(s, r)
 }
 
-// read decodes the query and the body of a request.
+// read decodes a request's query and body.
 func (s *Server) read(rt route, r *request) error {
 	r.query = empty(rt.Query)
 	if err := api.DecodeQuery(r.URL.Query(), r.query); err != nil || rt.Method == http.MethodGet {
@@ -89,7 +89,7 @@ func (s *Server) read(rt route, r *request) error {
 	return decode(r, r.body, limit)
 }
 
-// empty returns a pointer to a new struct of the same type; nil for nil.
+// empty returns a pointer to a new struct of the same type, or nil for nil.
 func empty(like any) any {
 	if like == nil {
 		return nil
@@ -97,7 +97,7 @@ func empty(like any) any {
 	return reflect.New(reflect.TypeOf(like)).Interface()
 }
 
-// admit enforces the route's right. Nothing else does.
+// admit enforces the right that the route declares. Nothing else does so.
 func (s *Server) admit(rt route, r *request) error {
 	switch rt.right {
 	case anyone, ownersOrAdmin:
@@ -140,7 +140,7 @@ func (s *Server) ownersOnly() string {
 	return "only its owner, root and the members of group " + s.opt.Config().Daemon.AdminGroup + " may do this"
 }
 
-// contain turns a panic into an answer (invariant 6).
+// contain answers a request whose handler panicked (invariant 6).
 func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -155,12 +155,12 @@ func (s *Server) contain(w http.ResponseWriter, r *http.Request) {
 	writeError(w, e)
 }
 
-// refuse answers with an error, and logs it if it is not the client's fault. The audit log has
-// refusals of rights.
+// refuse answers with an error. If the client is not at fault, it also logs the error.
+// Refusals because of rights are in the audit log.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, uid int, err error) {
 	if r.Context().Err() != nil {
 		http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
-		w.WriteHeader(http.StatusRequestTimeout) // the client has left; one that only stopped sending must not read 200
+		w.WriteHeader(http.StatusRequestTimeout) // if the client only stopped sending, it must not read 200
 		return
 	}
 	e := asError(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Invariant 6.
+// Invariant 6: a client sees an internal error only as a number.
 func TestInternalErrorsArriveAsANumber(t *testing.T) {
 	for name, breakIt := range map[string]func(*bytes.Buffer) *Server{
 		"error": func(log *bytes.Buffer) *Server {
@@ -58,7 +58,7 @@ func TestRefusalsKeepTheirCode(t *testing.T) {
 	}
 }
 
-// Invariant 4: one user's connections cannot use up those of others.
+// Invariant 4: one user's connections cannot use up the places of others.
 func TestConnectionsAreBounded(t *testing.T) {
 	s := testServer(queue(), nil)
 	s.limits.conns = newConnLimiter(bounds(100, 2))
@@ -85,7 +85,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	hold(t, socket).Close()
 }
 
-// hold opens a connection and makes one request, so that it has been accepted.
+// hold opens a connection and makes one request, so that the connection has been accepted.
 func hold(t *testing.T, socket string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("unix", socket)
@@ -122,7 +122,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Users who hold as many places as they can leave some to a user who holds none.
+// When users have as many places as they can get, some places are left for a user who has none.
 func TestGateLeavesPlaces(t *testing.T) {
 	g := newConnLimiter(bounds(1024, 96))
 	for uid := range 40 {
@@ -140,7 +140,7 @@ func TestGateLeavesPlaces(t *testing.T) {
 	}
 }
 
-// pipeListener gives the server one connection that uses the bubble's clock.
+// pipeListener gives the server one connection, which uses the clock of the synctest bubble.
 type pipeListener struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -157,8 +157,8 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 func (l *pipeListener) Close() error   { close(l.done); return nil }
 func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// Invariant 4: a client that sends its header, its body or its next request slowly, or not at all,
-// loses its place.
+// Invariant 4: a client loses its place if it sends its header,
+// its body or its next request slowly, or not at all.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent  string
@@ -183,7 +183,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				defer hs.Close()
 				start := time.Now()
 				go io.WriteString(client, c.sent)
-				io.Copy(io.Discard, client) // until the server closes
+				io.Copy(io.Discard, client) // returns when the server closes
 				if took := time.Since(start); took < c.until || took > c.until+time.Second {
 					t.Errorf("cut off after %s, want %s", took, c.until)
 				}
@@ -202,7 +202,7 @@ func TestAHugeHeaderIsRefused(t *testing.T) {
 	}
 }
 
-// A request that is cut off is not carried out, and never answered with 200.
+// A request that is cut off is not carried out, and its status is never 200.
 func TestACutOffRequestIsNotAnsweredWith200(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)

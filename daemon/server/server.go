@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// The bounds of invariant 4 that are the same on every site. config.Limits has the others.
+// The limits of invariant 4 that are the same on every site. config.Limits has the others.
 const (
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 64 << 10
@@ -26,51 +26,51 @@ const (
 	drainTime      = 5 * time.Second
 )
 
-// Options configures a Server. Backend is required. Without the functions for accounts the server
-// knows none.
+// Options configures a Server. Backend is required.
+// The server knows accounts only through the functions given here.
 type Options struct {
-	// Backend returns the current backend. It may wait for one until ctx is done.
+	// Backend returns the present backend. If there is none, it may wait until ctx is done.
 	Backend func(ctx context.Context) Backend
 	Log     *slog.Logger
 	Version string
 	Commit  string
-	// UserName returns the name of an account, "" if the host has none. UserName, UserID, GroupID
-	// and Member may ask a directory and wait for a moment, since rights depend on the answer.
-	// KnownName does not wait; it is for answers with many names. A nil KnownName is UserName.
+	// UserName returns the name of an account, "" if the host has none.
+	// Rights depend on the answers of UserName, UserID, GroupID and Member,
+	// so these may ask a directory service and wait a moment. KnownName does not wait.
+	// It is used in answers with many names. Nil means UserName.
 	UserName, KnownName func(uid int) string
-	// UserID returns the uid of the account that the asker named; ok is false if the host has none.
-	// The error says why that is not known.
+	// UserID returns the uid of the account that the asker named.
+	// ok is false if there is no such account. The error says why that is unknown.
 	UserID func(asker int, name string) (uid int, ok bool, err error)
-	// Person returns the uid whose limits a uid counts against: the uid itself, or that of the user
-	// whose subordinate uid it is. It is not certain if a uid of a range may belong to an account
-	// that is not known yet. A nil Person returns the uid itself.
+	// Person returns the uid whose limits apply to a uid:
+	// the uid itself, or the owner of a subordinate uid. certain is false if a uid of a range may
+	// be that of an account that is not known yet. Nil means that each uid is its own person.
 	Person func(uid int) (person int, certain bool)
-	// Config returns the settings in force. The server calls it for each request. Nil means the
-	// defaults.
+	// Config returns the settings in force, and is called for each request. Nil means the defaults.
 	Config func() *config.Config
-	// Printed returns when everything that jobs have printed is in the journal. Nil means that this
-	// is unknown.
+	// Printed returns when the journal has everything that jobs have printed.
+	// Nil means that this is unknown.
 	Printed func(ctx context.Context) error
-	// HasMail reports whether the machine has a mail program. Nil means that it has.
+	// HasMail reports whether the machine has a mail program. Nil means that there is one.
 	HasMail func() bool
-	// GroupID returns the gid of a group; ok is false if the host has none.
+	// GroupID returns the gid of a group. ok is false if there is no such group.
 	GroupID func(name string) (gid int, ok bool)
-	// Member reports whether an account is in a group today, if the host knows both. The server
-	// calls it at each submit, for the groups with a quota.
+	// Member reports whether an account is in a group today, and whether the host knows both.
+	// The server calls it at each submission, for each group with a quota.
 	Member func(uid, gid int) (in, known bool)
-	// Holds reports whether an account is still in a group that the kernel says it has. An unknown
-	// membership gives no right. The server calls it at each request of a member of the
-	// administrators' group. Nil trusts the kernel.
+	// Holds reports whether an account is still in a group that the process has according to the
+	// kernel. An unknown membership gives no right. The server calls it at each request of a
+	// process with the administrators' group. Nil means to trust the kernel.
 	Holds func(uid, gid int) bool
-	// Own is the user whose own scheduler this is. That user has every right; nobody else is served
-	// but root, who submits nothing. Nil means the machine's scheduler.
+	// Own is the user whose own scheduler this is. That user has every right.
+	// Nobody else is served except root, who may not submit. Nil means the machine's scheduler.
 	Own *job.Account
-	// Unlimited returns the control group controllers that are missing for a user's own scheduler.
-	// Nil means that none is.
+	// Unlimited returns the cgroup controllers that a user's own scheduler lacks.
+	// Nil means that it lacks none.
 	Unlimited func() []string
-	// Verbosity is the daemon's log level. If it is nil, changing the level has no effect.
+	// Verbosity is the daemon's log level. If it is nil, a change of the level has no effect.
 	Verbosity *Verbosity
-	// Process returns what this process uses. Nil leaves that out of the metrics.
+	// Process returns what this process uses. Nil means that the metrics do not have this.
 	Process func() metrics.Process
 }
 
@@ -89,11 +89,11 @@ type Server struct {
 	peerOf    func(net.Conn) (peer, error)
 	processOf func(peer) (process, error)
 
-	closing context.Context // done as soon as the server begins to stop
+	closing context.Context // done as soon as the server starts to stop
 	close   context.CancelFunc
 }
 
-// New returns a server; Serve starts it.
+// New returns a server. Serve starts it.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -137,9 +137,9 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers on the listeners until ctx is done. Then it tells long polls to come back, lets all
-// other requests finish, and returns nil. It returns early only if a listener breaks. It closes the
-// listeners. It may be called once.
+// Serve answers on the listeners until ctx is done. Then clients of long polls are told to ask
+// again, all other requests are completed, and Serve returns nil. If a listener breaks, Serve
+// returns an error earlier. It closes the listeners. It may be called only once.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	hs := s.httpServer()
 	broken := make(chan error, len(listeners))
@@ -159,9 +159,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(err, s.drain(hs))
 }
 
-// httpServer bounds what one connection may cost. Body and reply have deadlines of their own
-// (decode, writeJSON), so that a long poll may last. WriteTimeout, counted from the header on,
-// bounds what net/http answers by itself.
+// httpServer limits what one connection can cost.
+// Body and reply have deadlines of their own (decode, writeJSON), so that a long poll can last.
+// WriteTimeout begins after the header, and limits answers that net/http makes itself.
 func (s *Server) httpServer() *http.Server {
 	return &http.Server{
 		Handler:           s.mux,
@@ -174,7 +174,7 @@ func (s *Server) httpServer() *http.Server {
 	}
 }
 
-// drain ends long polls at once and gives all other requests drainTime.
+// drain ends long polls at once, and lets all other requests continue for drainTime.
 func (s *Server) drain(hs *http.Server) error {
 	s.close()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)

@@ -26,8 +26,8 @@ var (
 	root     = peer{uid: 0, gid: 0}
 	alice    = peer{uid: 1001, gid: 1001}
 	bob      = peer{uid: 1002, gid: 1002}
-	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // in the administrators' group
-	primary  = peer{uid: 1004, gid: adminGID}                             // the administrators' group is the main one
+	operator = peer{uid: 1003, gid: 1003, groups: []uint32{27, adminGID}} // a member of the administrators' group
+	primary  = peer{uid: 1004, gid: adminGID}                             // its main group is the administrators'
 )
 
 const adminGID = 990
@@ -38,7 +38,7 @@ var groups = map[string]int{"wheel": 27, "lab": 2001, "gpusched-admin": adminGID
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// queue returns a backend with alice's running job 1 and waiting job 2.
+// queue returns a backend with alice's jobs: job 1 runs and job 2 waits.
 func queue() *servertest.Backend {
 	owner := job.Owner{UID: 1001, GID: 1001, User: "alice"}
 	ref := job.Allocation{GPU: contract.GPU{UUID: "GPU-a", Index: 0}}
@@ -66,8 +66,8 @@ func queue() *servertest.Backend {
 	}
 }
 
-// sweep returns the backend of queue with alice's array 3 of eight tasks, of which 3_1 runs as job
-// 4.
+// sweep returns the backend of queue, with alice's array 3 added.
+// The array has eight tasks. Task 3_1 runs as job 4.
 func sweep() *servertest.Backend {
 	b := queue()
 	b.Place = []job.Allocation{{GPU: contract.GPU{UUID: "GPU-a", Index: 0, Milli: 250, PromiseBytes: 1 << 30}}}
@@ -107,13 +107,13 @@ func testServer(b Backend, log *bytes.Buffer) *Server {
 	return s
 }
 
-// ask sends one request as the peer and returns status and body.
+// ask sends one request as the peer. It returns status and body.
 func ask(s *Server, p peer, method, path, body string) (int, string) {
 	w := reply(s, p, method, path, body)
 	return w.Code, w.Body.String()
 }
 
-// reply is ask with headers.
+// reply is like ask, but returns the whole reply.
 func reply(s *Server, p peer, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p))
@@ -122,7 +122,7 @@ func reply(s *Server, p peer, method, path, body string) *httptest.ResponseRecor
 	return w
 }
 
-// refusal reads the error of a reply.
+// refusal reads the error in a reply.
 func refusal(t *testing.T, body string) api.Error {
 	t.Helper()
 	var r api.ErrorReply
@@ -132,7 +132,7 @@ func refusal(t *testing.T, body string) api.Error {
 	return r.Error
 }
 
-// listen serves on a real socket until the test ends. The caller may stop it earlier.
+// listen serves on a real socket until the test ends, or until the caller stops it.
 func listen(t *testing.T, s *Server) (socket string, stop func() error) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
@@ -153,7 +153,8 @@ func overSocket(socket string) *http.Client {
 	}}}
 }
 
-// listenAs is listen for one of the tests' people; the kernel would say who runs the test.
+// listenAs is like listen, but each connection comes from one of the tests' people.
+// By itself, the kernel would say who runs the test.
 func listenAs(t *testing.T, s *Server, p peer) (socket string, stop func() error) {
 	socket, stop = serveAs(t, s, p)
 	t.Cleanup(func() { stop() })
@@ -179,5 +180,5 @@ func serveAs(t testing.TB, s *Server, p peer) (socket string, stop func() error)
 	return socket, stop
 }
 
-// sleep passes time in a bubble.
+// sleep waits, which in a synctest bubble only moves the clock.
 func sleep(d time.Duration) { <-time.After(d) }

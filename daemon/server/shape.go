@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shapeOf returns a key for commands that probably run equally long: commands of one user that
-// differ only in their numbers. It is a hash, so that nothing of the command stays in the
-// scheduler's memory. All tasks of an array share the key of the submitted command, with its
-// {names} of parameters: an array waits as one entry with one expected run time, so a key for each
-// value would not decide which task goes next. To tell the sizes of models apart, submit an array
-// for each.
+// shapeOf returns a key. Commands with the same key probably run equally long.
+// They are commands of one user that differ only in their numbers.
+// The key is a hash, so that no part of a command stays in the scheduler's memory.
+// All tasks of an array have the key of the submitted command, with the {names} of parameters:
+// an array waits as one entry with one expected run time, so keys for each value would not change
+// which task is next. To distinguish the sizes of models, submit an array for each size.
 func shapeOf(uid int, argv []string) string {
 	h := newShape("shape", uid)
 	for _, arg := range argv {
@@ -26,7 +26,7 @@ func shapeOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// withoutNumbers replaces each run of digits by "#".
+// withoutNumbers replaces each sequence of digits by "#".
 func withoutNumbers(s string) string {
 	var b strings.Builder
 	digits := false
@@ -43,8 +43,8 @@ func withoutNumbers(s string) string {
 	return b.String()
 }
 
-// scriptOf returns a key for commands of one user that run the same program, or the same script
-// with an interpreter.
+// scriptOf returns a key for commands of one user that run the same program.
+// If the program is an interpreter, they also run the same script.
 func scriptOf(uid int, argv []string) string {
 	h := newShape("script", uid)
 	if len(argv) > 0 {
@@ -53,8 +53,8 @@ func scriptOf(uid int, argv []string) string {
 	return shortSum(h)
 }
 
-// script returns the first argument with the suffix of a script, otherwise the first argument that
-// is not an option, otherwise "".
+// script returns the first argument that ends like a script.
+// If there is none, it returns the first argument that is not an option, or "".
 func script(args []string) string {
 	plain := ""
 	for _, arg := range args {
@@ -74,6 +74,6 @@ func newShape(kind string, uid int) hash.Hash {
 	return h
 }
 
-// shortSum returns 64 bits of the hash. If two commands of one user collide, they share a
-// prediction, and nothing worse.
+// shortSum returns 64 bits of the hash. Two commands of one user with the same bits would share a
+// prediction, which does no other harm.
 func shortSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }

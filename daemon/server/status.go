@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// firstWaiting is the number of waiting jobs that the status shows.
+// firstWaiting is how many waiting jobs the status shows.
 const firstWaiting = 10
 
 // status answers with a summary of the daemon, its jobs and its GPUs.
@@ -40,7 +40,7 @@ func (s *Server) status(r *request) (any, error) {
 	return reply, nil
 }
 
-// problem returns the first check with the worst health; nil if all are healthy.
+// problem returns the first of the checks with the worst health, or nil if all are healthy.
 func problem(checks []job.Check) *job.Check {
 	worst := job.Worst(checks)
 	i := slices.IndexFunc(checks, func(c job.Check) bool { return worst != job.Healthy && c.Health == worst })
@@ -56,12 +56,12 @@ func (s *Server) health(r *request) (any, error) {
 	return api.HealthReply{Schema: api.Schema, Health: job.Worst(checks), Checks: checks}, nil
 }
 
-// version answers with the versions of the running daemon.
+// version answers with the version of the running daemon, and those of its parts.
 func (s *Server) version(*request) (any, error) {
 	return api.VersionReply{Schema: api.Schema, Version: s.opt.Version, Commit: s.opt.Commit, Go: runtime.Version()}, nil
 }
 
-// unknown answers a request that is not in the route table.
+// unknown answers a request for a path that is not in the route table.
 func (s *Server) unknown(r *request) (any, error) {
 	return nil, &api.Error{
 		Code: api.CodeUsage, Message: fmt.Sprintf("this daemon does not know the request %s %q", r.Method, r.URL.Path),

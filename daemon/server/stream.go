@@ -12,20 +12,20 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// streamed is a reply that is made while it is sent. The bytes that the counter counts are charged
-// to the user.
+// streamed is a reply that is made while it is sent.
+// The user is charged for the bytes that the counter counts.
 type streamed interface {
 	send(w http.ResponseWriter, out *counter)
 }
 
-// listing is an api.ListReply that is made while it is sent, because a hundred thousand jobs would
-// take a few hundred megabytes at once.
+// listing is an api.ListReply that is made while it is sent.
+// The whole reply for a hundred thousand jobs would take a few hundred megabytes of memory.
 type listing struct {
-	api.ListReply // without the jobs
+	api.ListReply // all fields but the jobs
 
 	jobs  []job.JobView
-	only  bool // send each job's name alone
-	brief bool // leave out the sentences of reasons
+	only  bool // each job has only its name
+	brief bool // reasons have no sentences
 	names *namer
 }
 
@@ -43,7 +43,7 @@ func (l listing) stream(to io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	w.Write(append(head, '['))
-	whole := new(api.Job) // one for all rows, because it is large
+	whole := new(api.Job) // used for all rows, because it is large
 	for i := range l.jobs {
 		if i > 0 {
 			w.WriteByte(',')
@@ -68,8 +68,8 @@ func (l listing) stream(to io.Writer) error {
 	return w.Flush()
 }
 
-// send streams the reply through the counter. It cuts off a client that does not read, and a reply
-// that it cannot complete, because that must not look whole.
+// send writes the reply through the counter. It disconnects a client that does not read. It also
+// does so if the reply cannot be completed, because the client must not take a part for the whole.
 func (l listing) send(w http.ResponseWriter, out *counter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTime))
 	w.Header().Set("Content-Type", "application/json")
@@ -78,8 +78,8 @@ func (l listing) send(w http.ResponseWriter, out *counter) {
 	}
 }
 
-// sendLines sends a part of a reply that consists of lines of JSON. It returns false if the client
-// does not take it.
+// sendLines sends some of the JSON lines that a reply consists of.
+// It returns false if the client does not read them.
 func sendLines(w http.ResponseWriter, to *counter, lines []byte) bool {
 	c := http.NewResponseController(w)
 	c.SetWriteDeadline(time.Now().Add(replyTime))
@@ -87,7 +87,7 @@ func sendLines(w http.ResponseWriter, to *counter, lines []byte) bool {
 	return err == nil && c.Flush() == nil
 }
 
-// counter counts the bytes that are written to it, whether they arrive or not.
+// counter counts the bytes that are written to it, even if they do not arrive.
 type counter struct {
 	to io.Writer
 	n  int

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The streamed listing equals an encoded api.ListReply, and the client can read it.
+// A streamed listing is the same as an encoded api.ListReply, and the client can read it.
 func TestAListingIsTheReply(t *testing.T) {
 	s := testServer(queue(), nil)
 	for _, jobs := range [][]job.JobView{nil, {{}}, {{Job: job.Job{ID: 1, Label: job.Label{Name: "<a&b>"}}}, {Job: job.Job{ID: 2}}}} {
@@ -37,7 +37,7 @@ func TestAListingIsTheReply(t *testing.T) {
 	}
 }
 
-// A listing of names has each job's name and nothing more.
+// A listing of names has only the name of each job.
 func TestAListingOfNames(t *testing.T) {
 	s := testServer(sweep(), nil)
 	jobs := func(path string) (reply api.ListReply) {
@@ -55,7 +55,8 @@ func TestAListingOfNames(t *testing.T) {
 	}
 }
 
-// A brief listing has what a table shows of the reasons, and the cause as a sentence once.
+// A brief listing has the parts of the reasons that a table shows,
+// and the sentence of the cause only once.
 func TestABriefListing(t *testing.T) {
 	var whole, brief api.ListReply
 	for form, reply := range map[string]*api.ListReply{"1": &whole, "brief": &brief} {
@@ -74,7 +75,7 @@ func TestABriefListing(t *testing.T) {
 	}
 }
 
-// A listing of ids has one line for each job of the whole listing, in its order.
+// A listing of ids has one line for each job of the normal listing, in the same order.
 func TestAListingOfIDs(t *testing.T) {
 	s := testServer(sweep(), nil)
 	for _, words := range []string{"", "state=running", "waiting=1", "ids=1-3,3_1", "ended=5", "uid=1002"} {

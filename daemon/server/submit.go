@@ -60,7 +60,7 @@ func (s *Server) submit(r *request) (any, error) {
 	return api.SubmitReply{Schema: api.Schema, Job: j, Known: out.Known, Unit: out.Unit}, nil
 }
 
-// prefersBrief reports whether a client's Prefer headers ask for a brief answer.
+// prefersBrief reports whether a client asks for a brief answer in its Prefer headers.
 func prefersBrief(headers []string) bool {
 	for _, h := range headers {
 		for p := range strings.FieldsFuncSeq(h, func(c rune) bool { return c == ',' || c == ';' }) {
@@ -72,7 +72,7 @@ func prefersBrief(headers []string) bool {
 	return false
 }
 
-// submission converts a request. It fills in no defaults of the site: what is absent stays absent.
+// submission converts a request. It adds no defaults of the site: absent values stay absent.
 func submission(in api.SubmitRequest) (job.Submission, error) {
 	sub := job.Submission{
 		Key: in.Key, Label: in.Label, Request: in.Request,

@@ -36,7 +36,7 @@ func fullRequest() api.SubmitRequest {
 func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	b := queue()
 	in := fullRequest()
-	in.Dedup = "" // excluded by Array
+	in.Dedup = "" // not allowed together with Array
 	body, err := json.Marshal(in)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestASubmissionIsTheRequestWithTheKernelsIdentity(t *testing.T) {
 	}
 }
 
-// A client asks for a brief answer in its header, which changes nothing else.
+// A client asks for a brief answer in a header. The header has no other effect.
 func TestBriefSubmission(t *testing.T) {
 	for prefer, brief := range map[string]bool{"": false, api.PreferBrief: true, "wait=5": false, "wait=5, Return=Minimal": true} {
 		b := queue()
@@ -85,7 +85,7 @@ func TestBriefSubmission(t *testing.T) {
 	}
 }
 
-// Fields that the daemon derives are ignored in a request.
+// If a request sets fields that the daemon derives, they are ignored.
 func TestDerivedFieldsAreIgnored(t *testing.T) {
 	b := queue()
 	s := testServer(b, nil)
@@ -112,8 +112,8 @@ func TestTimesNeverOverflow(t *testing.T) {
 	}
 }
 
-// Parts of a second are rounded up on the way in and out: a limit of a nanosecond would start a job
-// over and over.
+// Durations are rounded up to whole seconds in requests and answers.
+// Otherwise a job with a time limit of a nanosecond would be started again and again.
 func TestTimesAreWholeSeconds(t *testing.T) {
 	b := queue()
 	body := `{"name":"n","gpu_milli":1000,"argv":["dHJ1ZQ=="],"dir":"Lw==","time_limit_seconds":1.5,"grace_seconds":0.000000001,` +
@@ -171,7 +171,7 @@ func TestADryRunShowsTheUnit(t *testing.T) {
 	}
 }
 
-// A job has the site's log if it names none of its own, and none if it asks for none.
+// A job that names no log gets the site's log. A job can also ask for no log.
 func TestLogOfTheSite(t *testing.T) {
 	for asked, want := range map[string]string{"": "/var/log/jobs/%j", "none": "", "./none": "./none"} {
 		b := queue()

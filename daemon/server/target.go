@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// target is what a name such as "12" or "7_3" stands for.
+// target is the job or task that a name such as "12" or "7_3" means.
 type target struct {
-	id   job.ID    // 0 for a task that has not become a job
-	task *job.Task // nil for a name without "_"
+	id   job.ID    // 0: a task that is not a job yet
+	task *job.Task // nil: the name has no "_"
 }
 
 // jobFinder finds the jobs and tasks that requests name.
@@ -21,7 +21,7 @@ type jobFinder struct {
 	backend func(context.Context) Backend
 }
 
-// targetInPath returns the target {id}.
+// targetInPath returns the target that {id} in the path names.
 func (f *jobFinder) targetInPath(r *request) (target, error) {
 	return f.target(r.Context(), r.PathValue("id"))
 }
@@ -44,7 +44,7 @@ func (f *jobFinder) target(ctx context.Context, name string) (target, error) {
 	return t, err
 }
 
-// jobInPath returns the job {id}, with the details that want asks for.
+// jobInPath returns the job that {id} in the path names, with the details in want.
 func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	t, err := f.targetInPath(r)
 	if err != nil {
@@ -53,8 +53,8 @@ func (f *jobFinder) jobInPath(r *request, want job.Query) (job.JobView, error) {
 	return f.view(r.Context(), t, want)
 }
 
-// view returns a target with the details that want asks for; these cost most. A task that has not
-// become a job is shown as its array says it will be.
+// view returns a target with the details in want, which are the expensive part.
+// If a task is not a job yet, view shows it as its array says it will be.
 func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.JobView, error) {
 	if t.id != 0 {
 		return f.jobByID(ctx, t.id, want)
@@ -69,8 +69,8 @@ func (f *jobFinder) view(ctx context.Context, t target, want job.Query) (job.Job
 	return futureTask(array, *t.task), nil
 }
 
-// pastTask returns a task that had no job when it was looked up, although its array counts it as a
-// job. Either it has become one meanwhile, or its job has been forgotten.
+// pastTask returns a task that had no job when it was looked up, while its array counts it as a
+// job. Either it became a job since then, or its job has been forgotten.
 func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (job.JobView, error) {
 	id, err := f.backend(ctx).Task(ctx, t.Array, t.Index)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *jobFinder) pastTask(ctx context.Context, t job.Task, want job.Query) (j
 	if id != 0 {
 		return f.jobByID(ctx, id, want)
 	}
-	live, err := f.backend(ctx).Query(ctx, job.Query{Array: t.Array}) // it may not be on disk yet
+	live, err := f.backend(ctx).Query(ctx, job.Query{Array: t.Array}) // the task's job may not be on disk yet
 	if err != nil {
 		return job.JobView{}, err
 	}
@@ -108,8 +108,8 @@ func (f *jobFinder) jobByID(ctx context.Context, id job.ID, want job.Query) (job
 	return v.Jobs[0], nil
 }
 
-// futureTask returns the view of a task that has not become a job: it waits or, if its array no
-// longer waits, was cancelled before it started.
+// futureTask returns a task that is not a job. The task waits, or was cancelled before it started
+// if its array no longer waits.
 func futureTask(array job.JobView, t job.Task) job.JobView {
 	v := array
 	v.ID, v.Attempt, v.Attempts = 0, nil, nil
@@ -127,7 +127,7 @@ func futureTask(array job.JobView, t job.Task) job.JobView {
 		v.State, v.Reasons, v.Start = job.Cancelled, nil, job.ExpectedStart{}
 		v.Result = &job.Result{Outcome: job.Cancelled, By: by}
 	case !next:
-		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task
+		v.Start = job.ExpectedStart{} // the array's expected start is that of its next task, not of this one
 	}
 	return v
 }
@@ -143,7 +143,7 @@ func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, erro
 			return job.JobView{}, err
 		}
 	}
-	if t.id == 0 { // it will not become a job, or is one that is not on disk yet
+	if t.id == 0 { // the task will not become a job, or its job is not on disk yet
 		v, err := f.view(ctx, t, job.Query{Reasons: true})
 		if err != nil || v.State.Terminal() || v.ID == 0 {
 			return v, err
@@ -155,19 +155,19 @@ func (f *jobFinder) waitFor(ctx context.Context, name string) (job.JobView, erro
 		if err != nil || v.State.Terminal() {
 			return v, err
 		}
-		// The job is at rest without having ended, so its reasons matter.
+		// The job rests although it has not ended. Its reasons say why.
 		if v, err = f.jobByID(ctx, t.id, job.Query{Reasons: true}); err != nil || v.AtRest() {
 			return v, err
 		}
 	}
 }
 
-// maxTaskNames bounds the tasks that one listing names, since each is looked up.
+// maxTaskNames limits the tasks that one listing names, because each is looked up.
 const maxTaskNames = 256
 
-// parseNames reads a list such as "12,14-16,7_3", in which each name is complete: the 12 in
-// "7_3,12" is job 12. The command line lets people write 7_3,5 for two tasks, and sends 7_3,7_5.
-// Tasks that have not become jobs are left out.
+// parseNames reads a list of names such as "12,14-16,7_3". Each name is complete: in "7_3,12", the
+// name 12 is job 12. For two tasks, people may type 7_3,5, and the command line sends 7_3,7_5.
+// Tasks that are not jobs yet are left out.
 func (f *jobFinder) parseNames(ctx context.Context, text string) ([]job.ID, error) {
 	var plain []string
 	ids := []job.ID{}

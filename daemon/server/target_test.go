@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// one reads the job of a JobReply.
+// one reads the job in a JobReply.
 func one(t *testing.T, status int, body string) api.Job {
 	t.Helper()
 	var r api.JobReply
@@ -53,7 +53,7 @@ func TestATaskThatHasNotStartedIsShownByItsArray(t *testing.T) {
 	for name, start := range map[string]time.Time{"3_1": {}, "3_2": {}} {
 		b.View.Jobs[2].Tasks = &job.Tasks{Next: 2, Live: 2}
 		if name == "3_2" {
-			start = noon.Add(time.Hour) // it is the next one
+			start = noon.Add(time.Hour) // this task is the array's next
 		}
 		status, body := ask(s, bob, "GET", "/v1/jobs/"+name, "")
 		if j := one(t, status, body); j.Task.Name != name || !j.ExpectedStart.Equal(start) {
@@ -105,7 +105,7 @@ func TestListingsSelectTasks(t *testing.T) {
 		"/v1/jobs?array=3":            {4},
 		"/v1/jobs?array=1":            nil,
 		"/v1/jobs?ids=3_1":            {4},
-		"/v1/jobs?ids=3_5":            nil, // no job yet
+		"/v1/jobs?ids=3_5":            nil, // this task is not a job yet
 		"/v1/jobs?ids=1-2,3_1":        {1, 2, 4},
 		"/v1/jobs?array=3&state=lost": nil,
 	} {
@@ -130,11 +130,11 @@ func TestListingsSelectTasks(t *testing.T) {
 	}
 }
 
-// waitsOfOne is the number of waits that the test server allows one user.
+// waitsOfOne is how many waits the test server allows one user.
 const waitsOfOne = 96
 
-// A wait for a task goes on when the task becomes a job. Until then it polls nothing, however long
-// that takes and however many wait.
+// A wait for a task continues when the task becomes a job. Until then nothing is polled, however
+// long it takes and however many clients wait.
 func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &counted{Backend: sweep()}
@@ -148,7 +148,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 		}
 		synctest.Wait()
 		asked := b.asked.Load()
-		time.Sleep(9 * time.Minute) // by the bubble's clock
+		time.Sleep(9 * time.Minute) // passes at once in the synctest bubble
 		synctest.Wait()
 		if n := b.asked.Load(); n != asked || n == 0 {
 			t.Errorf("it asked %d times, and %d while nothing happened", asked, n-asked)
@@ -164,7 +164,7 @@ func TestAWaitForATaskOutlastsItsStart(t *testing.T) {
 	})
 }
 
-// counted counts the calls of a backend.
+// counted counts the calls to a backend.
 type counted struct {
 	*servertest.Backend
 	asked atomic.Int64
@@ -199,7 +199,7 @@ func TestAWaitForATaskThatNeverStarts(t *testing.T) {
 	}
 }
 
-// A task whose job has been forgotten is not taken for one that has not started.
+// A task whose job has been forgotten is not reported as waiting.
 func TestAForgottenTaskIsNotFound(t *testing.T) {
 	b := sweep()
 	s := testServer(b, nil)
@@ -217,7 +217,7 @@ func TestAForgottenTaskIsNotFound(t *testing.T) {
 	}
 }
 
-// late is a backend in which a task becomes a job after it was looked up.
+// late is a backend in which a task becomes a job just after it was looked up.
 type late struct {
 	*servertest.Backend
 	looked int

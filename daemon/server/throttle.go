@@ -12,27 +12,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/slots"
 )
 
-// The bounds of invariant 4 that the site does not set.
+// The limits of invariant 4 that a site cannot change.
 const (
-	maxDelay    = time.Second      // the longest that a request is delayed
-	slotTime    = 10 * time.Second // the longest that a request waits for a slot
+	maxDelay    = time.Second      // longest delay of a request
+	slotTime    = 10 * time.Second // longest wait of a request for a slot
 	answerUnit  = 2 << 10          // bytes of an answer that count as one more request
-	maxListings = 2                // of one user at once, because answers can be large
+	maxListings = 2                // at once for one user, because answers can be large
 	dryRunCost  = 20               // requests that a dry run counts as, because the scheduler plans for it
-	exempt      = 0                // uid of root, who has no rate limit
+	exempt      = 0                // root's uid: root has no rate limit
 )
 
-// limits bounds what clients may ask at once and how often (invariant 4).
+// limits restricts how many requests clients may make at once, and how often (invariant 4).
 type limits struct {
-	site func() config.Limits // the settings in force
+	site func() config.Limits // settings in force
 
-	rates     buckets // of requests
+	rates     buckets // rates of requests
 	conns     *connLimiter
 	waits     *connLimiter
-	followers *connLimiter // of the events
+	followers *connLimiter // clients that follow the events
 
 	requests, listings, reports slots.Slots[int]      // by user
-	allReports                  slots.Slots[struct{}] // of all users together
+	allReports                  slots.Slots[struct{}] // for all users together
 }
 
 func newLimits(site func() config.Limits) limits {
@@ -44,13 +44,13 @@ func newLimits(site func() config.Limits) limits {
 	}
 }
 
-// rateOf returns the rate limit of one user's requests.
+// rateOf returns the rate limit for one user's requests.
 func rateOf(l config.Limits) rateLimit {
 	return rateLimit{rate: float64(l.Requests), burst: float64(l.Burst)}
 }
 
-// throttle delays a request that exceeds its user's rate, and refuses it if the delay would be
-// longer than patience. Root has no rate limit.
+// throttle delays a request that exceeds its user's rate.
+// If the delay would be longer than maxDelay, the request is refused. Root has no rate limit.
 func (l *limits) throttle(r *request) error {
 	if r.person == exempt {
 		return nil
@@ -58,7 +58,7 @@ func (l *limits) throttle(r *request) error {
 	site := l.site()
 	wait := l.rates.take(r.person, rateOf(site), maxDelay)
 	if wait > maxDelay {
-		// A client that is answered at once would come back at once.
+		// The refusal is delayed too, because the client would otherwise ask again at once.
 		if err := api.Pause(r.Context(), maxDelay); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (l *limits) throttle(r *request) error {
 	return api.Pause(r.Context(), wait)
 }
 
-// charge counts something as that many more requests of a user.
+// charge counts something as a number of additional requests of a user.
 func (l *limits) charge(uid int, requests float64) {
 	if uid != exempt && requests > 0 {
 		l.rates.charge(uid, rateOf(l.site()), requests)
@@ -80,23 +80,23 @@ func (l *limits) charge(uid int, requests float64) {
 // chargeAnswer counts a large answer as several requests.
 func (l *limits) chargeAnswer(uid, bytes int) { l.charge(uid, float64(bytes/answerUnit)) }
 
-// takeListingSlot takes one of the user's slots for requests whose answers can be large.
+// takeListingSlot takes one of the user's slots for requests with large answers.
 func (l *limits) takeListingSlot(r *request) error { return l.takeSlot(r, &l.listings, maxListings) }
 
-// takeDryRunSlot takes one of these slots for a dry run, and charges for it.
+// takeDryRunSlot takes one of the user's listing slots for a dry run, and charges the user for it.
 func (l *limits) takeDryRunSlot(r *request) error {
 	l.charge(r.person, dryRunCost-1)
 	return l.takeListingSlot(r)
 }
 
-// later makes the reply say when to ask again, and gives the connection's place to another client.
+// later adds to the reply when to ask again, and closes the connection to free its place.
 func later(r *request, after time.Duration, e *api.Error) error {
 	r.w.Header().Set("Connection", "close")
 	r.w.Header().Set(retryAfter, strconv.Itoa(max(1, int(math.Ceil(after.Seconds())))))
 	return e
 }
 
-// takeSlot waits for one of the user's slots. The request gives it back at its end.
+// takeSlot waits for one of the user's slots. The slot is free again when the request ends.
 func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
 	ctx, cancel := context.WithTimeout(r.Context(), slotTime)
 	defer cancel()
@@ -108,7 +108,7 @@ func (l *limits) takeSlot(r *request, of *slots.Slots[int], most int) error {
 	return nil
 }
 
-// release gives back what the request holds.
+// release frees everything that the request uses.
 func (r *request) release() {
 	for _, leave := range r.leave {
 		leave()

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// limited returns a server with limits of its own.
+// limited returns a server with changed limits.
 func limited(b Backend, change func(*config.Limits)) *Server {
 	l := config.Default().Limits
 	change(&l)
@@ -56,7 +56,8 @@ func TestAUserHasARateLimit(t *testing.T) {
 	})
 }
 
-// All subordinate uids of a user share one rate, and one count of connections and waits.
+// All subordinate uids of a user count as the user: for the rate of requests, and for the numbers
+// of connections and waits.
 func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := queue()
@@ -91,13 +92,14 @@ func TestSubordinateUIDsShareTheirOwnersLimits(t *testing.T) {
 	})
 }
 
-// When throttling is not enough, the answer says when to come back, and costs no connection.
+// If throttling is not enough, a request is refused with the time to ask again,
+// and its connection is closed.
 func TestAFloodIsTurnedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(queue(), func(l *config.Limits) { l.Requests, l.Burst = 10, 20 })
 		var served, refused atomic.Int32
 		var all sync.WaitGroup
-		for range 100 { // 20 at once by the burst, 10 within maxDelay
+		for range 100 { // the burst allows 20 at once, and maxDelay 10 more
 			all.Go(func() {
 				w := reply(s, bob, "GET", "/v1/version", "")
 				if w.Code == http.StatusOK {
@@ -119,7 +121,7 @@ func TestAFloodIsTurnedAway(t *testing.T) {
 	})
 }
 
-// A large answer counts as many small ones.
+// A large answer counts as many small answers.
 func TestAListingCountsByItsSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := queue()
@@ -152,7 +154,7 @@ func TestAListingCountsByItsSize(t *testing.T) {
 	})
 }
 
-// cutOff is a client that leaves after so many bytes.
+// cutOff is a client that leaves after it got a number of bytes.
 type cutOff struct {
 	*httptest.ResponseRecorder
 	left int
@@ -165,7 +167,7 @@ func (w *cutOff) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// The part of a listing that was made before the client cut it off counts.
+// If a client cuts a listing off, the part made before that counts.
 func TestAListingThatIsCutOffCounts(t *testing.T) {
 	b := queue()
 	for id := range job.ID(1000) {
@@ -189,7 +191,7 @@ func TestAListingThatIsCutOffCounts(t *testing.T) {
 	}
 }
 
-// slow holds up calls of Query and counts how many are in it at once.
+// slow delays calls of Query, and counts how many are in progress at once.
 type slow struct {
 	Backend
 	now, most atomic.Int32
@@ -205,7 +207,7 @@ func (b *slow) Query(ctx context.Context, q job.Query) (job.View, error) {
 	return b.Backend.Query(ctx, q)
 }
 
-// Invariant 4: a user's requests wait for one another, and not for those of others.
+// Invariant 4: requests of one user wait for each other, but not for those of other users.
 func TestAUsersRequestsShareSlots(t *testing.T) {
 	for path, want := range map[string]int32{"/v1/jobs": maxListings, "/v1/status": maxListings, "/v1/gpus": 5} {
 		synctest.Test(t, func(t *testing.T) {
@@ -233,7 +235,7 @@ func TestAUsersRequestsShareSlots(t *testing.T) {
 	}
 }
 
-// slowPast holds up calls of Past and counts how many are in it at once.
+// slowPast delays calls of Past, and counts how many are in progress at once.
 type slowPast struct {
 	Backend
 	now  atomic.Int32
@@ -247,8 +249,8 @@ func (b *slowPast) Past(ctx context.Context, q job.PastQuery) (job.Past, error) 
 	return b.Backend.Past(ctx, q)
 }
 
-// It takes a search of the whole history to tell whether a name that no account has is on record. A
-// user who asks for many such names takes no slot that another's report needs (invariant 4).
+// If no account has a name, only a search of the whole history shows whether the name is on record.
+// A user who asks for many such names takes no slot that another user's report needs (invariant 4).
 func TestUnknownNamesTakeSlots(t *testing.T) {
 	for _, path := range []string{"/v1/jobs?user=nobody-of-us", "/v1/history?user=nobody-of-us"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -276,7 +278,7 @@ func TestUnknownNamesTakeSlots(t *testing.T) {
 	}
 }
 
-// Waiting for a slot has a time limit.
+// The wait for a slot has a time limit.
 func TestWaitingForASlotEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &slow{Backend: queue(), free: make(chan struct{})}
@@ -314,8 +316,8 @@ func TestALargeSubmissionIsRefused(t *testing.T) {
 	}
 }
 
-// flood sends requests as fast as it can on many connections until done. It returns a function that
-// waits for the end and returns the number of answers.
+// flood sends requests as fast as it can, on many connections, until done is closed.
+// The function that it returns waits for the end, and returns the number of answers.
 func flood(done <-chan struct{}, socket, method, path string, connections int) (asked func() int) {
 	var n atomic.Int64
 	var all sync.WaitGroup
@@ -340,9 +342,9 @@ func flood(done <-chan struct{}, socket, method, path string, connections int) (
 	return func() int { all.Wait(); return int(n.Load()) }
 }
 
-// BenchmarkListUnderFlood measures one user's listing of 1 000 jobs while another floods the
-// server; the name says with what. Both run in this process, so the flood's own work counts against
-// the listing.
+// BenchmarkListUnderFlood measures how fast one user gets a listing of 1 000 jobs
+// while another user floods the server. The name of the benchmark says with what.
+// Both users are in this process, so the flood's own work makes the listing slower.
 func BenchmarkListUnderFlood(b *testing.B) {
 	for _, c := range []struct{ name, method, path string }{
 		{"none", "", ""}, {"version", "GET", "/v1/version"}, {"list", "GET", "/v1/jobs"}, {"refused", "POST", "/v1/gpus/0/pause"},
@@ -377,7 +379,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	asked := func() int { return 0 }
 	if path != "" {
 		asked = flood(done, rough, method, path, 100)
-		time.Sleep(5 * time.Second) // past its burst
+		time.Sleep(5 * time.Second) // until the flood's burst is over
 	}
 	var took []time.Duration
 	start := time.Now()
@@ -395,7 +397,7 @@ func listUnderFlood(b *testing.B, method, path string, on bool) {
 	b.ReportMetric(float64(asked())/(seconds+5), "flood/s")
 }
 
-// trying holds up dry runs and counts how many are under way at once.
+// trying delays dry runs, and counts how many are in progress at once.
 type trying struct {
 	Backend
 	now  atomic.Int32
@@ -411,8 +413,8 @@ func (b *trying) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return b.Backend.Submit(ctx, s, dryRun)
 }
 
-// Invariant 4: dry runs, for which the scheduler plans, share the slots of listings and count as
-// many requests. Submissions and other users do not wait for them.
+// Invariant 4: the scheduler plans for dry runs, so they share the slots of listings and count as
+// many requests. Submissions and other users do not wait for dry runs.
 func TestDryRunsTakeSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const one, dry = `{"name":"x","argv":["aWQ="],"dir":"Lw=="}`, `{"name":"x","argv":["aWQ="],"dir":"Lw==","dry_run":true}`

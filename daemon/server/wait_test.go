@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// waitUntil lets other goroutines run until ok. The test's own time limit ends it otherwise.
+// waitUntil lets other goroutines run until ok returns true, or until the test's time limit.
 func waitUntil(t *testing.T, ok func() bool) {
 	t.Helper()
 	for !ok() {
@@ -68,7 +68,7 @@ func TestWaitGivesUp(t *testing.T) {
 	}
 }
 
-// A stop does not wait for the jobs that clients wait for.
+// A stop of the server does not wait until the jobs end that clients wait for.
 func TestStoppingEndsLongPolls(t *testing.T) {
 	s := testServer(queue(), nil)
 	socket, stop := listen(t, s)
@@ -83,7 +83,7 @@ func TestStoppingEndsLongPolls(t *testing.T) {
 	}
 }
 
-// Invariant 4: a client that leaves gives its wait back.
+// Invariant 4: if a client leaves, its wait no longer counts.
 func TestAbandonedWaitsEnd(t *testing.T) {
 	s := testServer(queue(), nil)
 	socket, _ := listen(t, s)
@@ -111,7 +111,8 @@ func TestWaitsAreBoundedPerUser(t *testing.T) {
 	}
 }
 
-// A client can ask that everything a job printed be in the journal, and is told whether it is.
+// A client can ask to wait until the journal has everything that a job printed.
+// The answer says whether it has.
 func TestWaitSaysWhetherAllIsPrinted(t *testing.T) {
 	for want, printed := range map[string]func(context.Context) error{
 		`"printed":true`: func(context.Context) error { return nil }, "": func(context.Context) error { return io.EOF },

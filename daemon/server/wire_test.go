@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire.json anew; keys may be added to it, none may go or mean another thing")
 
-// distinct sets every exported field below v to a value that follows from its name alone, so that
-// its place in its struct does not matter.
+// distinct sets every exported field below v to a value that depends only on the field's name, so
+// that the order of the fields does not matter.
 func distinct(v reflect.Value, name string) {
 	n := int64(crc32.ChecksumIEEE([]byte(name)) % 100_000)
 	switch v.Kind() {
@@ -59,7 +59,7 @@ func distinct(v reflect.Value, name string) {
 	}
 }
 
-// sorted returns a document with its keys in order.
+// sorted returns a document with its keys sorted.
 func sorted(t *testing.T, doc any) []byte {
 	t.Helper()
 	text, err := json.Marshal(doc)
@@ -79,11 +79,11 @@ func sorted(t *testing.T, doc any) []byte {
 	return append(sentences.ReplaceAll(text, []byte(`"$1": "…"`)), '\n')
 }
 
-// other tests check sentences
+// matches sentences, which other tests check
 var sentences = regexp.MustCompile(`"(sentence|why)": ".*"`)
 
-// The JSON that the daemon sends for a job, a task, an array and a GPU with every field set, and
-// for a GPU and a job with none set.
+// The test compares the daemon's JSON with a golden file. It has a job, a task, an array and a GPU
+// with every field set, and a GPU and a job with no field set.
 func TestTheWireMatchesItsGolden(t *testing.T) {
 	var v job.JobView
 	distinct(reflect.ValueOf(&v).Elem(), "")

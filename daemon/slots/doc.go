@@ -1,3 +1,3 @@
-// Package slots limits how many callers with the same key do something at once, for example the
-// requests of one user. The others wait for their turn.
+// Package slots limits how many callers with the same key do something at the same time, for
+// example how many requests of one user are served. Further callers wait for their turn.
 package slots

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Slots are the slots of all keys. The zero value is ready for use.
+// Slots has the slots of all keys. The zero value is ready for use.
 type Slots[K comparable] struct {
-	mu    sync.Mutex // guards byKey, and the counts in it
+	mu    sync.Mutex // guards byKey and the counts in it
 	byKey map[K]*slots
 }
 
-// slots are the slots of one key.
+// slots has the slots of one key.
 type slots struct {
 	taken chan struct{}
-	users int // callers that hold a slot or wait for one
+	users int // callers that have a slot or wait for one
 }
 
-// Enter waits for a slot of a key. The caller must call leave once to give it back. The first
-// caller of a key decides how many slots there are.
+// Enter waits for a slot of a key. The caller must call leave once to free it.
+// A key has as many slots as its first caller says.
 func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), err error) {
 	one := s.join(key, most)
 	select {
@@ -30,7 +30,7 @@ func (s *Slots[K]) Enter(ctx context.Context, key K, most int) (leave func(), er
 	}
 }
 
-// Keys returns the number of keys that have callers.
+// Keys returns how many keys have callers now.
 func (s *Slots[K]) Keys() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

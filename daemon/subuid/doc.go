@@ -1,4 +1,4 @@
-// Package subuid reads subuid(5), the uid ranges that users' containers run as. The daemon counts
-// these uids as the user's own, and the doctor reports which lines the daemon ignores: both use
-// this parser.
+// Package subuid parses subuid(5), the file with the uid ranges of users' containers.
+// The daemon counts such uids as the user's own.
+// The doctor reports which lines the daemon ignores. Both use this parser.
 package subuid

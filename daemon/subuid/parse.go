@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Lowest is the lowest uid of a range. A lower uid may be an account's.
+// Lowest is the lowest uid that a range may have. Lower uids may be accounts'.
 const Lowest = 1 << 16
 
-// Range is the uids from First to before End.
+// Range has the uids from First to the last one before End.
 type Range struct {
-	Owner      string // as written: a name or a uid
+	Owner      string // a name or a uid, as in the file
 	First, End int
 }
 
-// Parse reads lines such as alice:100000:65536. bad are the numbers of invalid lines, from 1. Parse
-// leaves out the ranges of root: its large range for containers may include accounts of a
-// directory.
+// Parse reads lines such as alice:100000:65536.
+// bad has the numbers of invalid lines, counted from 1. Parse omits the ranges of root,
+// which has a large range for containers that may include accounts of a directory service.
 func Parse(text string) (ranges []Range, bad []int) {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -38,5 +38,5 @@ func Parse(text string) (ranges []Range, bad []int) {
 	return ranges, bad
 }
 
-// Overlaps reports whether a uid is in both ranges.
+// Overlaps reports whether any uid is in both ranges.
 func (r Range) Overlaps(o Range) bool { return r.First < o.End && o.First < r.End }

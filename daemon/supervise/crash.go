@@ -16,33 +16,34 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// systemd restarts a crashed daemon after a tenth of a second, which is what a single crash or kill
-// should cost. It can't wait longer after repeated crashes and still be quick after the next single
-// one: RestartSteps= never forgets a crash (systemd issue 43813) and does not exist before systemd
-// 254. So the daemon itself waits, and answers meanwhile.
+// Systemd restarts a crashed daemon after a tenth of a second, so that a single crash or kill costs
+// no more time. After repeated crashes the restart should come later, but systemd can't do that
+// well: RestartSteps= never forgets a crash (systemd issue 43813) and does not exist before systemd
+// 254. So the daemon starts at once, answers requests, and waits before it starts its scheduler.
 const (
-	crashMemory = time.Hour        // health reports crashes this long
-	crashWindow = 10 * time.Minute // more than crashesFree in this time make it wait
+	crashMemory = time.Hour        // health reports crashes of this time
+	crashWindow = 10 * time.Minute // more than crashesFree crashes in this time cause a wait
 	crashesFree = 3
 
-	// A process that ends without a report, for example by SIGKILL or lack of memory, is not a
-	// crash. Without these it would be started, and open the state file, ten times a second.
+	// A process that ends without a report, for example by SIGKILL or for lack of memory, is not
+	// counted as a crash. If it had started less than soon after another one, it would be restarted
+	// ten times a second, and open the state file each time. The soonPause prevents that.
 	soon      = time.Second
 	soonPause = 500 * time.Millisecond
 )
 
-// errCrashing is the reason why a scheduler that keeps crashing does not start.
+// errCrashing is why a scheduler that keeps crashing is not started yet.
 var errCrashing = errors.New("it crashed over and over")
 
-// crashes are the ends of earlier processes by a panic or by systemd's watchdog, which makes the
-// runtime write a report. A SIGKILL does not count.
+// crashes are earlier processes that ended by a panic or by systemd's watchdog.
+// In both cases the Go runtime writes a report. A process that ended by SIGKILL is not counted.
 type crashes struct {
-	report string      // path of the last one's report
-	at     []time.Time // within crashMemory, oldest first
+	report string      // path of the newest report
+	at     []time.Time // times within crashMemory, oldest first
 }
 
-// watchCrashes reads how earlier processes ended from a directory that survives restarts, and makes
-// the runtime write there how this one ends.
+// watchCrashes reads from dir how earlier processes ended. It also makes the runtime write a report
+// there if this process crashes. The directory dir survives restarts.
 func watchCrashes(dir string, now time.Time) (crashes, error) {
 	c := crashes{report: filepath.Join(dir, "crash.last")}
 	current, list := filepath.Join(dir, "crash"), filepath.Join(dir, "crashes")
@@ -76,25 +77,26 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// began records the start of this process in a directory that survives restarts. It reports whether
-// another process started just before and did not end properly, which ended records.
+// began records in dir that this process has started.
+// again is true if another process started within the time soon before and did not end properly.
+// The caller must call ended when the process ends properly. The directory dir survives restarts.
 func began(dir string, now time.Time) (again bool, ended func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {
 		again = now.Sub(info.ModTime()).Abs() < soon
 	}
 	if os.WriteFile(name, nil, 0o600) != nil || os.Chtimes(name, now, now) != nil {
-		return false, func() {} // watchCrashes has logged the same error
+		return false, func() {} // watchCrashes has the same error, and logged it
 	}
 	return again, func() { _ = os.Remove(name) }
 }
 
-// pause returns the time to wait before the scheduler starts.
+// pause returns how long to wait before the scheduler starts.
 func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// within returns the number of crashes in the time before now.
+// within returns how many crashes happened within age before now.
 func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {
@@ -104,7 +106,7 @@ func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// check reports crashes, which are bugs.
+// check reports crashes in health: each is a bug.
 func (c crashes) check(now time.Time) job.Check {
 	n := c.within(crashMemory, now)
 	if n == 0 {

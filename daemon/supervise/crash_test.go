@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// crashOnce is a process that starts, and ends at a time with a report.
+// crashOnce simulates a process that starts at began, and crashes with a report at ended.
 func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	t.Helper()
 	c, err := watchCrashes(dir, began)
@@ -27,8 +27,8 @@ func crashOnce(t *testing.T, dir string, began, ended time.Time) crashes {
 	return c
 }
 
-// Single crashes cost no time, crashes in quick succession cost more and more, and health names
-// them for an hour, with the report.
+// A single crash causes no wait. Crashes in quick succession cause longer and longer waits.
+// Health reports them for an hour, with the path of the report.
 func TestCrashes(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now().Truncate(time.Second)
@@ -60,8 +60,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// A process waits if the one just before it did not end properly. It does not wait after a proper
-// end, or later.
+// A process waits if another process started just before and did not end properly.
+// It does not wait if that process ended properly, or started earlier.
 func TestBeginningOverAndOver(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -88,8 +88,8 @@ func TestBeginningOverAndOver(t *testing.T) {
 	}
 }
 
-// Anything but a list of times by this clock is ignored. A process that ended without a report did
-// not crash.
+// In the list of crashes, everything except past times is ignored.
+// A process that ended without a report is not a crash.
 func TestCrashesFromABrokenList(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

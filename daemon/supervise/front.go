@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// front holds the backend of the server: the scheduler or, while that can't be started, one that
-// says why. Requests during a start wait, as they would in the socket's backlog.
+// front has the backend of the server: the scheduler, or a substitute that says why the scheduler
+// can't start. Requests that arrive during a start wait until it is over.
 type front struct {
-	mu      sync.Mutex     // guards what follows
+	mu      sync.Mutex     // guards the fields below
 	backend server.Backend // nil during a start
 	changed chan struct{}  // closed at the next change
 }
@@ -27,8 +27,8 @@ func (f *front) put(b server.Backend) {
 	f.changed = make(chan struct{})
 }
 
-// get returns the backend. If there is none until ctx ends, it returns unavailable with the error
-// of ctx.
+// get waits for a backend and returns it. If ctx ends first,
+// it returns unavailable with the error of ctx.
 func (f *front) get(ctx context.Context) server.Backend {
 	for {
 		f.mu.Lock()
@@ -45,7 +45,7 @@ func (f *front) get(ctx context.Context) server.Backend {
 	}
 }
 
-// unavailable answers everything but health with its error.
+// unavailable is a backend that answers every request except health with its error.
 type unavailable struct {
 	err    error
 	checks func(context.Context) []job.Check

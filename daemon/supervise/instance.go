@@ -24,10 +24,11 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// connectTime limits the first connection to systemd.
+// connectTime limits the first connection to systemd, and each search of tidy.
 const connectTime = 30 * time.Second
 
-// instance is the scheduler with all its parts, from its start until it ends or can't continue.
+// instance is one run of the scheduler with all its parts.
+// It lasts until the scheduler ends or can't continue.
 type instance struct {
 	*Supervisor
 	startedWith config.Config
@@ -39,14 +40,14 @@ type instance struct {
 	scope       units.Scope
 	slurm       slurm
 
-	countCPUs func() (int, error) // returns the number of online CPUs
+	countCPUs func() (int, error) // number of online CPUs
 
-	// As of the settings in force:
-	cpus    int              // of the machine
-	ofSlurm site.GPUsOfSlurm // no job gets these
+	// These fields belong to the settings in force.
+	cpus    int              // number that the machine has
+	ofSlurm site.GPUsOfSlurm // GPUs that no job gets
 }
 
-// newInstance opens everything. After an error it closes what it has opened.
+// newInstance opens all parts. After an error it closes the parts that are open.
 func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 	cfg, from, err := s.load()
 	if err != nil {
@@ -119,7 +120,8 @@ func (s *instance) open(ctx context.Context) error {
 	return err
 }
 
-// run works until ctx is done, which is not an error, or until the scheduler can't continue.
+// run works until ctx is done, and then returns nil.
+// It returns an error if the scheduler can't continue.
 func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
@@ -133,11 +135,11 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	return err
 }
 
-// boundEvery is the time between adjustments of the memory limits.
+// boundEvery is the time between two adjustments of the memory limits.
 const boundEvery = 10 * time.Second
 
-// boundMemory limits the garbage until ctx is done, and returns memory that was needed for a while,
-// such as for reading the state.
+// boundMemory limits the garbage until ctx is done. It also returns memory to the system that was
+// needed only for a while, for example to read the state.
 func (s *instance) boundMemory(ctx context.Context) {
 	goGC := ""
 	for _, kv := range s.opt.Environ {
@@ -158,7 +160,7 @@ func (s *instance) boundMemory(ctx context.Context) {
 	}
 }
 
-// inhibit takes a lock of logind's, for jobs that run.
+// inhibit takes a lock of logind that prevents what the argument names while jobs run.
 func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
 	lock, err := systemd.Inhibit(ctx, what, "jobs run; 'gpusched list' shows them")
 	if err != nil {
@@ -167,25 +169,25 @@ func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
 	return lock, nil
 }
 
-// forget removes ended jobs according to the settings in force.
+// forget removes old ended jobs, by the limits of the settings in force.
 func (s *instance) forget(ctx context.Context) (int, error) {
 	l := s.cfg.Load().Limits
 	return s.store.Forget(ctx, store.History{UserBytes: l.UserHistory, Age: l.HistoryAge}, time.Now())
 }
 
-// childEnv returns our environment without what would let a child send systemd messages in our
-// name.
+// childEnv returns the daemon's environment without the variables with which a child could send
+// messages to systemd in the daemon's name.
 func (s *instance) childEnv() []string {
 	return slices.DeleteFunc(slices.Clone(s.opt.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
 	})
 }
 
-// tidyEvery is the time between searches for files that systemd leaves behind.
+// tidyEvery is the time between two searches for files that systemd leaves behind.
 const tidyEvery = time.Minute
 
-// tidy removes, until ctx is done, the files that systemd leaves behind of ended jobs. It logs the
-// first of several errors in a row.
+// tidy removes files that systemd leaves behind for ended jobs, until ctx is done.
+// It logs only the first of several errors in a row.
 func (s *instance) tidy(ctx context.Context) {
 	every := time.NewTicker(tidyEvery)
 	defer every.Stop()
@@ -206,7 +208,7 @@ func (s *instance) tidy(ctx context.Context) {
 	}
 }
 
-// close closes what was opened.
+// close closes all parts that are open.
 func (s *instance) close() {
 	if s.source != nil {
 		if err := s.source.Close(); err != nil {
@@ -223,7 +225,7 @@ func (s *instance) close() {
 	}
 }
 
-// checks returns the lines of health that the scheduler itself does not have.
+// checks returns the checks of health that the daemon package does not have.
 func (s *instance) checks() []daemon.Check {
 	here := func(f func() job.Check) func(context.Context) job.Check {
 		return func(context.Context) job.Check { return f() }
@@ -234,7 +236,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units, s.opt.Own != nil) }},
 		{Name: "watchdog", Look: here(func() job.Check { return host.CheckNotifier(s.notify, s.opt.Own.flag()) })},
 		{Name: "journal", Look: func(ctx context.Context) job.Check {
-			version, _ := s.units.Version(ctx) // if it does not answer, its own line says so
+			version, _ := s.units.Version(ctx) // health has another line for a systemd that does not answer
 			return host.CheckDirectoryUIDs(host.CheckJournal(), version)
 		}},
 		{Name: "log", Look: here(s.checkLog)},
@@ -249,8 +251,8 @@ func (s *instance) checks() []daemon.Check {
 	return s.opt.Own.checks(list)
 }
 
-// checkDamage adds damage that reads have found since the start. The daemon continues, since what
-// it needs is in memory.
+// checkDamage adds to a line of health the damage that was found by reads since the start.
+// The daemon continues, since the live jobs are in memory.
 func checkDamage(damage error, c job.Check) job.Check {
 	if damage == nil {
 		return c
@@ -259,7 +261,8 @@ func checkDamage(damage error, c job.Check) job.Check {
 		"check the disk (journalctl -k); let the waiting jobs end before you restart the scheduler: a restart moves the file aside and begins an empty one")
 }
 
-// checkLog also reports a level that somebody set and may have forgotten.
+// checkLog reports the state of the log. It also reports a log level that
+// somebody set and may have forgotten.
 func (s *Supervisor) checkLog() job.Check {
 	c := host.CheckLog(s.opt.Journal.Stuck(time.Now()))
 	if now, settings := s.verbose.Level(); now != settings {

@@ -14,17 +14,17 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// noteWriter writes notes into the journals of jobs. The daemon's own log lines belong to root, and
-// no user finds them there, so systemd makes a process of the job's own unit and user print the
-// note.
+// noteWriter writes notes into the journals of jobs.
+// Users can't see the daemon's own log lines, which belong to root.
+// So systemd starts a process in the job's unit, as the job's user, that prints the note.
 //
-// That process belongs to the user, who can stop it as long as systemd waits. So a note waits for
-// others to the same job and, if there are many, to the same user.
+// That process belongs to the user, who can stop it and keep systemd waiting.
+// Notes to one job are therefore written one at a time, and notes to one user only a few at a time.
 type noteWriter struct {
 	dir   string
-	scope units.Scope // of the systemd that runs the jobs
+	scope units.Scope // which systemd runs the jobs
 	units noteUnits
-	jobs  slots.Slots[job.ID] // a unit has room for one note
+	jobs  slots.Slots[job.ID] // one note at a time for each job
 	users slots.Slots[int]
 }
 
@@ -34,24 +34,25 @@ type noteUnits interface {
 	Reload(ctx context.Context, name string) error
 }
 
-// notesAtOnce limits the concurrent notes to jobs of one user.
+// notesAtOnce limits how many notes to jobs of one user are written at the same time.
 const notesAtOnce = 4
 
-// newNoteWriter returns a noteWriter that leaves notes for the launchers in the directory dir.
+// newNoteWriter returns a noteWriter. It leaves the notes for the launchers in the directory dir.
 func newNoteWriter(dir string, u noteUnits, scope units.Scope) *noteWriter {
 	return &noteWriter{dir: dir, units: u, scope: scope}
 }
 
-// noteTime limits systemd's time for one note.
+// noteTime limits how long systemd may take to print a note.
 const noteTime = 5 * time.Second
 
-// noteRoom is the most memory that printing a note needs. It counts against the job and its slices,
-// so a job with less left gets no note: printing it would get the job killed.
+// noteRoom is the memory that printing a note needs at most.
+// This memory counts against the limits of the job and its slices.
+// A job with less memory left gets no note, because the kernel would kill it.
 const noteRoom = 32 << 20
 
-// Open makes the process that would print a note leave one behind that runs commands for the job's
-// user. So the commands are in the job's unit, under its user, limits and device filter, and end
-// with it, and root starts nothing else.
+// Open starts a process that runs commands for the job's user. It is started like a process that
+// prints a note. The commands therefore run in the job's unit, under its user, limits and device
+// filter, and end with the unit. Root starts nothing else for them.
 func (w *noteWriter) Open(ctx context.Context, id job.ID, uid int) error {
 	return w.Tell(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
@@ -74,7 +75,7 @@ func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) 
 	if err != nil {
 		return err
 	}
-	if st.Spent { // its GPUs may be another job's already
+	if st.Spent { // the job's GPUs may be another job's already
 		return fmt.Errorf("job %d has ended", id)
 	}
 	if st.Active == units.ActiveReloading {
@@ -88,7 +89,7 @@ func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) 
 	}
 	err = w.units.Reload(ctx, name)
 	if errors.Is(err, units.ErrAbsent) {
-		err = nil // it has ended meanwhile
+		err = nil // the job has ended meanwhile
 	}
 	return errors.Join(err, launch.RemoveNote(w.dir, int64(id)))
 }

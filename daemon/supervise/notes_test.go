@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stopped is a systemd in which users have stopped the processes that print the notes of some jobs.
+// stopped is a systemd with users who stopped the processes that print notes to some jobs.
 type stopped struct {
 	mu    sync.Mutex
 	jobs  map[string]bool
@@ -45,7 +45,7 @@ func (s *stopped) Reload(ctx context.Context, name string) error {
 	return ctx.Err()
 }
 
-// A stopped process blocks the notes of its own job, and no others (invariant 5).
+// A stopped process blocks the notes to its own job, and to no other job (invariant 5).
 func TestStoppedNote(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -82,7 +82,7 @@ func TestStoppedNote(t *testing.T) {
 	})
 }
 
-// A door is requested in the same way, with a text that can't be a note.
+// Open requests its process as Tell does, but with a text that no note can have.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -101,7 +101,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// inUnits is a systemd whose note process checks what is wanted.
+// inUnits is a systemd that records, at each reload, whether the process of Open was wanted.
 type inUnits struct {
 	dir   string
 	doors []bool
@@ -117,7 +117,7 @@ func (a *inUnits) Reload(context.Context, string) error {
 	return nil
 }
 
-// However many processes a user stops, the notes of others pass.
+// Other users get their notes, however many note processes one user stops.
 func TestStoppedNotes(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,15 +132,15 @@ func TestStoppedNotes(t *testing.T) {
 		}
 		synctest.Wait()
 		begin := time.Now()
-		_ = w.Tell(t.Context(), 100, me+1, "hello") // only root may write it
+		_ = w.Tell(t.Context(), 100, me+1, "hello") // fails in this test: only root may write notes for others
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("another user's note waited %v", took)
 		}
-		time.Sleep(3 * noteTime) // ends them all
+		time.Sleep(3 * noteTime) // by then the stopped notes have timed out
 	})
 }
 
-// over is a systemd with a unit of which only the result remains.
+// over is a systemd with one unit. Its job has ended, and only the result is left.
 type over struct{ reloads int }
 
 func (o *over) Status(_ context.Context, name string) (units.Status, error) {
@@ -149,7 +149,7 @@ func (o *over) Status(_ context.Context, name string) (units.Status, error) {
 
 func (o *over) Reload(context.Context, string) error { o.reloads++; return nil }
 
-// Nothing enters a unit of which only the result remains: its GPUs may be another job's.
+// No process is started in a unit whose job has ended: the job's GPUs may be another job's.
 func TestNothingComesIntoASpentUnit(t *testing.T) {
 	u := &over{}
 	w := newNoteWriter(t.TempDir(), u, units.Scope{})

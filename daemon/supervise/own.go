@@ -16,20 +16,20 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// Own is what differs for a user's own scheduler (gpuschedd --user): it runs as that user, its jobs
-// are units of that user's systemd, and it serves only the user and root. Its methods may be called
-// on nil, the machine's scheduler.
+// Own describes a user's own scheduler (gpuschedd --user). This scheduler runs as the user,
+// its jobs are units of the user's systemd, and it serves only the user and root.
+// The methods may be called on nil, which is the machine's scheduler.
 type Own struct {
 	UID    int
-	Name   string // of the account, even if no file of the host has it
+	Name   string // name of the account, even if the host's files do not have it
 	Bus    string // address of the private socket of the user's systemd
-	Socket string // where clients reach the scheduler
-	Linger string // a file that exists if systemd starts the user's services without a login
+	Socket string // socket at which clients reach the scheduler
+	Linger string // this file exists if systemd starts the user's services without a login
 
-	root atomic.Pointer[string] // control group of the user's systemd; nil: not asked yet
+	root atomic.Pointer[string] // control group of the user's systemd; nil: not known yet
 }
 
-// account returns the only account that is served; nil: everybody.
+// account returns the only account that the scheduler serves, or nil if it serves everybody.
 func (o *Own) account() *job.Account {
 	if o == nil {
 		return nil
@@ -37,7 +37,7 @@ func (o *Own) account() *job.Account {
 	return &job.Account{UID: o.UID, User: o.Name}
 }
 
-// socket returns where jobs reach the scheduler.
+// socket returns the path at which jobs reach the scheduler, or "" for the usual path.
 func (o *Own) socket() string {
 	if o == nil {
 		return ""
@@ -45,7 +45,7 @@ func (o *Own) socket() string {
 	return o.Socket
 }
 
-// owner returns the check of the owner of settings files.
+// owner returns the check that settings files belong to the right user.
 func (o *Own) owner() config.OwnerCheck {
 	if o == nil {
 		return config.RootOnly
@@ -53,8 +53,8 @@ func (o *Own) owner() config.OwnerCheck {
 	return config.OwnedBy(o.UID)
 }
 
-// settings removes settings that need root: the user is the administrator, and jobs run without a
-// device filter.
+// settings changes settings that only root can use. The user is the only administrator, and jobs
+// may run without a device filter.
 func (o *Own) settings(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
@@ -62,7 +62,7 @@ func (o *Own) settings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// files returns the host's files, with the user's own account.
+// files returns the host's files, to which the user's own account is added.
 func (o *Own) files() directory.Files {
 	files := hostFiles
 	if o == nil {
@@ -83,8 +83,8 @@ func (o *Own) files() directory.Files {
 	return files
 }
 
-// systemd returns how to reach the systemd that runs the jobs. dir is for the name of our
-// connection.
+// systemd returns the options of the connection to the systemd that runs the jobs.
+// The directory dir keeps the name of the connection.
 func (o *Own) systemd(dir string) systemd.Options {
 	if o == nil {
 		return systemd.Options{Last: filepath.Join(dir, "connection")}
@@ -92,7 +92,7 @@ func (o *Own) systemd(dir string) systemd.Options {
 	return systemd.Options{Address: o.Bus, User: true}
 }
 
-// scope asks systemd where its units are.
+// scope asks systemd for the control group of its units.
 func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error) {
 	if o == nil {
 		return units.Scope{}, nil
@@ -108,8 +108,8 @@ func (o *Own) scope(ctx context.Context, m *systemd.Manager) (units.Scope, error
 	return units.Scope{User: true, Root: root}, nil
 }
 
-// unlimited lists the controllers that are missing, so that limits of jobs are not enforced. For
-// the machine's scheduler only health reports them.
+// unlimited lists the cgroup controllers that are missing, which means that jobs' limits are not
+// enforced. It returns nil for the machine's scheduler, where only health reports them.
 func (o *Own) unlimited() []string {
 	if o == nil || o.root.Load() == nil {
 		return nil
@@ -118,15 +118,16 @@ func (o *Own) unlimited() []string {
 	return missing
 }
 
-// flag returns the option that makes systemctl, journalctl and gpusched use this scheduler, with a space before it.
+// flag returns the option that makes systemctl, journalctl and gpusched use this scheduler,
+// or "". It begins with a space.
 func (o *Own) flag() string { return units.Scope{User: o != nil}.Flag() }
 
-// thenReload says what to do once the settings are corrected.
+// thenReload returns the advice to check the settings and then to reload them.
 func (o *Own) thenReload() string {
 	return "('gpusched" + o.flag() + " config check' shows every mistake), then 'systemctl" + o.flag() + " reload gpusched'"
 }
 
-// runDir returns the directory of files that last until the next boot.
+// runDir returns the directory with files that last until the next boot.
 func (o *Own) runDir() string {
 	if o == nil {
 		return "/run/gpusched (which root can read)"
@@ -134,8 +135,8 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// checks adds to the lines of health what is not enforced. What no user can have does not count as
-// broken.
+// checks adds lines to health about what a user's scheduler can't enforce.
+// If no user's scheduler can have something, its absence does not count as broken.
 func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list
@@ -157,8 +158,8 @@ func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	return list
 }
 
-// checkLimits reports the limits that the kernel enforces: a user's systemd has only the
-// controllers that were delegated to it.
+// checkLimits reports which limits the kernel enforces.
+// A user's systemd has only the controllers that were delegated to it.
 func (o *Own) checkLimits() job.Check {
 	if o == nil || o.root.Load() == nil {
 		return host.CheckLimits()
@@ -176,7 +177,7 @@ func (o *Own) checkLimits() job.Check {
 	return c
 }
 
-// checkOthers reports what a user's own queue does not know about other people.
+// checkOthers reports what a user's own scheduler does not know about other people.
 func checkOthers() job.Check {
 	return job.Check{
 		Name: "other users", Health: job.Limited,
@@ -184,7 +185,7 @@ func checkOthers() job.Check {
 	}
 }
 
-// checkOutput reports how much of the output of jobs is kept.
+// checkOutput reports how much of the jobs' output is kept.
 func (o *Own) checkOutput() job.Check {
 	return job.Check{
 		Name: "output", Health: job.Limited,
@@ -194,7 +195,7 @@ func (o *Own) checkOutput() job.Check {
 	}
 }
 
-// checkLinger reports whether jobs outlive the last session of their user.
+// checkLinger reports whether jobs continue after the last logout of their user.
 func (o *Own) checkLinger() job.Check {
 	c := job.Check{Name: "logout", Health: job.Healthy, Detail: "lingering is on: jobs continue after you log out"}
 	if there, err := host.Exists(o.Linger); err != nil || !there {

@@ -13,11 +13,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// healthNames are the lines of health of the daemon itself, besides one for each GPU and each job
-// in trouble.
+// healthNames are the names of the daemon's own lines in health.
+// There is also one line for each GPU and each job in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// rows reads the table of gpusched-admin(7) of the parts that the scheduler depends on.
+// rows reads a table of gpusched-admin(7): the parts that the scheduler depends on.
 func rows(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")
@@ -36,14 +36,14 @@ func rows(t *testing.T) [][]string {
 	return list
 }
 
-// Each part of the table has a line in health, and each line of health is about a part of the
-// table.
+// Each part in the table has a line in health, and each line of health
+// belongs to a part in the table.
 func TestPartsHaveALineInHealth(t *testing.T) {
 	names := slices.Clone(healthNames)
 	for _, c := range (&instance{Supervisor: &Supervisor{}}).checks() {
 		names = append(names, c.Name)
 	}
-	// Properties of the machine rather than parts that can fail.
+	// These lines are about properties of the machine, not about parts that can fail.
 	properties := []string{"state disk", "limits", "shared memory", "queue"}
 	told := map[string]bool{}
 	for _, row := range rows(t) {
@@ -63,8 +63,8 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	}
 }
 
-// limits maps the rows of the table to their values in the program, in the order of the row: a time
-// constant as "file name", several joined by " + ", or the text of the table.
+// limits has the program's values for each row of the table, in the row's order.
+// A value is a time constant, as "file name", or several joined by " + ", or the text of the table.
 var limits = map[string][]string{
 	`systemd, D\-Bus`: {"daemon/executor.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
 	"starts of units": {"daemon/executor.go startTime", "daemon/loop.go retryEvery"},
@@ -92,7 +92,7 @@ var limits = map[string][]string{
 	"daemon itself":   {"100ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 
-// The limits in each row of the table are those of the program.
+// The limits in the table are the limits in the program.
 func TestPartsLimits(t *testing.T) {
 	text := map[string]string{}
 	for _, row := range rows(t) {
@@ -114,7 +114,7 @@ func TestPartsLimits(t *testing.T) {
 	}
 }
 
-// limit returns a limit as the table writes it.
+// limit returns a limit in the form that the table uses.
 func limit(t *testing.T, l string) string {
 	t.Helper()
 	var sum time.Duration
@@ -128,8 +128,8 @@ func limit(t *testing.T, l string) string {
 	return job.FormatDuration(sum)
 }
 
-// constantOf reads a time constant, such as "10 * time.Second", from a source file, so that it need
-// not be exported for a test.
+// constantOf reads a time constant, such as "10 * time.Second", from a source file.
+// So constants need not be exported for this test.
 func constantOf(t *testing.T, file, name string) time.Duration {
 	t.Helper()
 	source, err := os.ReadFile(file)

@@ -12,11 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// lostAfter is the time that the driver may report a GPU as lost before its jobs are ended. Loading
-// the driver again takes less.
+// lostAfter is how long the driver may report a GPU as lost before the GPU's jobs are ended.
+// A reload of the driver takes less time.
 const lostAfter = 10 * time.Second
 
-// settingsOf returns the daemon's settings for a configuration, on a machine with this many CPUs.
+// settingsOf converts a configuration into the daemon's settings,
+// for a machine with this many CPUs.
 func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	ram, err := host.Memory()
 	if err != nil {
@@ -33,8 +34,8 @@ func settingsOf(cfg config.Config, cpus int) (daemon.Settings, error) {
 	}, nil
 }
 
-// policy translates the configuration into the core's policy, for a machine with ram bytes of
-// memory and this many CPUs.
+// policy converts a configuration into the core's policy,
+// for a machine with ram bytes of memory and this many CPUs.
 func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	j, g := cfg.Jobs, cfg.GPUs
 	hostCPUs, hostMem := j.CPUs.Of(int64(cpus)), ram-cfg.Daemon.HostMemReserve.Of(ram)
@@ -62,17 +63,17 @@ func policy(cfg config.Config, ram int64, cpus int) site.Policy {
 	}
 }
 
-// strays are the reactions to processes that leave their jobs.
+// strays converts the setting for processes that leave their jobs.
 var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
-// inhibited are the lists of what logind does not do while jobs run.
+// inhibited has, for each setting, the list of what logind must not do while jobs run.
 var inhibited = map[config.Inhibit]string{
 	config.InhibitSleep: "sleep:idle", config.InhibitShutdown: "shutdown:sleep:idle",
 }
 
-// usage returns the reactions to jobs that overuse or do not use their GPUs.
+// usage returns the reactions to jobs that overuse their GPUs or leave them idle.
 func usage(cfg config.Config) site.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
 	return site.UsagePolicy{
@@ -83,7 +84,7 @@ func usage(cfg config.Config) site.UsagePolicy {
 	}
 }
 
-// responses are the meanings of the policies' words; any other word means to do nothing.
+// responses converts the words of the policies. Any other word means to do nothing.
 var responses = map[string]site.Response{
 	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop,
 }
@@ -98,7 +99,7 @@ func order(cfg config.Config) sched.Policy {
 	}
 }
 
-// classTimes returns the classes that have a time limit of their own.
+// classTimes returns the time limits of those classes that have one of their own.
 func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration {
 	times := map[job.Class]time.Duration{}
 	for class, c := range classes {

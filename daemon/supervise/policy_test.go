@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// CPUs that go offline are not promised any more, and are again once they are back. A failing count
-// changes nothing.
+// CPUs that go offline are no longer promised to jobs, until they are back.
+// If the CPUs can't be counted, nothing changes.
 func TestCPUsThatComeAndGo(t *testing.T) {
 	var log tape
 	online, fails := 16, error(nil)
@@ -45,7 +45,7 @@ func TestCPUsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// policySettings differ from the defaults wherever TestPolicy checks.
+// policySettings differ from the defaults in everything that TestPolicy checks.
 const policySettings = `
 [jobs]
 max_suspend = "20m"
@@ -85,7 +85,7 @@ after = "1h"
 grace = "5m"
 `
 
-// TestPolicy: each setting reaches the scheduler under its own name.
+// TestPolicy: each setting gets into the field of the policy that has its name.
 func TestPolicy(t *testing.T) {
 	cfg, _, err := config.Parse("f", []byte(policySettings))
 	if err != nil {
@@ -121,8 +121,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Whatever the reserved memory is, one user's jobs that name no memory fit on all GPUs within the
-// default quota, and leave some of it.
+// Jobs that do not ask for memory get a default amount. However much memory is reserved, one user's
+// jobs on all GPUs then fit into the default quota, and leave part of the memory to others.
 func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 	for _, percent := range []int{0, 5, 10, 40, 90} {
 		cfg := config.Default()
@@ -137,7 +137,7 @@ func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 	}
 }
 
-// TestPolicyDefault checks the policy of a site without any file.
+// TestPolicyDefault checks the policy of a site without settings files.
 func TestPolicyDefault(t *testing.T) {
 	p := policy(config.Default(), 64<<30, 16)
 	week := 7 * 24 * time.Hour

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/server"
 )
 
-// reloads reads the configuration again on SIGHUP. All of it comes into force, or nothing.
+// reloads reads the configuration again after each SIGHUP. If it has errors, nothing changes.
 func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	recount := time.NewTicker(recountEvery)
 	defer recount.Stop()
@@ -38,11 +38,11 @@ func (s *instance) reloads(ctx context.Context, hup <-chan os.Signal) {
 	}
 }
 
-// recountEvery is the time between checks of the machine's CPUs and of its Slurm's GPUs, which can
-// change at run time.
+// recountEvery is the time between two counts of the machine's CPUs and Slurm's GPUs,
+// which can change at run time.
 const recountEvery = 5 * time.Second
 
-// settings returns the daemon's settings for a configuration, on the machine as it is now.
+// settings converts a configuration into the daemon's settings, for the machine as it is now.
 func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	cpus, err := s.countCPUs()
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 	return settings, nil
 }
 
-// recount applies the settings in force again if the number of CPUs or Slurm's GPUs have changed.
-// Running jobs continue, whatever they were promised.
+// recount applies the settings in force again if the number of CPUs or the set of Slurm's GPUs has
+// changed. Running jobs continue with what they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
 	s.slurm.look()
 	cfg := s.cfg.Load()
@@ -67,7 +67,7 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	sameGPUs := ofSlurm.Equal(s.ofSlurm)
 	now, err := s.countCPUs()
 	if err != nil || now == was && sameGPUs {
-		return // what can't be counted is checked again soon
+		return // after an error, the next count comes soon
 	}
 	settings, err := s.settings(*cfg)
 	if err != nil {
@@ -82,8 +82,9 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	put(settings)
 }
 
-// auditReload records that the settings were read again by request of root, or of the scheduler's
-// own user: nobody else can send the signal, or make systemd send it.
+// auditReload records in the audit log that the settings were read again.
+// The request came from root, or from the user of this scheduler:
+// nobody else can send the signal, directly or through systemd.
 func (s *Supervisor) auditReload(o server.Outcome) {
 	by := job.Account{User: "root"}
 	if own := s.opt.Own.account(); own != nil {
@@ -94,7 +95,7 @@ func (s *Supervisor) auditReload(o server.Outcome) {
 	})
 }
 
-// load reads the settings.
+// load reads the settings files.
 func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	from, err := config.TakeSnapshot(s.opt.Config, s.opt.DropIns)
 	if err != nil {
@@ -104,8 +105,8 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 	return s.opt.Own.settings(cfg), from, err
 }
 
-// quotaGroups is daemon.QuotaGroups. If the directory was asked and did not answer, an account is
-// in the groups of its last job.
+// quotaGroups implements daemon.QuotaGroups. If it asks the directory service and gets no answer,
+// it takes the groups of the account's last job.
 func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string) {
 	group, member := s.names.KnownGroup, s.names.KnownMember
 	if wait {
@@ -121,7 +122,7 @@ func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string)
 	return in
 }
 
-// reload reports whether the new configuration is in force.
+// reload reads and applies the configuration. It returns false if the old one stays in force.
 func (s *instance) reload() bool {
 	cfg, from, err := s.load()
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *instance) reload() bool {
 	return true
 }
 
-// needRestart returns the changed settings that a reload can't apply.
+// needRestart returns the names of changed settings that only a restart applies.
 func needRestart(old, now config.Config) []string {
 	keys := map[string]bool{
 		"gpus.sample_timeout": old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,
@@ -156,8 +157,8 @@ func needRestart(old, now config.Config) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// checkSettings reports settings that were changed and not read, whether they are valid, and a
-// missing group of administrators.
+// checkSettings reports settings files that were changed but not read again, and whether they are
+// valid. It also reports a group of administrators that does not exist.
 func (s *Supervisor) checkSettings() job.Check {
 	r, adminGroup := s.read.Load(), s.cfg.Load().Daemon.AdminGroup
 	c := job.Check{Name: job.SettingsPart, Health: job.Healthy, Detail: "as they were read at " + r.At.Format(time.DateTime)}

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestNeedRestart: exactly the settings that a reload can't change are named.
+// TestNeedRestart: exactly the settings that a reload can't apply are named.
 func TestNeedRestart(t *testing.T) {
 	old, now := config.Default(), config.Default()
 	now.Jobs.MaxRunning++

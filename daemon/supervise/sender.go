@@ -18,21 +18,21 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// sender sends messages about jobs to the recipients that their owners named. It decides the
-// content of a message and the unit that sends it. The daemon itself opens no connection and runs
-// no program for that.
+// sender sends messages about jobs to the recipients that the jobs' owners named.
+// It decides what a message says, and which unit sends it.
+// The daemon itself opens no connection and starts no program for a message.
 type sender struct {
-	Dir     string // of gpusched-notify's inputs; only root may write to it
+	Dir     string // directory of gpusched-notify's inputs; only root may write to it
 	Program string // absolute path of gpusched-notify
-	Host    string // name of the machine, for people
+	Host    string // name of the machine, shown to people
 	Units   messageUnits
-	Scope   units.Scope // of the systemd that runs the units
+	Scope   units.Scope // which systemd runs the units
 
-	// Bars returns why the site, by its present settings, does not send a message.
+	// Bars returns the reason if the site's present settings forbid a message.
 	Bars func(*job.Notify) job.Message
-	// Webhook returns the URL of one of the site's webhooks, "" for an unknown name.
+	// Webhook returns the URL of one of the site's webhooks, "" if there is none with this name.
 	Webhook func(name string) string
-	// Render returns a job as everybody may see it.
+	// Render returns the part of a job that everybody may see.
 	Render func(*job.JobView) api.Job
 }
 
@@ -41,11 +41,11 @@ type messageUnits interface {
 	RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error)
 }
 
-// Deliver sends one message. It is daemon.Deliver.
+// Deliver implements daemon.Deliver: it sends one message.
 func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool) {
 	wish := j.Request.Notify[n.Which]
 	wish.To = to
-	if why := s.Bars(&wish); !why.IsZero() { // the settings may have changed since the message became due
+	if why := s.Bars(&wish); !why.IsZero() { // the settings may have changed since the message was due
 		return why, false
 	}
 	m, err := s.message(n, j)
@@ -85,7 +85,7 @@ func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 	return outcome(&status)
 }
 
-// message returns the program's input without the recipient.
+// message returns the input of gpusched-notify, without the recipient.
 func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, error) {
 	letter := words.MakeLetter(n.Event, j, s.Host)
 	m := contract.Message{
@@ -103,10 +103,10 @@ func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, erro
 	return m, err
 }
 
-// maxTold limits what is kept of the program's status line: the user can make it say anything.
+// maxTold limits how much of the program's status line is kept: the user can make it say anything.
 const maxTold = 200
 
-// outcome translates the end of the unit.
+// outcome returns why the unit failed to send a message, and whether another try may succeed.
 func outcome(s *units.Status) (why job.Message, again bool) {
 	if s.Result == units.ResultSuccess {
 		return job.Message{}, false
@@ -124,7 +124,7 @@ func outcome(s *units.Status) (why job.Message, again bool) {
 	return job.Say("detail/notify-unit", s.Result), again
 }
 
-// printable returns a line that can be shown unchanged.
+// printable returns the text as one line that is safe to show.
 func printable(s string) string {
 	s = strings.ToValidUTF8(s[:min(len(s), maxTold)], "")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -135,7 +135,7 @@ func printable(s string) string {
 	}, s))
 }
 
-// hostname returns the name of the machine, for people.
+// hostname returns the name of the machine, to be shown to people.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil || !job.Printable(name) || name == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// postman is a systemd that runs nothing. It records what it was asked, and what the program would
-// have read.
+// postman is a systemd that runs nothing. It records the requests,
+// and the input that the program would have read.
 type postman struct {
 	t      *testing.T
 	name   string
@@ -62,7 +62,7 @@ func newSender(t *testing.T) (*sender, *postman) {
 
 const siteURL = "https://chat.inner.example.org:8443/hooks/secret"
 
-// owed returns a message about the end of a job of alice's.
+// owed returns a message about the end of one of alice's jobs.
 func owed(wish job.Notify) (job.Notification, *job.Job) {
 	j := &job.Job{ID: 7, State: job.Completed, Result: &job.Result{Outcome: job.Completed}}
 	j.Owner = job.Owner{UID: 1001, GID: 1002, User: "alice"}
@@ -70,8 +70,8 @@ func owed(wish job.Notify) (job.Notification, *job.Job) {
 	return job.Notification{Job: 7, Event: job.NotifyEnd, Which: 1, UID: 1001, Way: wish.Way, At: time.Unix(5, 0)}, j
 }
 
-// Invariants 6 and 7: the user's recipient is contacted as that user, the site's webhook as nobody,
-// and others can't read any address or URL. Nothing is left behind.
+// Invariants 6 and 7: a process of the user contacts the user's recipient, and a process of nobody
+// contacts the site's webhook. Others can't read any address or URL, and no file is left behind.
 func TestWhoSends(t *testing.T) {
 	for _, c := range []struct {
 		wish   job.Notify
@@ -106,8 +106,8 @@ func TestWhoSends(t *testing.T) {
 	}
 }
 
-// The text of a webhook says whose job it is, no name in it mentions a chat channel, and each try
-// has the same id.
+// The text of a webhook says whose job it is. No job's name in it can address a chat channel.
+// All tries have the same id.
 func TestWebhookBody(t *testing.T) {
 	s, m := newSender(t)
 	n, j := owed(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
@@ -127,8 +127,8 @@ func TestWebhookBody(t *testing.T) {
 	}
 }
 
-// Invariant 8: a message that the present settings forbid is given up, whatever they were before.
-// The check gets the request with its address.
+// Invariant 8: a message that the present settings forbid is not sent, whatever the earlier
+// settings were. The check of the settings gets the request with its address.
 func TestSettingsOfNow(t *testing.T) {
 	s, m := newSender(t)
 	var asked job.Notify
@@ -139,14 +139,14 @@ func TestSettingsOfNow(t *testing.T) {
 		t.Errorf("%v, again %t, %d units; asked about %+v", why, again, m.runs, asked)
 	}
 	s, m = newSender(t)
-	s.Webhook = func(string) string { return "" } // its name exists, but its URL was emptied
+	s.Webhook = func(string) string { return "" } // the webhook exists, but now has no URL
 	n, j = owed(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
 	if why, again := s.Deliver(t.Context(), n, j, ""); why.Code != "detail/notify-webhook" || again || m.runs != 0 {
 		t.Errorf("a webhook without a URL: %v, again %t, %d units", why, again, m.runs)
 	}
 }
 
-// The outcome of a unit, and its program's message, is one line that anybody may see.
+// The outcome of a unit, with the program's status line, is one line that anybody may see.
 func TestOutcome(t *testing.T) {
 	exit := func(code int32, text string) units.Status {
 		return units.Status{Result: units.ResultExitCode, MainStatus: code, StatusText: text}
@@ -173,7 +173,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// A failure before the program ran is tried again, and leaves no file.
+// If the program could not be started, another try is made, and no file is left behind.
 func TestNoUnit(t *testing.T) {
 	s, m := newSender(t)
 	m.err = errors.New("systemd does not answer")

@@ -13,7 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Changed settings that were not read are reported, whatever the times of the files.
+// Health reports settings files that were changed but not read again,
+// whatever times the files have.
 func TestSettingsThatWereNotRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(o Options) error
@@ -55,7 +56,8 @@ func TestSettingsThatWereNotRead(t *testing.T) {
 	}
 }
 
-// A missing group of administrators is reported; no group at all is not.
+// Health reports a group of administrators that does not exist.
+// A site without such a group is fine.
 func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	o := Options{Config: filepath.Join(t.TempDir(), "gpusched.toml"), DropIns: t.TempDir()}
 	s := &Supervisor{opt: o, names: directory.New(hostFiles, nil)}
@@ -72,8 +74,8 @@ func TestSettingsWithAGroupThatIsNotThere(t *testing.T) {
 	}
 }
 
-// An account counts for the groups that it is in today. If the directory was asked and did not answer, it counts for
-// the groups of its last submission.
+// Quotas count for the groups that an account is in today. If the directory service was asked and
+// did not answer, the groups of the account's last submission count.
 func TestGroupsWithAQuota(t *testing.T) {
 	s := &Supervisor{names: directory.New(directory.Files{
 		UserName: func(uid int) string { return map[int]string{1001: "alice"}[uid] },

@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// slurm is what is known about a Slurm on the same machine.
+// slurm has what is known about a Slurm installation on the same machine.
 type slurm struct {
 	reader gres.Reader
-	found  atomic.Pointer[gres.Found] // by the last look
+	found  atomic.Pointer[gres.Found] // result of the last look
 }
 
-// look updates what is known.
+// look reads Slurm's files again.
 func (s *slurm) look() {
 	if host, err := os.Hostname(); err == nil {
 		s.reader.Host = host
@@ -26,7 +26,7 @@ func (s *slurm) look() {
 	s.found.Store(&found)
 }
 
-// gpus returns the GPUs that no job gets, according to the settings.
+// gpus returns the GPUs that jobs must not get, according to the settings.
 func (s *slurm) gpus(cfg *config.Config) site.GPUsOfSlurm {
 	f := s.found.Load()
 	if f == nil || cfg.GPUs.Slurm == config.SlurmAllow {
@@ -35,7 +35,7 @@ func (s *slurm) gpus(cfg *config.Config) site.GPUsOfSlurm {
 	return site.GPUsOfSlurm{Every: f.Every, Minors: f.Minors}
 }
 
-// check reports Slurm's GPUs.
+// check reports which GPUs are Slurm's.
 func (s *slurm) check(cfg *config.Config) job.Check {
 	c := job.Check{Name: "slurm", Health: job.Healthy, Detail: "no slurmd is enabled or runs here: every GPU is for jobs of this scheduler"}
 	f := s.found.Load()
@@ -49,7 +49,7 @@ func (s *slurm) check(cfg *config.Config) job.Check {
 	}
 	why := fmt.Sprintf("which GPUs slurmd gives away here can't be read: %v", f.Error)
 	switch {
-	case f.Assumed && allowed: // somebody chose this knowingly
+	case f.Assumed && allowed: // an administrator accepted this
 		c.Detail += "; " + why
 		return c
 	case f.Assumed:

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// GPUs that Slurm gets at run time are noticed without a reload and named by health, and unreadable
-// files release none.
+// If Slurm gets more GPUs at run time, this is noticed without a reload, and health names them.
+// If Slurm's files become unreadable, Slurm keeps its GPUs.
 func TestSlurmTakesGPUs(t *testing.T) {
 	var log tape
 	root := t.TempDir()
@@ -73,7 +73,8 @@ func TestSlurmTakesGPUs(t *testing.T) {
 	}
 }
 
-// A slurmd with unreadable settings takes every GPU, until somebody says that both share them.
+// If slurmd runs and its settings can't be read, all GPUs are Slurm's, until an administrator says
+// that both schedulers share them.
 func TestASlurmOfWhichNobodyKnows(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "sys/fs/cgroup/system.slice/slurmd.service"} {

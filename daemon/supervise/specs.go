@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// specDir is the directory of specs as daemon.Specs.
+// specDir implements daemon.Specs with a directory of specs.
 type specDir string
 
 func (d specDir) Write(id job.ID, uid int, s *launch.Spec) (string, error) {
@@ -36,8 +36,7 @@ func (d specDir) Sweep(keep func(job.ID, int) bool) error {
 	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
 }
 
-// fileAt returns a string that differs for another file at the same path, and for the same file
-// after any change.
+// fileAt returns a string that changes when another file is at the path, or when the file changes.
 func fileAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// stateFile opens the file that the scheduler starts from, and handles a damaged one.
+// stateFile opens the file with the scheduler's state, and moves it aside if it is damaged.
 type stateFile struct {
 	path    string
-	lastIDs string // see store.Options
+	lastIDs string // file with the last ids, see store.Options
 	log     *slog.Logger
 
-	extend func(by time.Duration, text string) // asks the service manager to wait longer for the daemon's start
+	extend func(by time.Duration, text string) // asks systemd for more time to start
 
-	suspected time.Time // when a write last found the file damaged
+	suspected time.Time // last time that a write found the file damaged
 }
 
-// At most maxAside damaged files are moved aside within asideTime: a disk that damages each new
-// file would fill up with copies.
+// At most maxAside damaged files are moved aside within asideTime.
+// Otherwise a disk that damages each new file would fill up with copies.
 const (
 	maxAside  = 3
 	asideTime = time.Hour
@@ -32,11 +32,11 @@ const (
 
 var errDamagedAgain = errors.New("the state file is damaged again and again, and the disk is probably broken")
 
-// open opens the state file and reads it. It moves a damaged file aside: a scheduler without its
-// queue is better than none, and running jobs are recovered from their units. It also moves aside a
-// file that looks intact but with which writes have failed twice within asideTime because of
-// damage. A file of a newer release, a file in use and a failing disk are not damage: the file
-// stays, and the next start tries again.
+// open opens the state file and reads it. A damaged file is moved aside: a scheduler that lost
+// its queue is better than none, and running jobs are recovered from their units. A file that
+// looks intact is also moved aside if writes failed because of damage twice within asideTime.
+// A file of a newer release, a file in use and a failing disk do not count as damage.
+// In these cases the file stays, and the next start tries again.
 func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error) {
 	opened, state, err := f.read(ctx)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -62,8 +62,8 @@ func (f *stateFile) moveAside(why error) error {
 	return nil
 }
 
-// suspect records that a write found the file damaged. The next opening checks the file; if that
-// finds nothing, the second suspicion decides.
+// suspect records that a write found the file damaged. The next open checks the file.
+// If that check finds nothing, a second suspicion within asideTime moves the file aside.
 func (f *stateFile) suspect(why error) {
 	now := time.Now()
 	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime
@@ -89,11 +89,11 @@ func (f *stateFile) read(ctx context.Context) (*store.Store, job.Restored, error
 	return opened, state, nil
 }
 
-// migrationTime limits the change of a schema, which takes longer than a start may if the history
-// is long.
+// migrationTime limits a change of the schema. With a long history,
+// the change takes longer than a start may normally take.
 const migrationTime = 2 * time.Hour
 
-// migrating reports that the schema of the file is about to change, and done that it has changed.
+// migrating reports that a change of the file's schema begins. The function done reports its end.
 func (f *stateFile) migrating(from, to int) (done func()) {
 	begun := time.Now()
 	f.log.Info("bringing the state file to the schema of this release; a copy of the old one stays beside it",
@@ -102,7 +102,7 @@ func (f *stateFile) migrating(from, to int) (done func()) {
 	return func() { f.log.Info("the state file has the schema of this release", "took", time.Since(begun)) }
 }
 
-// check reports damaged state files until an administrator has moved them elsewhere.
+// check reports damaged state files that were moved aside, until an administrator moves them away.
 func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
 	damaged, err := store.Quarantined(f.path)

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// A damaged file never prevents the daemon from starting. The administrator learns it from the
-// journal, at error priority, and from health until the file is gone.
+// The daemon starts even if the file is damaged. The administrator is told in the journal, at error
+// priority, and in health until the damaged file has been moved away.
 func TestDamagedStateIsMovedAside(t *testing.T) {
 	for name, content := range map[string]string{
 		"no database": strings.Repeat("no database any more ", 1000),
@@ -62,7 +62,7 @@ func TestDamagedStateIsMovedAside(t *testing.T) {
 	}
 }
 
-// A file that another process has open is not damaged.
+// A file that another process has open is not treated as damaged.
 func TestStateInUseIsLeftAlone(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	s, err := store.Open(t.Context(), f.path, store.Options{})
@@ -78,8 +78,8 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A disk that damages every new file does not fill up with copies. The scheduler says what is wrong
-// instead.
+// If the disk damages each new file, it does not fill up with copies.
+// The scheduler does not start, and says why.
 func TestDamagedAgainAndAgain(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	for i := range maxAside + 2 {
@@ -99,8 +99,8 @@ func TestDamagedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// If writes to a file fail because of damage, but the check at the start finds none, the file is
-// moved aside at the second failure.
+// Writes to a file fail because of damage, but the check at the next start finds none.
+// When that happens a second time, the file is moved aside.
 func TestDoubtedFile(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	opened, _, err := f.open(t.Context())

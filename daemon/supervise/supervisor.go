@@ -29,8 +29,8 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// The time between tries to start the scheduler. After it has worked for stableAfter, the next try
-// comes soon again.
+// Delays between two tries to start the scheduler. Once it has worked for stableAfter,
+// the delays begin again at firstTry.
 const (
 	firstTry    = time.Second
 	lastTry     = 10 * time.Second
@@ -39,23 +39,23 @@ const (
 
 // Options configure a Supervisor.
 type Options struct {
-	Config, DropIns string // the settings: the main file, and a directory of further files
-	State           string // the directory of the state file
-	Cache           string // the directory of the second copy of the last ids; "": none
-	Specs           string // the directory of the launchers' private specs
-	Launcher, NVML  string // the program that each unit executes, and the program that reads the GPUs
-	Accounts        string // the socket of gpusched-accounts
+	Config, DropIns string // the main settings file, and a directory of further ones
+	State           string // directory of the state file
+	Cache           string // directory of the second copy of the last ids; "": none
+	Specs           string // directory of the launchers' private specs
+	Launcher, NVML  string // programs: one that each unit executes, one that reads the GPUs
+	Accounts        string // socket of gpusched-accounts
 	Own             *Own   // nil: the machine's scheduler
 	Environ         []string
 	Version, Commit string
 	Log             *slog.Logger
 	Level           *slog.LevelVar
-	Journal         *journal.Queue // receives Log's lines
+	Journal         *journal.Queue // gets the lines of Log
 }
 
-// Supervisor is what lives as long as the process: the server, the log and the settings. The
-// scheduler behind it is an instance, which may fail and start again; meanwhile the server says why
-// there is none.
+// Supervisor has all parts that last as long as the process: the server, the log and the settings.
+// The scheduler is an instance, which may fail and be started again.
+// While there is no scheduler, the server answers with the reason.
 type Supervisor struct {
 	opt     Options
 	log     *slog.Logger
@@ -65,17 +65,17 @@ type Supervisor struct {
 	person  func(uid int) (person int, certain bool) // maps the uids of containers to people
 	server  *server.Server
 	state   *stateFile
-	crashes crashes // of earlier processes
-	told    string  // the last logged reason why there is no scheduler
-	asked   bool    // somebody asked for a reload while there is none; the next try answers
+	crashes crashes // crashes of earlier processes
+	told    string  // last logged reason why there is no scheduler
+	asked   bool    // the next try answers a reload that was requested meanwhile
 	tally   *metrics.Tally
 	verbose *server.Verbosity
 
-	cfg  atomic.Pointer[config.Config]   // the settings in force
-	read atomic.Pointer[config.Snapshot] // the files that cfg was read from
+	cfg  atomic.Pointer[config.Config]   // settings in force
+	read atomic.Pointer[config.Snapshot] // files from which cfg was read
 }
 
-// New returns a supervisor that Run starts.
+// New returns a supervisor. Run starts it.
 func New(o Options) *Supervisor {
 	began := time.Now()
 	s := &Supervisor{
@@ -105,8 +105,8 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// use applies settings, except those of the scheduler. It looks up the groups that they name before
-// anybody asks.
+// use applies all settings that are not the scheduler's own.
+// It looks up the groups that the settings name now, so that no request has to wait for that.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
@@ -116,8 +116,8 @@ func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	s.read.Store(&from)
 }
 
-// Run serves until ctx is done. Then it first disconnects the clients and then stops the scheduler.
-// It does not touch running jobs. SIGHUP reloads.
+// Run serves until ctx is done. It then disconnects the clients, and after that stops the
+// scheduler. Running jobs continue. SIGHUP reloads the settings.
 func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	var err error
 	if s.crashes, err = watchCrashes(filepath.Dir(s.opt.Specs), time.Now()); err != nil {
@@ -150,12 +150,12 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(err, gaveUp)
 }
 
-// schedule keeps the scheduler running until ctx is done. While the scheduler can't start, the
-// process stays, to answer requests with the reason, and tries again; a reload makes it try at
-// once. It gives up only if the disk is read-only, after a while and with the reason: the process
-// has its own mounts, in which the disk stays read-only as it was at the start.
+// schedule keeps the scheduler running until ctx is done. If the scheduler can't start, the
+// process stays, answers requests with the reason, and tries again. A reload makes it try at once.
+// The process gives up only after some time on a read-only disk: it has its own mounts,
+// so for this process the disk stays read-only, but perhaps not for the next.
 func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
-	var works atomic.Bool // then the scheduler's own loop feeds the watchdog
+	var works atomic.Bool // true: the scheduler's own loop notifies the watchdog
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	feeding, stopFeeding := context.WithCancel(ctx)
@@ -189,7 +189,7 @@ func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	return nil
 }
 
-// try starts the scheduler, and returns how long it worked and why it ended.
+// try runs the scheduler until it ends. It returns how long the scheduler worked, and why it ended.
 func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomic.Bool) (time.Duration, error) {
 	one, err := newInstance(ctx, s)
 	if err != nil {
@@ -209,7 +209,8 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	return time.Since(began), err
 }
 
-// resume waits for the time of the next try. A reload ends the wait, and the next try answers it.
+// resume waits until it is time for the next try, or until a reload is requested.
+// The next try then answers that request.
 func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -220,7 +221,7 @@ func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time
 	}
 }
 
-// answer reports the outcome of a reload, after the try that read the settings.
+// answer reports the outcome of a requested reload, after a try has read the settings.
 func (s *Supervisor) answer(err error) {
 	if !s.asked {
 		return
@@ -234,7 +235,7 @@ func (s *Supervisor) answer(err error) {
 	s.notify.Ready()
 }
 
-// feed feeds the watchdog while there is no scheduler that could hang.
+// feed notifies the watchdog while there is no scheduler.
 func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 	every := s.notify.WatchdogInterval() / 3
 	if every <= 0 {
@@ -254,7 +255,7 @@ func (s *Supervisor) feed(ctx context.Context, works *atomic.Bool) {
 	}
 }
 
-// fail reports why there is no scheduler, in the journal once per reason.
+// fail reports why there is no scheduler. The journal gets each reason once.
 func (s *Supervisor) fail(err error, wait time.Duration) {
 	if text := err.Error(); text != s.told {
 		s.log.Error("the scheduler can't work and will try again: running jobs go on, and no job is accepted or started",
@@ -283,34 +284,35 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 	})
 }
 
-// settingsError is the error of settings that can't be used.
+// settingsError says that the settings can't be used.
 type settingsError struct{ error }
 
-// refusedAfter is the time within which systemd starts the process after one that refused its
-// settings, even if a hanging driver delays gpusched-devices.service, which comes before.
+// refusedAfter is the longest time from a process that refused its settings to the next process.
+// Systemd starts that one by itself. Before it, gpusched-devices.service runs,
+// which a hanging driver may delay.
 const refusedAfter = 2 * time.Minute
 
-// refuse returns what is wrong with the settings if systemd started this process and it is the
-// first to find out. The process then ends, and whoever asked for the start sees it fail. systemd
-// starts the next process by itself. That one finds the note in a directory that survives restarts,
-// stays, and answers requests with the reason.
+// refuse returns an error if the settings are wrong, systemd started this process, and no process
+// has refused them just before. The process then ends, so that whoever asked for the start sees it
+// fail. Systemd starts another process by itself. That process finds a note in the directory dir,
+// which survives restarts. It does not end, and answers requests with the reason.
 func (s *Supervisor) refuse(dir string, now time.Time) error {
 	note := filepath.Join(dir, "refused")
 	before, beforeErr := os.Stat(note)
-	_ = os.Remove(note) // the next restart by hand is refused again
+	_ = os.Remove(note) // so that the next manual restart is refused again
 	managed := slices.ContainsFunc(s.opt.Environ, func(kv string) bool { return strings.HasPrefix(kv, "NOTIFY_SOCKET=") })
 	if !managed || beforeErr == nil && now.Sub(before.ModTime()).Abs() < refusedAfter {
 		return nil
 	}
 	_, _, err := s.load()
-	if err == nil || os.WriteFile(note, nil, 0o600) != nil { // without a note every start would be refused
+	if err == nil || os.WriteFile(note, nil, 0o600) != nil { // without the note, every start would be refused
 		return nil
 	}
 	s.notify.Status("the settings can't be used: " + err.Error())
 	return settingsError{fmt.Errorf("%w; %s", err, s.remedy(settingsError{err}, ""))}
 }
 
-// remedy says what to do about a scheduler that can't start.
+// remedy returns advice about a scheduler that can't start.
 func (s *Supervisor) remedy(err error, state string) string {
 	own := s.opt.Own
 	flag := own.flag()

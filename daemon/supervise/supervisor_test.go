@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/store"
 )
 
-// desk is a supervisor that serves, without systemd.
+// desk is a supervisor with a server, but without systemd.
 type desk struct {
 	s      *Supervisor
 	client *api.Client
@@ -58,7 +58,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// open starts to serve, until the test ends.
+// open starts the server, which runs until the test ends.
 func (d *desk) open(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("unix", d.client.Socket)
@@ -98,7 +98,7 @@ func (d *desk) write(t *testing.T, file, text string) {
 	}
 }
 
-// occupy opens the state file like another daemon.
+// occupy opens the state file, as another daemon would.
 func (d *desk) occupy(t *testing.T) {
 	t.Helper()
 	s, err := store.Open(t.Context(), d.s.state.path, store.Options{})
@@ -108,8 +108,8 @@ func (d *desk) occupy(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 }
 
-// A scheduler that can't start still answers: health says why and what to do, and everything else
-// is refused with the reason.
+// While the scheduler can't start, the server answers. Health says why and what to do, and all
+// other requests are refused with the reason.
 func TestCannotStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil        func(*desk)
@@ -139,7 +139,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// It tries again by itself, and at once when told to read its settings.
+// The supervisor tries again by itself to start the scheduler, and at once after a reload.
 func TestStartsAgain(t *testing.T) {
 	d := newDesk(t)
 	d.write(t, d.s.opt.Config, "no settings")
@@ -150,7 +150,7 @@ func TestStartsAgain(t *testing.T) {
 	}
 	d.write(t, d.s.opt.Config, "")
 	d.hup <- os.Interrupt
-	d.hup <- os.Interrupt // received once the next try is over
+	d.hup <- os.Interrupt // read when the next try is over
 	if got := d.check(t); !strings.Contains(got.Next, "end the other") {
 		t.Errorf("health with the settings mended: %+v", got)
 	}
@@ -159,7 +159,7 @@ func TestStartsAgain(t *testing.T) {
 	}
 }
 
-// Invariant 4: the outcome of a reload is known once the settings were read.
+// Invariant 4: a reload is answered only after the settings were read.
 func TestReloadIsAnsweredLate(t *testing.T) {
 	d := newDesk(t)
 	d.write(t, d.s.opt.Config, "no settings")
@@ -168,8 +168,8 @@ func TestReloadIsAnsweredLate(t *testing.T) {
 	d.check(t)
 	d.write(t, d.s.opt.Config, "still_none = 1")
 	d.hup <- os.Interrupt
-	d.hup <- os.Interrupt // received once the next try is over
-	d.hup <- os.Interrupt // received once this one is
+	d.hup <- os.Interrupt // read when the next try is over
+	d.hup <- os.Interrupt // read after the first reload
 	if got := d.check(t); !strings.Contains(got.Detail, "still_none") {
 		t.Errorf("health after the reload: %+v", got)
 	}
@@ -185,9 +185,9 @@ func TestReloadIsAnsweredLate(t *testing.T) {
 	}
 }
 
-// Invariant 3: the first process that systemd starts with wrong settings ends, the next one stays,
-// and one started by hand later ends again. Without systemd, or a place for the note, each of them
-// stays.
+// Invariant 3: the first process that systemd starts with wrong settings ends,
+// and the second one stays. A process that is started by hand later ends again.
+// If systemd did not start the process, or the note can't be written, the process stays.
 func TestWrongSettingsFailTheStart(t *testing.T) {
 	d, dir, now := newDesk(t), t.TempDir(), time.Now()
 	d.write(t, d.s.opt.Config, "no_such_key = 1")

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead returns the reason that another job is ahead of the reader's, to follow the other job's
-// name.
+// Ahead returns why another job is ahead of the reader's job.
+// The text follows the other job's name.
 func Ahead(a *job.Ahead) string {
 	text := aheadCause(a)
 	if a.Again {
@@ -44,8 +44,8 @@ func aheadCause(a *job.Ahead) string {
 	return longer((its.Waited - own.Waited).Duration())
 }
 
-// byScore names the one or two largest causes of a higher score among share, wait and length, the
-// largest first.
+// byScore names the one or two main reasons for a higher score, the most important first.
+// They are among share, wait and length.
 func byScore(a *job.Ahead) string {
 	its, own := a.Its, a.Own
 	type part struct {
@@ -72,7 +72,7 @@ func byScore(a *job.Ahead) string {
 	return strings.Join(texts, "; ")
 }
 
-// share puts recent use into words; 1 is a fair share.
+// share describes how much somebody used recently. 1 is a fair share.
 func share(x float64) string {
 	switch {
 	case x < 0.1:
@@ -90,7 +90,7 @@ func longer(d time.Duration) string {
 	return "it has waited " + long(d) + " longer"
 }
 
-// long formats a duration to its two largest units.
+// long formats a duration in its two largest units.
 func long(d time.Duration) string {
 	switch {
 	case d >= 24*time.Hour:
@@ -105,8 +105,8 @@ func long(d time.Duration) string {
 
 func ratio(a, b job.Span) float64 { return float64(a) / float64(max(b, job.Span(time.Second))) }
 
-// pow2 approximates 2 to the power of x, the factor by which shares that differ by x divide a
-// score.
+// pow2 returns about 2 to the power of x. If two shares differ by x,
+// their scores differ by this factor.
 func pow2(x float64) float64 {
 	out := 1.0
 	for ; x >= 1 && out < 1e9; x-- {
@@ -115,7 +115,8 @@ func pow2(x float64) float64 {
 	return out * (1 + max(0, min(x, 1)))
 }
 
-// Sooner returns the options of a change as people type them, and the options that it takes away.
+// Sooner returns the options of a change as people type them,
+// and the options that the change removes.
 func Sooner(s *job.Sooner) (options, without []string) {
 	change := reflect.ValueOf(s.Change)
 	for i := range change.NumField() {
@@ -135,8 +136,8 @@ func Sooner(s *job.Sooner) (options, without []string) {
 	return options, without
 }
 
-// SoonerIf returns the condition under which the changed job still succeeds; "" if the change can't
-// make it fail.
+// SoonerIf returns the condition under which the changed job still succeeds.
+// It returns "" if the change can't make the job fail.
 func SoonerIf(s *job.Sooner) string {
 	c := &s.Change
 	switch {

@@ -12,14 +12,14 @@ import (
 type Letter struct {
 	Subject string // one line of printable text
 	Body    string // lines
-	Chat    string // the subject for a room of many people: with the job's owner, without markup
+	Chat    string // the subject for a chat room: with the job's owner, without markup
 }
 
-// maxSubject is the most bytes of a subject, and of a line for a chat.
+// maxSubject is the maximum length in bytes of a subject, and of a line for a chat.
 const maxSubject = 200
 
-// MakeLetter tells the owner of a job what became of it. The owner reads it once, away from the
-// machine, so it has all that matters.
+// MakeLetter returns a message to a job's owner about the start or end of the job.
+// The owner reads it away from the machine, so it has all important facts.
 func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	happened := whatHappened(event, j)
 	what := fmt.Sprintf("%s %s (%s)", noun(j), j.Called(), plain(j.Label.Name))
@@ -35,8 +35,8 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 	return Letter{plain(subject), b.String(), cut(unmarked(j.Owner.User + ": " + subject))}
 }
 
-// LeftOut tells a chat how many earlier messages were left out because there were too many; "" for
-// none.
+// LeftOut returns a note that n earlier messages were not sent to a chat, because there were too
+// many. It returns "" for 0.
 func LeftOut(n int) string {
 	if n == 0 {
 		return ""
@@ -44,7 +44,7 @@ func LeftOut(n int) string {
 	return fmt.Sprintf(" (messages of this user left out before it: %d)", n)
 }
 
-// cut shortens a text to maxSubject.
+// cut shortens a text to maxSubject bytes.
 func cut(s string) string {
 	if len(s) <= maxSubject {
 		return s
@@ -69,7 +69,7 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	return plain(Result(j.Result))
 }
 
-// facts lists what is on record about the job, in the order in which people ask.
+// facts lists facts about the job, in the order in which people ask about them.
 func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {
@@ -120,8 +120,8 @@ func moment(t time.Time) string {
 	return job.FormatMoment(t)
 }
 
-// plain replaces characters that can act on whatever shows the text: line ends in the header of a
-// mail, control sequences on a terminal.
+// plain replaces characters that have an effect where the text is shown, such as line ends in the
+// header of a mail, or control sequences on a terminal.
 func plain(s string) string {
 	if job.Printable(s) {
 		return s
@@ -134,15 +134,14 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// markup replaces the characters to which chat programs give a meaning with full-width ones that
-// look alike to people. Otherwise a name could call everybody in a room (Slack's <!channel>,
-// Discord's and Mattermost's @everyone), hide text, or show one link as another. Escaping does not
-// help: each program has its own escapes, and shows the escapes of the others.
+// markup replaces characters that chat programs interpret by full-width characters, which look
+// the same to people. Otherwise a name could call everybody in a room (Slack's <!channel>,
+// Discord's and Mattermost's @everyone), hide text, or disguise a link. Escaping does not help:
+// each program has its own escapes, and shows those of the others.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 
-// unmarked returns the text without anything that makes a chat program call people, hide text or
-// show one link as another.
+// unmarked returns the text without characters that a chat program interprets.
 func unmarked(s string) string { return markup.Replace(plain(s)) }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -15,7 +15,7 @@ func letterJob(user, name string) *job.Job {
 	return j
 }
 
-// A message for a room names the job's owner in its subject; a mail need not.
+// A message to a chat names the job's owner in its subject. A mail need not.
 func TestAChatLineNamesTheOwner(t *testing.T) {
 	l := MakeLetter(job.NotifyEnd, letterJob("alice", "train"), "gpu1")
 	if want := "job 7 (train) completed: exit code 0 on gpu1"; l.Subject != want || l.Chat != "alice: "+want {
@@ -30,7 +30,7 @@ func TestAChatLineNamesTheOwner(t *testing.T) {
 	}
 }
 
-// A full-width character has three bytes, and each of them counts.
+// The limit counts bytes: a full-width character has three.
 func TestChatLinesAreBoundedInBytes(t *testing.T) {
 	for _, j := range []*job.Job{
 		letterJob("alice", strings.Repeat("@", 150)), letterJob("alice", strings.Repeat("a*", 200)),
@@ -43,8 +43,8 @@ func TestChatLinesAreBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A line for a chat has nothing in it to which Slack, Discord or Mattermost gives a meaning,
-// whether it comes from a job's name or from the name of a directory's user.
+// A line for a chat has no characters that Slack, Discord or Mattermost interpret.
+// This applies to the job's name, and to the name of a user from a directory service.
 func TestNoMarkupInChats(t *testing.T) {
 	for program, names := range map[string][]string{
 		"Slack": {
@@ -79,7 +79,8 @@ func TestNoMarkupInChats(t *testing.T) {
 	}
 }
 
-// Names of accounts, and names older than the rules for them, can't move a cursor or end a line.
+// Names of accounts, and old names that today's rules would refuse,
+// can't move a cursor or end a line.
 func TestLettersAreText(t *testing.T) {
 	for _, name := range []string{"a\r\nBcc: b@c", "\x1b[2J", "\u009b2J", "\u202etxt", "\xff\xfe", "a\u2028b", "\u200b"} {
 		j := letterJob(name, name)

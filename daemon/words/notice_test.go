@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A warning says when a job will be stopped only if it can be.
+// A warning says when the job will be stopped, but only if it can be stopped.
 func TestNoticesSayWhatNext(t *testing.T) {
 	const over = "this job uses 2K of the memory of GPU 1, 1K more than the 1K it was promised. Ask for more with --gpu-mem."
 	const idle = "this job has not used GPU 1 for 1h. 'gpusched cancel 7' gives it back."

@@ -8,24 +8,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Reader is a person who reads sentences. The zero Reader is a script: its times are in UTC, and
-// its jobs are those of one machine.
+// Reader is a person who reads sentences. The zero Reader is a script:
+// it reads times in UTC, and the jobs of one machine.
 type Reader struct {
 	Moment func(time.Time) string // formats a time in the reader's zone; nil: in UTC
-	Host   string                 // the machine that is named in front of each job; "": none
-	Brief  bool                   // only what matters most, for a narrow column
+	Host   string                 // machine to name in front of each job; "": none
+	Brief  bool                   // only the most important part, for a narrow column
 }
 
-// Say puts a message into words, with the hint in brackets.
+// Say returns the sentence of a message, with the hint in brackets.
 func (r Reader) Say(m job.Message) string { return Say(r.message(m)) }
 
-// Refusal says what was refused and why, and what to do next.
+// Refusal returns what was refused and why, and a hint about what to do next.
 func (r Reader) Refusal(m job.Message) (text, hint string) { return split(r.message(m)) }
 
-// Reason says why a job waits, without naming the GPU.
+// Reason returns why a job waits, without naming the GPU.
 func (r Reader) Reason(x job.Reason) string { return Reason(r.reason(x)) }
 
-// Why says in one short line why a job waits.
+// Why returns one short line about why a job waits.
 func (r Reader) Why(list []job.Reason) string {
 	read := make([]job.Reason, len(list))
 	for i, x := range list {
@@ -46,10 +46,11 @@ func (r Reader) Check(c job.Check) string {
 	return r.Say(*c.Said)
 }
 
-// Result says how an attempt ended.
+// Result returns how an attempt ended.
 func (r Reader) Result(x *job.Result) string { return Result(r.result(x)) }
 
-// Shown says how an attempt ended, in another scheduler's words if the result has some.
+// Shown returns how an attempt ended. If the result has the words of another
+// scheduler, it returns those.
 func (r Reader) Shown(x *job.ShownResult) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -57,10 +58,10 @@ func (r Reader) Shown(x *job.ShownResult) string {
 	return r.Result(&x.Result)
 }
 
-// Ending is Result without the state in front of a colon.
+// Ending returns Result without the state and the colon at the beginning.
 func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
 
-// How is Result for a line that also shows the state.
+// How returns Result for a line that also shows the state.
 func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
 
 func (r Reader) Event(e *job.Event) string {
@@ -72,7 +73,7 @@ func (r Reader) Event(e *job.Event) string {
 	return Event(&read)
 }
 
-// message returns the message with its arguments as the reader reads them.
+// message converts the arguments of a message for the reader.
 func (r Reader) message(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)
 	for i, a := range m.Args {

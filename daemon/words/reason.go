@@ -9,31 +9,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// concern is the party that a reason for waiting lies with.
+// concern says what a reason for waiting is about.
 type concern int
 
 const (
-	own     concern = iota // the job or its owner: as long as there is one, the GPUs do not matter
-	quota                  // a quota: it matters less than the GPUs if these would not do either
+	own     concern = iota // the job or its owner; while there is such a reason, the GPUs do not matter
+	quota                  // a quota; while the GPUs would not be enough either, they matter more
 	machine                // the whole machine
 	someGPU                // a GPU
-	aside                  // a GPU, of which the reason says nothing bad or nothing that would ever change
+	aside                  // a GPU that is fine, or on which the job can never run
 )
 
-// reason has the words for one reason code.
+// reason has the texts for one reason code.
 type reason struct {
 	code           job.ReasonCode
 	about          concern
 	alone, on, all string
 }
 
-// reasons has the words for each reason code. alone is its sentence. on follows "GPU 0" in a line,
-// and is "is" and the sentence if empty. all follows "GPUs 0,1", and is "are" and the code if
-// empty. The names in braces are parts of a job.Reason, as value spells them.
+// reasons has the texts for each reason code. The field alone is the whole sentence.
+// The field on follows "GPU 0" in a line; if it is empty, "is" and the sentence follow.
+// The field all follows "GPUs 0,1"; if it is empty, "are" and the code follow.
+// The names in braces are parts of a job.Reason, as value spells them.
 //
-// A job shows the first reason of its own. The reasons of GPUs are in the order in which they pass:
-// a reservation first, since it keeps a job from a GPU that looks free, then what ends by itself
-// and soon, then what a person has to end, then what nobody can end.
+// Of several reasons about the job itself, the first in this list is shown.
+// The reasons about GPUs are sorted by how soon they pass. A reservation is first, because it
+// keeps a job from a GPU that looks free. After that come the reasons that end soon by themselves,
+// those that a person must end, and those that nobody can end.
 var reasons = []reason{
 	{job.ReasonAccount, own, "no job of its user starts: {text}", "", ""},
 	{job.ReasonTurn, own, "waits to be started: systemd is starting other jobs", "", ""},
@@ -90,7 +92,7 @@ var reasons = []reason{
 	{job.ReasonGPUExcluded, aside, "not among the GPUs the job may use", "", "are not among those the job may use"},
 }
 
-// rank returns a code's index in reasons, -1 if it has none.
+// rank returns the index of a code in reasons, or -1.
 func rank(code job.ReasonCode) int {
 	for i := range reasons {
 		if reasons[i].code == code {
@@ -100,7 +102,7 @@ func rank(code job.ReasonCode) int {
 	return -1
 }
 
-// OfJob reports whether a reason lies with the job or its owner rather than with the machine.
+// OfJob reports whether a reason is about the job or its owner, and not about the machine.
 func OfJob(code job.ReasonCode) bool {
 	at := rank(code)
 	return at >= 0 && reasons[at].about <= quota
@@ -115,7 +117,7 @@ func ReasonCodes() []job.ReasonCode {
 	return codes
 }
 
-// Reason says why a job waits, without naming the GPU.
+// Reason returns why a job waits, without naming the GPU.
 func Reason(r job.Reason) string {
 	at := rank(r.Code)
 	if at < 0 {
@@ -124,7 +126,7 @@ func Reason(r job.Reason) string {
 	return expand(reasons[at].alone, r)
 }
 
-// expand replaces each name in braces with that part of the reason.
+// expand replaces each name in braces by that part of the reason.
 func expand(format string, r job.Reason) string {
 	var b strings.Builder
 	for {
@@ -202,7 +204,8 @@ func areSo(many int64) string {
 	return "are"
 }
 
-// failed says what went wrong before the back-off: the job, or its start so many times in a row.
+// failed returns what went wrong before the back-off: either the job itself failed,
+// or its start failed several times in a row.
 func failed(starts int64) string {
 	switch {
 	case starts > 1:
@@ -213,7 +216,7 @@ func failed(starts int64) string {
 	return "failed, and is tried"
 }
 
-// names returns the names of a reason's jobs, nil if it has none.
+// names returns the names of a reason's jobs, or nil.
 func names(r job.Reason) []string {
 	if r.Names != nil || r.Job == 0 {
 		return r.Names
@@ -225,7 +228,7 @@ func names(r job.Reason) []string {
 	return list
 }
 
-// called returns the name of a reason's first job.
+// called returns the name of the first job of a reason.
 func called(r job.Reason) string {
 	if list := names(r); list != nil {
 		return list[0]
@@ -233,7 +236,7 @@ func called(r job.Reason) string {
 	return r.Job.String()
 }
 
-// holders names the jobs that hold a GPU, and counts those that the reason does not list.
+// holders names the jobs that have a GPU. It adds the number of jobs that the reason does not list.
 func holders(r job.Reason) string {
 	list := names(r)
 	if len(list) < 2 {
@@ -246,7 +249,7 @@ func holders(r job.Reason) string {
 	return "jobs " + strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// outsiders says who uses a GPU outside gpusched.
+// outsiders returns who uses a GPU without gpusched.
 func outsiders(r job.Reason) string {
 	var parts []string
 	if len(r.Foreign) > 0 {

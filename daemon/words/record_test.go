@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A message on record reads as it did when it was made, whether it has a code or free text.
+// A message with a code or with free text reads the same after it was stored.
 func TestARecordedMessageReadsAsBefore(t *testing.T) {
 	left := job.Say("detail/out-of-service", 3, job.Say("detail/ghost", job.Size(20<<30+1)))
 	taken := job.Reason{Code: job.ReasonGPUForeign, Foreign: []job.Foreign{{PID: 7, User: "bob", Bytes: 3 << 30}}}
@@ -20,7 +20,7 @@ func TestARecordedMessageReadsAsBefore(t *testing.T) {
 		"job 1000000000 failed, so --after-ok 1000000000 can never be met":                    job.Say("detail/unmet", "1000000000", job.Failed, job.AfterOK, job.ID(1_000_000_000)),
 		"GPU 1 is in use outside gpusched: bob's process 7 has 3G":                            job.Say("detail/gpu-is", 1, taken),
 		"GPU 1 is out of service (1G of its memory is in use by no process)":                  job.Say("detail/gpu-is", 1, sick),
-		"detail/of-tomorrow 3": job.Say("detail/of-tomorrow", 3), // invariant 3
+		"detail/of-tomorrow 3": job.Say("detail/of-tomorrow", 3), // invariant 3: an unknown code
 	} {
 		text, err := json.Marshal(m)
 		if err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Result says how an attempt ended and, where it helps, what to do next.
+// Result returns how an attempt ended. If it helps, what to do next follows.
 func Result(r *job.Result) string {
 	state, more := outcome(r)
 	return state + more + left(r)
 }
 
-// How is Result for a line that also shows the state; "" if the state says it all.
+// How returns Result for a line that also shows the state.
+// It returns "" if the state says everything.
 func How(r *job.Result) string {
 	state, more := outcome(r)
 	if state != "" {
@@ -44,7 +45,8 @@ func left(r *job.Result) string {
 	return "; " + Say(r.Left)
 }
 
-// outcome says how an attempt ended: the state if the sentence begins with it, and the rest.
+// outcome returns how an attempt ended, in two parts:
+// the state, if the sentence begins with it, and the rest.
 func outcome(r *job.Result) (state, rest string) {
 	switch r.Outcome {
 	case job.Completed:
@@ -77,9 +79,9 @@ func outcome(r *job.Result) (state, rest string) {
 	return state, rest
 }
 
-// outOfMemory blames a job's own limit only if the job is known to have reached it. The kernel also
-// kills because of a limit further up or a full machine, and systemd-oomd because of memory
-// pressure.
+// outOfMemory returns why a job ran out of memory. It blames the job's own limit only if the job is
+// known to have reached it. The kernel also kills processes because of a higher limit or a full
+// machine, and systemd-oomd does so because of memory pressure.
 func outOfMemory(r *job.Result) string {
 	limit := job.FormatSize(r.MemBytes)
 	own := "killed for going over its host memory limit of " + limit + " (ask for more with --mem)"
@@ -95,7 +97,7 @@ func outOfMemory(r *job.Result) string {
 		job.FormatSize(r.PeakBytes) + " of its " + limit
 }
 
-// exitText says how a command ended by itself.
+// exitText returns how a command ended by itself.
 func exitText(r *job.Result) string {
 	if r.Signal != 0 {
 		return fmt.Sprintf("killed by signal %d (%s)", r.Signal, job.SignalName(r.Signal))
@@ -103,7 +105,7 @@ func exitText(r *job.Result) string {
 	return fmt.Sprintf("exit code %d", r.ExitCode)
 }
 
-// forName returns the name of the job in r.For, "" if there is none.
+// forName returns the name of the job in r.For, or "".
 func forName(r *job.Result) string {
 	if r.ForName != "" || r.For == 0 {
 		return r.ForName
@@ -121,7 +123,7 @@ func cancelled(r *job.Result) (state, rest string) {
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
 		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
-	case r.Cause == job.StopTrespass && r.Breach == nil: // jobs can't open one, so it was passed an open device
+	case r.Cause == job.StopTrespass && r.Breach == nil: // a job can't open it, so it was passed an open device
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
 		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)
@@ -133,7 +135,7 @@ func cancelled(r *job.Result) (state, rest string) {
 	return "cancelled", rest
 }
 
-// overBudget says why a job that exceeded its budget was stopped.
+// overBudget returns why a job that exceeded its budget was stopped.
 func overBudget(r *job.Result) string {
 	b := r.Breach
 	if b == nil {
@@ -143,7 +145,7 @@ func overBudget(r *job.Result) string {
 		over(b.GPU, job.Size(b.UsedBytes), job.Size(b.BudgetBytes)), forName(r))
 }
 
-// over says by how much a job exceeds its budget.
+// over returns by how much a job exceeds its budget.
 func over(gpu int, used, budget job.Size) string {
 	return fmt.Sprintf("%s of the memory of GPU %d, %s more than the %s it was promised", used, gpu, used-budget, budget)
 }
@@ -178,7 +180,8 @@ func failure(r *job.Result) (state, rest string) {
 // fatal lists the signals that shells report most often.
 var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS}
 
-// shellWords returns the meaning that shells give an exit code; "" if each program has its own.
+// shellWords returns the meaning that shells give to an exit code.
+// It returns "" for codes whose meaning depends on the program.
 func shellWords(code int) string {
 	switch {
 	case code == 126:
@@ -191,7 +194,7 @@ func shellWords(code int) string {
 	return ""
 }
 
-// GPUError says what a GPU reported while the job had it.
+// GPUError returns what a GPU reported while the job had that GPU.
 func GPUError(e job.GPUError) string {
 	if e.Xid == 0 {
 		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(Say(e.What))
@@ -199,10 +202,10 @@ func GPUError(e job.GPUError) string {
 	return fmt.Sprintf("GPU %d reported %s", e.GPU, xid(&e))
 }
 
-// xid names an Xid, with its meaning if that is known.
+// xid returns the number of an Xid, with its meaning if known.
 func xid(e *job.GPUError) string { return fmt.Sprintf("Xid %d", e.Xid) + inBrackets(Say(e.What)) }
 
-// Warning says what is wrong with a running job, to follow "the job".
+// Warning returns what is wrong with a running job. The text follows "the job".
 func Warning(w job.Warning) string {
 	if w.Code == job.WarningMemory {
 		return "uses " + over(w.GPU, w.Used, w.Promised)

@@ -10,21 +10,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sentence has the formats for a code: what happened and why, and what to do next. Both are filled
-// with the message's arguments.
+// sentence has the two format strings for a code. text says what happened and why, and hint says
+// what to do next. The arguments of the message are filled into both.
 type sentence struct{ text, hint string }
 
-// Say puts a message into words, with the hint in brackets.
+// Say returns the sentence of a message, with the hint in brackets.
 func Say(m job.Message) string {
 	text, hint := split(m)
 	return text + inBrackets(hint)
 }
 
-// Refusal says what was refused and why, and what to do next.
+// Refusal returns what was refused and why, and a hint about what to do next.
 func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
 
-// Spelled replaces each argument that JSON would not keep as it is with its words. Times, messages
-// and reasons stay as they are.
+// Spelled replaces arguments by their words if JSON would change them.
+// Times, messages and reasons are not replaced.
 func Spelled(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)
 	for i, a := range m.Args {
@@ -37,7 +37,7 @@ func Spelled(m job.Message) job.Message {
 	return m
 }
 
-// Error puts an error into words.
+// Error returns the sentence of an error.
 func Error(err error) string {
 	var refusal *job.Refusal
 	var problems job.Problems
@@ -63,7 +63,7 @@ func split(m job.Message) (text, hint string) {
 	return fill(s.text, args), fill(s.hint, args)
 }
 
-// ended says how a job ended, to follow its name.
+// ended returns how a job ended. The text follows the job's name.
 func ended(state string) string {
 	switch job.State(state) {
 	case job.Completed, job.Failed:
@@ -89,13 +89,13 @@ func fill(format string, args []any) string {
 	return singular(fmt.Sprintf(format, spelled...))
 }
 
-// singulars has the nouns that sentences count.
+// singulars has the plural nouns that sentences use after numbers, with their singulars.
 var singulars = map[string]string{
 	"GPUs": "GPU", "jobs": "job", "tasks": "task", "processes": "process", "messages": "message", "starts": "start",
 	"dependencies": "dependency", "ranges": "range", "bytes": "byte", "combinations": "combination", "modules": "module",
 }
 
-// singular puts a noun behind a "1" into the singular: "1 GPUs" becomes "1 GPU".
+// singular corrects a plural noun after the number 1: "1 GPUs" becomes "1 GPU".
 func singular(text string) string {
 	words := strings.Split(text, " ")
 	for i := range len(words) - 1 {
@@ -114,7 +114,7 @@ func singular(text string) string {
 	return strings.Join(words, " ")
 }
 
-// spell returns an argument as a sentence shows it.
+// spell returns an argument in the form in which a sentence shows it.
 func spell(a any) any {
 	switch v := a.(type) {
 	case time.Time:
@@ -123,7 +123,7 @@ func spell(a any) any {
 		return job.FormatDuration(v)
 	case []int:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
-	case []string: // options
+	case []string: // these are options
 		return "--" + strings.Join(v, ", --")
 	case []job.DependencyKind:
 		return "--" + strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", --")
@@ -141,7 +141,7 @@ func spell(a any) any {
 	return a
 }
 
-// lines says every problem on a line of its own.
+// lines returns all problems, each on a line of its own.
 func lines(list job.Problems) string {
 	said := make([]string, len(list))
 	for i, m := range list {

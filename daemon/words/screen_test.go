@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A session is named after its GPUs, the command's own --mode and its job, in letters that any
-// socket's name can have.
+// The name of a session consists of its GPUs, the option --mode of the command, and the job's id.
+// It has only characters that the name of a socket can have.
 func TestScreenName(t *testing.T) {
 	gpus := func(indexes ...int) (list []job.Allocation) {
 		for _, i := range indexes {

@@ -2,8 +2,9 @@ package words
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// sentences has the words for each code. A code begins with its kind: the kind of a refusal, detail
-// for a part of another sentence, or notice for a line that the job's owner finds in the journal.
+// sentences has the texts for each code. A code begins with its kind.
+// This is the kind of a refusal, or detail for a part of another sentence,
+// or notice for a line in the journal of the job's owner.
 var sentences = map[job.Code]sentence{
 	"usage/form":             {"%v", ""},
 	"usage/command":          {"unknown command %q", ""},
@@ -14,7 +15,7 @@ var sentences = map[job.Code]sentence{
 	"usage/reservation-gpus": {"a reservation needs GPUs", "see 'gpusched reserve make --help'"},
 	"usage/reservation-over": {"the reservation would be over before it begins", "choose a later end"},
 
-	// Mistakes in the form of a submission or a change. The hint names the option.
+	// These are mistakes in the form of a submission or a change. The hint names the option.
 	"usage/key":              {"the request key is not printable or longer than %v bytes", ""},
 	"usage/grace-negative":   {"the grace must not be negative", "--grace"},
 	"usage/grace":            {"the grace is out of range: at most 10 years", "--grace"},
@@ -234,7 +235,7 @@ var sentences = map[job.Code]sentence{
 	"detail/has-failed":          {"has failed", ""},
 	"detail/has-ended":           {"has ended", ""},
 
-	// Faults of a GPU.
+	// These are faults of a GPU.
 	"detail/not-offered":  {"the site offers it to no job any more", ""},
 	"detail/slurm":        {"Slurm has it (gres.conf)", ""},
 	"detail/not-listed":   {"the driver does not list it any more", ""},
@@ -261,7 +262,7 @@ var sentences = map[job.Code]sentence{
 	"detail/gpu-gone":     {"GPU %v is gone", ""},
 	"detail/gpu-is":       {"GPU %v is %v", ""},
 
-	// What follows "could not start: ", by the step of the launch.
+	// These texts follow "could not start: ". The code names the step of the start.
 	"detail/launch-spec":   {"the instructions for it could not be written or read", ""},
 	"detail/launch-chdir":  {"its working directory could not be entered", ""},
 	"detail/launch-exec":   {"its command could not be run", ""},
@@ -274,12 +275,12 @@ var sentences = map[job.Code]sentence{
 	"detail/launch-errno":  {"%v: %v", ""},
 	"detail/starts-failed": {"the last %v starts failed (most recently: %v); one job is tried again at %v", ""},
 
-	// Lines of health.
+	// These are lines of health.
 	"detail/check-withheld": {"%v, since %v: %v", ""},
 	"detail/check-gpu":      {"%v: %v", ""},
 	"detail/check-crashes":  {"the scheduler crashed %v within the last hour, last at %v; running jobs went on", ""},
 
-	// How a job ended, and what it left behind.
+	// These texts say how a job ended, and what was left behind.
 	"detail/changed":        {"it was held or changed before it was started", ""},
 	"detail/blamed":         {"earlier jobs on GPU %v failed, too, so that GPU is suspect now and this job was queued again", ""},
 	"detail/unknown-end":    {"how it ended is unknown", ""},

@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxGroups is the most reasons of GPUs that one line names.
+// maxGroups limits the reasons about GPUs in one line.
 const maxGroups = 2
 
-// Why says in one short line why a job waits.
+// Why returns one short line about why a job waits.
 func Why(list []job.Reason) string { return Reader{}.Why(list) }
 
-// causes lists what keeps a job waiting. What keeps it from every GPU comes first, then the reasons
-// of GPUs, those that pass soonest first. GPUs that the job can't use are named only if there is
-// nothing else to say.
+// causes lists why a job waits. Reasons that apply to every GPU come first.
+// After that come the reasons of single GPUs, those that pass soonest first.
+// GPUs that the job can't use are named only if nothing else can be said.
 func causes(list []job.Reason) []string {
 	if first, ok := ownReason(list); ok {
 		return []string{Reason(first)}
@@ -47,8 +47,8 @@ func causes(list []job.Reason) []string {
 	return append(parts, last[:min(len(last), 1)]...)
 }
 
-// InOrder sorts reasons so that those that matter most come first. What the machine lacks besides
-// GPUs comes last if no GPU would do either.
+// InOrder sorts reasons by importance, the most important first.
+// If no GPU would be suitable anyway, what the machine lacks besides GPUs comes last.
 func InOrder(list []job.Reason) []job.Reason {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b job.Reason) int {
@@ -63,7 +63,7 @@ func InOrder(list []job.Reason) []job.Reason {
 	return out
 }
 
-// lesser reports whether a reason does not matter as long as the GPUs keep the job waiting.
+// lesser reports whether a reason is unimportant as long as the GPUs keep the job waiting.
 func lesser(r job.Reason, all []job.Reason) bool {
 	switch r.Code {
 	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
@@ -73,7 +73,7 @@ func lesser(r job.Reason, all []job.Reason) bool {
 	return at >= 0 && reasons[at].about == quota && lacksGPUs(all)
 }
 
-// lacksGPUs reports whether fewer GPUs are usable now than the job needs.
+// lacksGPUs reports whether the job needs more GPUs than are usable now.
 func lacksGPUs(all []job.Reason) bool {
 	free, others := 0, 0
 	for _, r := range all {
@@ -89,8 +89,8 @@ func lacksGPUs(all []job.Reason) bool {
 	return free == 0 && others > 0
 }
 
-// ownReason returns the first reason that lies with the job or its owner. A quota counts only if
-// there are enough GPUs.
+// ownReason returns the first reason that is about the job or its owner.
+// A quota counts only if there are enough GPUs.
 func ownReason(list []job.Reason) (job.Reason, bool) {
 	last := quota
 	if lacksGPUs(list) {
@@ -107,7 +107,7 @@ func ownReason(list []job.Reason) (job.Reason, bool) {
 	return job.Reason{}, false
 }
 
-// reasonGroup is a reason with all GPUs that have it.
+// reasonGroup is a reason together with all GPUs that have it.
 type reasonGroup struct {
 	rank  int
 	first job.Reason
@@ -115,7 +115,7 @@ type reasonGroup struct {
 	jobs  []string
 }
 
-// groupReasons groups the reasons of GPUs by code, in the order of first mention.
+// groupReasons groups the reasons about GPUs by code, in the order in which the codes appear.
 func groupReasons(list []job.Reason) []*reasonGroup {
 	var groups []*reasonGroup
 	byCode := map[job.ReasonCode]*reasonGroup{}
@@ -134,7 +134,7 @@ func groupReasons(list []job.Reason) []*reasonGroup {
 	return groups
 }
 
-// String returns the reason's own sentence for one GPU, and a summary for several.
+// String returns the reason's sentence for one GPU, or a summary for several GPUs.
 func (g *reasonGroup) String() string {
 	on, all := "", ""
 	if g.rank >= 0 {
@@ -147,7 +147,8 @@ func (g *reasonGroup) String() string {
 	return fmt.Sprintf("GPUs %s %s", job.FormatGPUList(g.gpus), expand(all, g.first))
 }
 
-// nameList returns "job 3" or "jobs 3,4", or the first three names and "…".
+// nameList returns "job 3" or "jobs 3,4". If there are more than three names,
+// it returns three and "…".
 func nameList(names []string) string {
 	var parts []string
 	seen := map[string]bool{}

@@ -70,7 +70,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 	}
 }
 
-// Every code reads as words in the summary, not as a code.
+// The summary shows words for every code, never the code.
 func TestWhyKnowsEveryCode(t *testing.T) {
 	for _, code := range ReasonCodes() {
 		for _, list := range [][]job.Reason{
@@ -83,8 +83,8 @@ func TestWhyKnowsEveryCode(t *testing.T) {
 	}
 }
 
-// Each declared code has exactly one row, and the rows of GPUs come last. A code without a row
-// would come first or be lost.
+// Each declared code has exactly one row, and the rows about GPUs come last.
+// A code without a row would be sorted first, or be lost.
 func TestEveryCodeHasARow(t *testing.T) {
 	text, err := os.ReadFile("../job/reason.go")
 	if err != nil {

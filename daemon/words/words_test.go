@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// use is a place in the source that names a code.
+// use is a place in the source that uses a code.
 type use struct {
 	at   string
-	args int // the number of arguments; -1 if the code is not an argument of a call
+	args int // number of arguments; -1: the code is not in a call
 }
 
 var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
 
-// uses finds every code that the source names, outside tests and this package.
+// uses finds all codes that the source uses, outside tests and this package.
 func uses(t *testing.T) map[job.Code][]use {
 	t.Helper()
 	found := map[job.Code][]use{}
@@ -60,7 +60,7 @@ func uses(t *testing.T) map[job.Code][]use {
 
 var verb = regexp.MustCompile(`%(?:\[(\d+)\])?[vq]`)
 
-// verbs returns the set of arguments that a format uses.
+// verbs returns the numbers of the arguments that a format uses.
 func verbs(t *testing.T, format string) map[int]bool {
 	t.Helper()
 	used := map[int]bool{}
@@ -77,7 +77,7 @@ func verbs(t *testing.T, format string) map[int]bool {
 	return used
 }
 
-// Invariant 1.
+// Invariant 1: each code has a sentence that uses all its arguments.
 func TestEachCodeHasASentence(t *testing.T) {
 	named := uses(t)
 	for code, list := range named {
@@ -106,7 +106,7 @@ func TestEachCodeHasASentence(t *testing.T) {
 	}
 }
 
-// A message without its arguments, as another release may send it, still says something.
+// Another release may send a message without its arguments. The message still says something.
 func TestMessagesWithoutArgumentsSaySomething(t *testing.T) {
 	for code := range sentences {
 		for _, args := range [][]any{nil, {"x"}} {

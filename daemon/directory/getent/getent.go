@@ -13,16 +13,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 )
 
-// Program is the path of getent(1), which every C library includes.
+// Program is the path of getent(1), which is part of every C library.
 const Program = "/usr/bin/getent"
 
-// limit is how long a question may take: less than the daemon waits.
+// limit is how long a question may take. It is shorter than the daemon's wait.
 const limit = 4 * time.Second
 
-// getent exits with notFound if a key is not in the database.
+// notFound is the exit status of getent if a key is not in the database.
 const notFound = 2
 
-// Resolver asks a program such as getent(1).
+// Resolver answers questions by running a program such as getent(1).
 type Resolver struct {
 	Program string
 }
@@ -56,7 +56,8 @@ func (r Resolver) answer(ctx context.Context, q directory.Query) (directory.Answ
 	return r.groups(ctx, q.Key)
 }
 
-// entry returns a line NAME:PASSWORD:NUMBER:… of a database, and its fields.
+// entry returns the entry of a key in a database,
+// and the fields of its line NAME:PASSWORD:NUMBER:….
 func (r Resolver) entry(ctx context.Context, database, key string) (directory.Answer, []string, error) {
 	line, err := r.ask(ctx, database, key)
 	if line == "" || err != nil {
@@ -67,13 +68,13 @@ func (r Resolver) entry(ctx context.Context, database, key string) (directory.An
 		return directory.Answer{}, nil, fmt.Errorf("getent %s: a line of %d fields", database, len(fields))
 	}
 	id, err := strconv.ParseUint(fields[2], 10, 31)
-	if err != nil { // one invalid entry does not mean that the directory fails
+	if err != nil { // an invalid entry does not mean that the name service fails
 		return directory.Answer{}, nil, nil
 	}
 	return directory.Answer{Found: true, Name: fields[0], ID: int(id)}, fields, nil
 }
 
-// groups returns all groups of the account with a uid, sorted.
+// groups returns the gids of all groups of an account, sorted.
 func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, error) {
 	a, fields, err := r.entry(ctx, "passwd", uid)
 	if !a.Found || err != nil {
@@ -94,7 +95,7 @@ func (r Resolver) groups(ctx context.Context, uid string) (directory.Answer, err
 	return a, nil
 }
 
-// ask returns the first line of the answer, "" if the key was not found.
+// ask returns the first line that the program prints, or "" if the key was not found.
 func (r Resolver) ask(ctx context.Context, database, key string) (string, error) {
 	cmd := exec.CommandContext(ctx, r.Program, database, "--", key)
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory"
 )
 
-// program is a getent(1) of the test.
+// program is a script that replaces getent(1) in a test.
 func program(t *testing.T, script string) Resolver {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "getent")
@@ -22,7 +22,7 @@ func program(t *testing.T, script string) Resolver {
 	return Resolver{path}
 }
 
-// The real getent, with accounts that every machine has.
+// The real getent finds accounts that every machine has.
 func TestGetent(t *testing.T) {
 	r := Resolver{Program}
 	for _, q := range []directory.Query{{Kind: directory.UserByName, Key: "root"}, {Kind: directory.UserByID, Key: "0"}, {Kind: directory.GroupByName, Key: "root"}, {Kind: directory.GroupByID, Key: "0"}} {
@@ -40,7 +40,7 @@ func TestGetent(t *testing.T) {
 	}
 }
 
-// Invariant 2. Names in Active Directory contain spaces.
+// Invariant 2: a key is one argument, even with spaces, which names in Active Directory contain.
 func TestArguments(t *testing.T) {
 	r := program(t, `case "$#|$1|$2|$3" in
 "3|passwd|--|70001") echo 'X y:*:70001:70500:Xaver:/home/x:/bin/sh';;
@@ -60,7 +60,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// An entry with an invalid number counts as not found, and not as a failure of the directory.
+// An entry with an invalid number counts as not found.
+// It does not count as a failure of the name service.
 func TestStrangeEntry(t *testing.T) {
 	for _, script := range []string{"echo a:b:c:d", "echo 'a:b:99999999999:1'", "echo 'a:b:-2:1'"} {
 		if a := program(t, script).Answer(t.Context(), directory.Query{Kind: directory.UserByName, Key: "dora"}); a.Found || a.Error != "" {
@@ -73,7 +74,8 @@ func TestStrangeEntry(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3.
+// Invariants 1 and 3: a question ends in time, and without an answer
+// nothing is reported as not found.
 func TestNoAnswer(t *testing.T) {
 	for _, script := range []string{"exit 1", "exit 3", "kill -SEGV $$", "echo nonsense", "sleep 1000"} {
 		begin := time.Now()
@@ -86,7 +88,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A question over the socket gets an answer. An invalid one ends only its connection.
+// A question over the socket is answered. An invalid question ends only its own connection.
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

@@ -16,7 +16,7 @@ const (
 	maxQuestion = 4 << 10
 )
 
-// Serve answers a question on each connection until the listener is closed.
+// Serve answers one question on each connection, until the listener is closed.
 func Serve(ctx context.Context, l net.Listener, r Resolver) error {
 	atOnce := make(chan struct{}, maxAtOnce)
 	for {
@@ -36,8 +36,8 @@ func Serve(ctx context.Context, l net.Listener, r Resolver) error {
 	}
 }
 
-// serve answers the question of one connection. It ignores errors of the connection: then nobody
-// waits for the answer.
+// serve answers the question on one connection. It ignores errors of the connection, because nobody
+// waits for the answer then.
 func serve(ctx context.Context, c net.Conn, r Resolver) {
 	var q directory.Query
 	if c.SetDeadline(time.Now().Add(2*limit)) != nil || json.NewDecoder(io.LimitReader(c, maxQuestion)).Decode(&q) != nil {

@@ -11,31 +11,32 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Done is one command and who gave it.
+// Done is a command together with the account that gave it.
 type Done struct {
 	Who     job.Actor
 	Command job.Command
 }
 
-// Backend answers from its fields. Set them before use, and call methods from then on.
+// Backend answers from its fields. Set the fields first.
+// After the first call, use only the methods.
 type Backend struct {
 	View      job.View
 	Payloads  map[job.ID]job.Payload
-	Unread    map[job.ID]bool // jobs whose private part cannot be read any more
+	Unread    map[job.ID]bool // jobs whose private part is lost
 	Checks    []job.Check
-	Fail      error            // what every call returns instead of an answer
+	Fail      error            // every call returns this error
 	Panic     bool             // every call panics
-	Now       time.Time        // the time of everything that happens
-	Place     []job.Allocation // where a submitted job starts at once; nil: it waits
+	Now       time.Time        // time of everything that happens
+	Place     []job.Allocation // where a submitted job starts at once; nil: the job waits
 	Reasons   []job.Reason     // why a submitted job waits
-	Unit      []job.Property   // what a dry run answers
+	Unit      []job.Property   // answer to a dry run
 	Explained map[job.ID]job.Explained
-	Ahead     job.Course      // the answer of Course
-	Entitled  job.Entitlement // the answer of Entitlement
+	Ahead     job.Course      // answer of Course
+	Entitled  job.Entitlement // answer of Entitlement
 	NoRaise   bool            // nobody may raise a priority
-	EndAs     *job.Result     // how a submitted job ends at once; nil: it does not
+	EndAs     *job.Result     // how a submitted job ends at once; nil: the job does not end
 
-	mu       sync.Mutex // guards all fields from the first call on
+	mu       sync.Mutex // guards all fields after the first call
 	changed  chan struct{}
 	done     []Done
 	received []job.Submission
@@ -61,14 +62,14 @@ func (b *Backend) Commands() []Done {
 	return slices.Clone(b.done)
 }
 
-// Submissions returns what was submitted.
+// Submissions returns all submissions so far.
 func (b *Backend) Submissions() []job.Submission {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.received)
 }
 
-// End ends a job and wakes whoever waits for it.
+// End ends a job and wakes all calls that wait for it.
 func (b *Backend) End(id job.ID, r job.Result) {
 	defer b.mu.Unlock()
 	if b.lock() == nil {
@@ -76,7 +77,7 @@ func (b *Backend) End(id job.ID, r job.Result) {
 	}
 }
 
-// Start starts a waiting job where Place says.
+// Start starts a waiting job on the GPUs in Place.
 func (b *Backend) Start(id job.ID) {
 	defer b.mu.Unlock()
 	if b.lock() != nil {
@@ -94,7 +95,7 @@ func (b *Backend) end(v *job.JobView, r job.Result) {
 	b.news()
 }
 
-// news wakes whoever waits.
+// news wakes all calls that wait.
 func (b *Backend) news() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -109,7 +110,7 @@ func (b *Backend) find(id job.ID) *job.JobView {
 	return nil
 }
 
-// Submit records the submission and queues or starts the job.
+// Submit records the submission, and queues or starts the job.
 func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.Submitted, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -142,8 +143,8 @@ func (b *Backend) Submit(_ context.Context, s job.Submission, dryRun bool) (job.
 	return job.Submitted{JobView: v}, nil
 }
 
-// submitted returns the new job. It waits if it is held or an array, and otherwise goes where Place
-// says.
+// submitted returns the new job. A held job and an array wait.
+// Any other job starts on the GPUs in Place, or waits if there are none.
 func (b *Backend) submitted(s job.Submission) job.JobView {
 	v := job.JobView{Job: job.Job{
 		Key: s.Key, Owner: s.Owner, Label: s.Label, Request: s.Request, State: job.Queued,
@@ -168,8 +169,8 @@ func hold(v *job.JobView, by string, over bool) {
 	v.Reasons = []job.Reason{{Code: job.ReasonHeld, GPU: job.NoGPU, Detail: job.Text(by)}}
 }
 
-// same reports whether a submission repeats an earlier job: it has the job's request key, or the
-// same content as a job that did not fail.
+// same reports whether a submission repeats an earlier job.
+// It does if the job has the same request key, or if the job has the same content and did not fail.
 func same(s *job.Submission, old *job.JobView) bool {
 	if s.Owner.UID != old.Owner.UID {
 		return false
@@ -181,7 +182,7 @@ func same(s *job.Submission, old *job.JobView) bool {
 
 func noJob(id job.ID) error { return job.Refuse("not-found/job", id) }
 
-// Query answers from View.
+// Query returns jobs and GPUs of View.
 func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -230,7 +231,7 @@ func (b *Backend) Query(_ context.Context, q job.Query) (job.View, error) {
 // FindRenamed finds nothing, because no account here has been renamed.
 func (b *Backend) FindRenamed(context.Context, job.Query) error { return nil }
 
-// Names answers from View.
+// Names returns names of the jobs in View.
 func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err error) {
 	q.Ended = 0
 	v, err := b.Query(ctx, q)
@@ -249,7 +250,7 @@ func (b *Backend) Names(ctx context.Context, q job.Query) (names []job.Name, err
 	return names, err
 }
 
-// Explain answers from Explained.
+// Explain returns what Explained has about the job.
 func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.Explained, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -260,14 +261,14 @@ func (b *Backend) Explain(_ context.Context, id job.ID, _ int, tries bool) (job.
 	return out, err
 }
 
-// Course answers with Ahead.
+// Course returns Ahead.
 func (b *Backend) Course(context.Context) (job.Course, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
 	return b.Ahead, err
 }
 
-// Measure adds the metrics of View.
+// Measure adds metrics about View.
 func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -277,7 +278,7 @@ func (b *Backend) Measure(_ context.Context, p *metrics.Page, _ int) error {
 	return err
 }
 
-// Wait blocks until End or a cancel has ended the job.
+// Wait waits until End or a cancel has ended the job.
 func (b *Backend) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	for {
 		v, changed, err := b.look(id)
@@ -305,7 +306,7 @@ func (b *Backend) look(id job.ID) (job.JobView, <-chan struct{}, error) {
 	return *v, b.changed, nil
 }
 
-// Payload answers from Payloads.
+// Payload returns what Payloads has about the job.
 func (b *Backend) Payload(_ context.Context, id job.ID) (job.Payload, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -315,7 +316,7 @@ func (b *Backend) Payload(_ context.Context, id job.ID) (job.Payload, error) {
 	return b.Payloads[id], err
 }
 
-// Health answers with Checks.
+// Health returns Checks.
 func (b *Backend) Health(context.Context) []job.Check {
 	b.lock()
 	defer b.mu.Unlock()

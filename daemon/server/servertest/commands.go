@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Do records the command and changes View by it. No unit exists: a cancel ends a waiting job and
-// only marks a running one.
+// Do records the command and changes View. Since there are no units, a cancel ends only waiting
+// jobs. A running job is only marked.
 func (b *Backend) Do(_ context.Context, who job.Actor, c job.Command) error {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -134,8 +134,9 @@ func (b *Backend) requeue(v *job.JobView, who job.Actor) error {
 	return nil
 }
 
-// waiting carries out a command about a job that has not started. As in daemon/core, only
-// administrators release what an administrator holds, even if its owner holds it as well.
+// waiting carries out a command about a job that has not started.
+// Only an administrator can release a job that an administrator holds,
+// even if the owner holds it as well. The same is true in daemon/core.
 func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	others := v.HeldOver && !who.Admin
 	switch {
@@ -156,7 +157,7 @@ func (b *Backend) waiting(v *job.JobView, who job.Actor, c job.Command) error {
 	return nil
 }
 
-// update changes what the job requests. It copies the array, which views may share.
+// update changes a job's request. It copies the array, which views may share.
 func update(v *job.JobView, who job.Actor, c *job.Change) error {
 	if c.Priority != nil && c.Priority.Raised() && !who.Admin {
 		return job.Refuse("forbidden/priority")

@@ -7,10 +7,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keptEvents is the number of events that are kept: few, so that a test can miss one.
+// keptEvents is how many events are kept. It is small, so that a test can miss an event.
 const keptEvents = 4
 
-// Announce adds events, which get the next numbers.
+// Announce adds events and gives them the next numbers.
 func (b *Backend) Announce(list ...job.Event) {
 	defer b.mu.Unlock()
 	if b.lock() != nil {
@@ -30,7 +30,7 @@ func (b *Backend) log() *events.Ring {
 	return b.events
 }
 
-// Events answers from the announced events.
+// Events returns events that were announced.
 func (b *Backend) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		err := b.lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Past answers from View as the store does.
+// Past returns ended jobs of View in the same way as the store.
 func (b *Backend) Past(_ context.Context, q job.PastQuery) (past job.Past, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()
@@ -57,7 +57,8 @@ func pastMatches(q *job.PastQuery, j *job.Job) bool {
 	return q.Tag.Key == "" || tagged && (q.Tag.Any || value == q.Tag.Value)
 }
 
-// Runs answers from View, with all attempts of a job or its current one.
+// Runs calls f for the attempts of the jobs in View:
+// all attempts of a job, or only the current one.
 func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	err := b.lock()
 	views := slices.Clone(b.View.Jobs)
@@ -85,7 +86,7 @@ func (b *Backend) Runs(_ context.Context, q job.RunQuery, f func(*job.Run) error
 	return err
 }
 
-// Entitlement answers with Entitled.
+// Entitlement returns Entitled.
 func (b *Backend) Entitlement(context.Context, int) (job.Entitlement, error) {
 	err := b.lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Task returns the job that a task has become.
+// Task returns the id of the job that a task has become.
 func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, error) {
 	err := b.lock()
 	defer b.mu.Unlock()
@@ -27,7 +27,7 @@ func (b *Backend) Task(_ context.Context, array job.ID, index int) (job.ID, erro
 	return 0, nil
 }
 
-// AwaitTask blocks until StartTask or a cancel has settled what becomes of the task.
+// AwaitTask waits until StartTask or a cancel has decided whether the task becomes a job.
 func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	for {
 		id, err := b.Task(ctx, array, index)
@@ -46,7 +46,7 @@ func (b *Backend) AwaitTask(ctx context.Context, array job.ID, index int) (job.I
 	}
 }
 
-// Lately counts an account's jobs that ended at or after a time.
+// Lately counts an account's jobs that ended at since or later.
 func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()
@@ -58,7 +58,8 @@ func (b *Backend) Lately(_ context.Context, uid int, since time.Time) (out job.L
 	return out, err
 }
 
-// Results returns how the ended tasks of an array ended. Their run times come from their attempts.
+// Results returns the results of an array's ended tasks,
+// with run times computed from their attempts.
 func (b *Backend) Results(_ context.Context, array job.ID) (out job.Results, err error) {
 	err = b.lock()
 	defer b.mu.Unlock()
@@ -75,7 +76,7 @@ func (b *Backend) Results(_ context.Context, array job.ID) (out job.Results, err
 	return out, err
 }
 
-// StartTask makes a job of a task and runs it where Place says.
+// StartTask makes a task a job, and runs the job on the GPUs in Place.
 func (b *Backend) StartTask(array job.ID, index int) job.ID {
 	defer b.mu.Unlock()
 	if b.lock() != nil {
@@ -96,7 +97,7 @@ func (b *Backend) task(array job.ID, index int) *job.JobView {
 	return nil
 }
 
-// addTask makes a waiting job of a task. It invalidates pointers into View.Jobs.
+// addTask makes a task a waiting job. Pointers into View.Jobs are invalid afterwards.
 func (b *Backend) addTask(array job.ID, index int) *job.JobView {
 	a := b.find(array)
 	if a.Tasks == nil {
