@@ -29,7 +29,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// What cannot be read is Unknown, never zero (invariant 3).
+// A value that cannot be read is Unknown, never zero (invariant 3).
 func TestRead(t *testing.T) {
 	const group = "/gpujobs.slice/gpujobs-u1001.slice/gpujob-1.service"
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Existing extra nodes are opened and missing ones ignored. A GPU or the probe is never opened,
+// Extra nodes that exist are opened, and missing ones ignored. A GPU or the probe is never opened,
 // whatever the list says (invariant 2).
 func TestStatNodes(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
@@ -123,7 +123,8 @@ func TestStatNodes(t *testing.T) {
 	}
 }
 
-// Processes at every depth are found. A name that looks like a state is not mistaken for one.
+// Processes at every depth are found. If a process's name looks like a state, it is not taken for
+// one.
 func TestProcesses(t *testing.T) {
 	const group = "/gpujobs.slice/gpujob-1.service"
 	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})

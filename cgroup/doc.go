@@ -4,13 +4,13 @@
 //
 // Invariants:
 //
-//  1. A device is named by its numbers ("/dev/char/195:0"), never by a path: systemd loses an entry
-//     whose node is missing during a reload.
-//  2. The list of extra devices never opens a GPU's own node or the probe node. Only placement
-//     opens a GPU to a job, and nothing opens the probe.
+//  1. A device is named by its numbers ("/dev/char/195:0"), never by a path, because systemd loses
+//     an entry whose node is missing during a reload.
+//  2. The list of extra devices never opens a GPU's own node or the probe node. A GPU is opened to
+//     a job only by its placement, and the probe never.
 //  3. A value that cannot be read is reported as unknown, never as zero.
 //
-// containerd/cgroups is used for keyed statistics only, in stats.go, which exposes none of its
-// types. It reads a missing file as 0, so this package reads single values itself (invariant 3), as
-// well as the lists of controllers and CPUs, which are one line each.
+// Only stats.go uses containerd/cgroups, for statistics with several keys, and exposes none of its
+// types. That library reads a missing file as 0, so this package reads single values itself
+// (invariant 3). It also reads the lists of controllers and CPUs itself, which are one line each.
 package cgroup

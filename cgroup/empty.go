@@ -10,11 +10,11 @@ import (
 )
 
 // Empty reports whether neither the control group nor any group below it has a process. A missing
-// group is empty, unless the slice that it is in is missing too: then the hierarchy is mounted
-// elsewhere or hidden. A group that cannot be read is not empty.
+// group is empty. But if the slice above it is missing too, the hierarchy is mounted elsewhere or
+// hidden, and the group is not empty. A group that cannot be read is not empty either.
 func Empty(root, group string) bool {
 	events, err := os.ReadFile(filepath.Join(root, group, "cgroup.events"))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // it is gone, possibly since a moment ago
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) { // gone, possibly only just now
 		slice, _, below := strings.Cut(strings.TrimPrefix(group, "/"), "/")
 		_, err = os.Stat(filepath.Join(root, slice, "cgroup.events"))
 		return below && err == nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A missing group is empty if its slice exists, and not empty if nothing of the hierarchy is
+// A missing group is empty if its slice exists. It is not empty if no part of the hierarchy is
 // visible.
 func TestEmpty(t *testing.T) {
 	root := t.TempDir()

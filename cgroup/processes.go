@@ -44,7 +44,8 @@ func Processes(root, procRoot, group string) ([]Process, error) {
 	return list, nil
 }
 
-// describe reads the name, which may contain anything, and the state behind it.
+// describe reads the name of a process, which may contain anything, and the state that follows the
+// name.
 func describe(procRoot string, pid int) Process {
 	data, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
 	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')

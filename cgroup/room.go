@@ -8,8 +8,9 @@ import (
 )
 
 // Room returns how much more memory the control group can use before the kernel kills a process in
-// it. The nearest limit of the group and of the slices above it counts, and file pages that the
-// kernel can drop count as free. The result is Unknown without a limit, or if it cannot be read.
+// it. The group and the slices above it may each have a limit; the limit with the least room
+// counts. File pages that the kernel can drop count as free. The result is Unknown if there is no
+// limit or it cannot be read.
 func Room(root, group string) int64 {
 	least := int64(Unknown)
 	for at := filepath.Join("/", group); ; at = filepath.Dir(at) {

@@ -10,7 +10,7 @@ import (
 func TestRoomInSlices(t *testing.T) {
 	const none, some, little = "max", "1000", "700"
 	for _, c := range []struct {
-		top, user, own string // the limits, each with 600 in use
+		top, user, own string // the limits; 600 is in use in each group
 		want           int64
 	}{
 		{none, none, some, 400}, {none, little, some, 100}, {none, some, little, 100}, {little, some, none, 100}, {none, none, none, Unknown},

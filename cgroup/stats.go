@@ -30,13 +30,13 @@ type Stats struct {
 	CPU          time.Duration
 }
 
-// PeakOrNow returns the peak memory, or else the current memory, or else 0.
+// PeakOrNow returns the peak memory. If that is unknown it returns the current memory, or else 0.
 func (s Stats) PeakOrNow() int64 {
 	return max(s.PeakMemBytes, s.MemBytes, 0)
 }
 
-// Read returns what the control group used. Its name is systemd's ("/gpujobs.slice/…"). It returns
-// ErrGone if there is no such group.
+// Read returns what the control group used. The name of the group is systemd's
+// ("/gpujobs.slice/…"). The error is ErrGone if there is no such group.
 func Read(root, group string) (Stats, error) {
 	if !strings.HasPrefix(group, "/") || group == "/" || filepath.Clean(group) != group {
 		return Stats{}, fmt.Errorf("control group %q: not an absolute, clean path", group)
@@ -68,8 +68,8 @@ func gone(err error) error {
 	return err
 }
 
-// number reads one amount. The library reads a missing file as 0, so an unknown peak would look
-// like a job that used nothing.
+// number reads one amount itself, because the library reads a missing file as 0: an unknown peak
+// would look as if the job had used nothing.
 func number(dir, file string) int64 {
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {

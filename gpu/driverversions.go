@@ -1,10 +1,11 @@
 package gpu
 
-// DriverVersions are the versions of the driver's two halves. They differ after an upgrade without a
-// reboot: programs that run go on, and each new CUDA program fails (error 803).
+// DriverVersions are the versions of the driver's kernel module and of its library. They differ
+// after an upgrade without a reboot. Programs that already run then continue, but each new CUDA
+// program fails (error 803).
 type DriverVersions struct {
 	Loaded    string // of the kernel module; "": unknown
-	Library   string // path of the library that Installed is about
+	Library   string // path of the library whose version is Installed
 	Installed string // of the library that a new program loads; "": unknown
 }
 

@@ -2,25 +2,27 @@ package gpu
 
 import "strings"
 
-// minContext is less than the GPU memory of any computing program, which has a CUDA context even
-// before it allocates anything. Tables of nvidia-smi that people published show 107 MiB for CUDA's
-// nbody sample under MPS, 160 MiB for a C++ program (XuehaiPan/nvitop#152), and 700 to 800 MiB for
-// PyTorch with one tensor (discuss.pytorch.org/t/73021 and 81330). Processes of type C with less
-// are helpers: nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML (nvidia-smi,
-// nvtop, DCGM's nv-hostengine, nvidia-persistenced) have no context and are not listed.
+// minContext is less GPU memory than any computing program uses. Such a program has a CUDA context
+// even before it allocates anything. Tables of nvidia-smi that people published show 107 MiB for
+// CUDA's nbody sample under MPS, 160 MiB for a C++ program (XuehaiPan/nvitop#152), and 700 to 800
+// MiB for PyTorch with one tensor (discuss.pytorch.org/t/73021 and 81330). Processes of type C with
+// less memory are helpers: nvidia-cuda-mps-server has 25 to 60 MiB. Tools that only query NVML
+// (nvidia-smi, nvtop, DCGM's nv-hostengine, nvidia-persistenced) have no context and are not
+// listed.
 const minContext = 100 << 20
 
-// Computes reports whether the process computes, now or at other times: it has a context that is
-// for nothing else. A process that also draws is a desktop or a window on one; compositors are
-// listed as C+G too. The GPU's utilisation does not help, because it is the sum over all processes.
+// Computes reports whether the process is a computing program, even if it is idle now: its context
+// serves computing alone. A process that also draws belongs to a desktop; compositors, too, are
+// listed as C+G. The GPU's utilisation does not help here, because it is the sum over all
+// processes.
 func (p *Process) Computes() bool {
 	return !p.Dead && !p.draws() && (p.UsedBytes < 0 || p.UsedBytes >= minContext)
 }
 
 func (p *Process) draws() bool { return strings.Contains(p.Kind, KindGraphics) }
 
-// Occupies reports whether a foreign process would keep a job from having the GPU to itself: it
-// computes, or has more than maxBytes of memory.
+// Occupies reports whether a foreign process would prevent a job from having the GPU to itself: the
+// process computes, or has more than maxBytes of memory.
 func (p *Process) Occupies(maxBytes int64) bool {
 	return p.Computes() || p.UsedBytes > maxBytes
 }

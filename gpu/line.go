@@ -18,7 +18,7 @@ const (
 	MaxCPUsBytes          = 4096
 )
 
-// Operations of a request: OpSample reads everything, OpLook all but the energy.
+// Operations of a request: OpSample reads everything, OpLook everything except the energy.
 const (
 	OpSample = "sample"
 	OpLook   = "look"
@@ -44,7 +44,8 @@ func Encode(s Snapshot) ([]byte, error) {
 }
 
 // Decode reads what Encode wrote, with or without the newline. It ignores unknown fields, because
-// child and daemon may differ in version during an upgrade. Data after the value is an error.
+// the child and the daemon may have different versions during an upgrade. Data after the value is
+// an error.
 func Decode(line []byte) (Snapshot, error) {
 	if len(line) > MaxLineBytes {
 		return Snapshot{}, fmt.Errorf("%w: %d bytes, at most %d", ErrLine, len(line), MaxLineBytes)

@@ -22,7 +22,7 @@ func sample() Snapshot {
 	}
 }
 
-// Invariant 3.
+// Decode reads the value that Encode wrote (invariant 3).
 func TestLineRoundTrip(t *testing.T) {
 	for _, s := range []Snapshot{sample(), {Seq: 1, Devices: []Device{}}, {Problem: ProblemDriverMissing, Detail: "no module", Devices: []Device{}}} {
 		line, err := Encode(s)
@@ -59,7 +59,7 @@ func TestDecodeIgnoresUnknownFields(t *testing.T) {
 	}
 }
 
-// Invariants 2, 4 and 6.
+// Lines that break a rule are errors (invariants 2, 4 and 6).
 func TestBadLines(t *testing.T) {
 	processes := `{"pid":1}` + strings.Repeat(`,{"pid":1}`, MaxProcessesPerDevice)
 	devices := `{"uuid":"","health":"lost","index":0}` + strings.Repeat(`,{"uuid":"","health":"lost"}`, MaxDevices)
@@ -119,7 +119,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Invariants 2, 3, 4 and 6.
+// A line that Decode accepts keeps invariants 2, 3, 4 and 6.
 func FuzzDecode(f *testing.F) {
 	line, err := Encode(sample())
 	if err != nil {

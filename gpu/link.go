@@ -14,7 +14,7 @@ type Link struct {
 	Lanes int      `json:"lanes,omitempty"` // number of NVLinks, at least 1 for LinkNVLink, otherwise 0
 }
 
-// A LinkKind is the kind of a connection. There are no others than these.
+// A LinkKind is the kind of a connection. The list below is complete.
 type LinkKind string
 
 const (
@@ -30,13 +30,13 @@ func LinkKinds() []LinkKind {
 	return []LinkKind{LinkNVLink, LinkSwitch, LinkBridge, LinkNode, LinkCross}
 }
 
-// MaxLanes is the maximum of Link.Lanes. No GPU has more NVLinks.
+// MaxLanes is the maximum of Link.Lanes. No GPU has more NVLinks than that.
 const MaxLanes = 64
 
-// Weight returns the worth of a link, for choosing a set of devices by the sum over its pairs.
-// NVLink is worth more than any PCIe, and more NVLinks more than fewer. An unknown kind is worth 0.
-// The values roughly follow the bandwidth: one NVLink carries about as much as all of PCIe, so the
-// worst NVLink pair is worth three pairs behind a switch.
+// Weight returns the worth of a link. A set of devices is chosen by the sum over its pairs. NVLink
+// is worth more than any PCIe connection, and more NVLinks are worth more than fewer. An unknown
+// kind is worth 0. The values roughly follow the bandwidth: one NVLink carries about as much as all
+// of PCIe, so the worst NVLink pair is worth three pairs behind a switch.
 func (l Link) Weight() int {
 	switch l.Kind {
 	case LinkNVLink:

@@ -2,8 +2,8 @@ package gpu
 
 import "testing"
 
-// Sums of weights distinguish the kinds: each kind weighs more than the next, and NVLinks weigh
-// more the more there are.
+// Sums of weights distinguish the kinds: each kind weighs more than the next one in the list, and
+// more NVLinks weigh more than fewer.
 func TestWeightsAreInOrder(t *testing.T) {
 	links := []Link{{Kind: LinkNVLink, Lanes: 18}, {Kind: LinkNVLink, Lanes: 4}, {Kind: LinkNVLink, Lanes: 1}}
 	for _, k := range LinkKinds()[1:] {

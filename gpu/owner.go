@@ -25,8 +25,8 @@ type Owner struct {
 	Age   time.Duration // time since Start, 0 if unknown
 }
 
-// OwnerOf reads the owner of pid from procRoot ("/proc"). A missing process is not Alive, and
-// neither is a zombie without other threads: the driver has already released it, or never will. A
+// OwnerOf reads the owner of pid from procRoot ("/proc"). A missing process is not Alive. A zombie
+// without other threads is not Alive either: the driver has already released it, or never will. A
 // file that cannot be read leaves its field unknown.
 func OwnerOf(procRoot string, pid int) Owner { return OwnerBelow(procRoot, "", pid) }
 
@@ -47,7 +47,7 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 	}
 	o.Start = StartOf(procRoot, pid)
 	if below != "" && strings.HasPrefix(o.Unit, otherSlices) {
-		return o // without Age: otherwise the process would count as left behind by one of the user's own jobs
+		return o // without Age: otherwise one of the user's own jobs would be blamed for leaving the process behind
 	}
 	if uptime, err := os.ReadFile(filepath.Join(procRoot, "uptime")); err == nil && o.Start > 0 {
 		o.Age = ageOf(o.Start, string(uptime))
@@ -55,15 +55,16 @@ func OwnerBelow(procRoot, below string, pid int) Owner {
 	return o
 }
 
-// otherSlices is the prefix of the slices of the machine's scheduler. A user's own scheduler has
-// none of that name.
+// otherSlices is the prefix of the slices of the machine's scheduler. A user's own scheduler has no
+// slice with that prefix.
 const otherSlices = "gpujobs-u"
 
-// ticksPerSecond is Linux's unit of process start times, on every architecture that has a driver.
+// ticksPerSecond is Linux's unit of process start times on every architecture that has an NVIDIA
+// driver.
 const ticksPerSecond = 100
 
 // StartOf returns the start time of pid in clock ticks since boot, or 0 if there is no such process
-// or it cannot be read.
+// or its start time cannot be read.
 func StartOf(procRoot string, pid int) uint64 {
 	stat, err := os.ReadFile(filepath.Join(procRoot, strconv.Itoa(pid), "stat"))
 	if pid <= 0 || err != nil {
@@ -81,8 +82,8 @@ func StartOf(procRoot string, pid int) uint64 {
 	return start
 }
 
-// ageOf returns the age of a process, given the text of /proc/uptime, whose resolution is a tick. A
-// process that started in this tick is a nanosecond old, because 0 means unknown.
+// ageOf returns the age of a process, given the text of /proc/uptime, whose resolution is a tick.
+// The age of a process that started in the present tick is a nanosecond, because 0 means unknown.
 func ageOf(start uint64, uptime string) time.Duration {
 	up, _, _ := strings.Cut(uptime, " ")
 	seconds, err := strconv.ParseFloat(up, 64)
@@ -93,8 +94,9 @@ func ageOf(start uint64, uptime string) time.Duration {
 	return max(time.Duration((seconds-began)*float64(time.Second)), 1)
 }
 
-// ownerOfStatus reads everything but the unit from the text of /proc/PID/status. A group leader
-// that ended before its other threads also appears as a zombie, so the number of threads decides.
+// ownerOfStatus reads everything but the unit from the text of /proc/PID/status. A thread group
+// leader that ended before its other threads also appears as a zombie, so the number of threads
+// decides.
 func ownerOfStatus(text string) Owner {
 	o := Owner{UID: -1}
 	ended, threads := false, 1
@@ -129,13 +131,14 @@ func firstNumber(fields string) int {
 }
 
 // UnitOfCgroup returns the systemd unit in the text of /proc/PID/cgroup, or "" for none. It reads
-// the version 2 line ("0::/…"), or the name=systemd hierarchy if that line is missing or names no
-// unit.
+// the version 2 line ("0::/…"). If that line is missing or names no unit, it reads the name=systemd
+// hierarchy.
 //
 // A job's unit counts only where systemd puts it: directly below slices. Everything that a job runs
-// below its unit (a container, its own systemd) belongs to the job. A service with such a name in a
-// user manager or inside a container does not count, because it would hide foreign use behind
-// somebody's job. Any other process belongs to its deepest unit that does not have a job's name.
+// below its unit (a container, its own systemd) belongs to the job. A service that has the name of
+// a job's unit, but is in a user manager or inside a container, does not count, because it would
+// hide foreign use behind somebody's job. Any other process belongs to its deepest unit that does
+// not have the name of a job's unit.
 //
 // If below is set, jobs are units below that control group, and jobs of the machine's systemd
 // belong to another scheduler.
@@ -186,7 +189,7 @@ func unitOfPath(path, below string) string {
 	return printable(deepest, maxUnit)
 }
 
-// cutGroup returns the path of a control group relative to one above it.
+// cutGroup returns the path of a control group relative to a control group above it.
 func cutGroup(path, above string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, above)
 	if !ok || !strings.HasPrefix(rest, "/") {

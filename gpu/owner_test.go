@@ -44,7 +44,7 @@ func TestUnitOfCgroup(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// The unit in any text is printable and bounded (invariant 5).
 func FuzzUnitOfCgroup(f *testing.F) {
 	f.Add("0::/gpujobs.slice/gpujob-17.service\n1:name=systemd:/a.slice\n")
 	f.Add("0::/\xff\x00.service (deleted)")

@@ -2,7 +2,7 @@ package gpu
 
 import "slices"
 
-// A Problem is the reason why a Snapshot has no devices. There are no others than these.
+// A Problem is the reason why a Snapshot has no devices. The list below is complete.
 type Problem string
 
 const (
@@ -14,8 +14,8 @@ const (
 	ProblemStale          Problem = "stale"           // no answer in time, so the state is unknown
 )
 
-// problems returns the texts: a short one, and sentences that say what is wrong, why, and what to
-// do.
+// problems returns two texts for each Problem: a short one, and sentences that say what is wrong,
+// why, and what to do.
 func problems() []problemText {
 	return []problemText{
 		{ProblemLibraryMissing, "the driver's library is missing",

@@ -10,10 +10,10 @@ type Recovery string
 
 // The recoveries, lightest first.
 const (
-	// Nothing: the error does not affect the GPU's health, or the driver reports that the GPU is
-	// healthy again.
+	// Nothing is needed: the error does not affect the GPU's health, or the driver reports that the
+	// GPU is healthy again.
 	RecoverNothing Recovery = ""
-	RecoverJob     Recovery = "job"    // nothing either: the job caused the error
+	RecoverJob     Recovery = "job"    // nothing is needed: the job caused the error
 	RecoverDrain   Recovery = "drain"  // no new jobs until an administrator has checked the GPU
 	RecoverReset   Recovery = "reset"  // reset of the GPU once it is unused
 	RecoverReboot  Recovery = "reboot" // reboot of the machine
@@ -57,8 +57,9 @@ func (r Recovery) Next(index int) string {
 	return ""
 }
 
-// parseRecovery reads the text of XidRecovery, such as "GPU recovery action changed from 0x0 (None)
-// to 0x1 (GPU Reset Required)". An unknown action counts as a reset, which most GPUs need.
+// parseRecovery reads the text of an Xid with code XidRecovery, such as "GPU recovery action
+// changed from 0x0 (None) to 0x1 (GPU Reset Required)". An unknown action counts as a reset, which
+// most GPUs need.
 func parseRecovery(text string) Recovery {
 	_, after, ok := strings.Cut(text, " to ")
 	if !ok {

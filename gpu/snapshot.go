@@ -2,27 +2,27 @@ package gpu
 
 import "time"
 
-// A Snapshot is the driver's answer about all GPUs at one moment. With a Problem nothing is known
-// about any device and Devices is empty, which does not mean that the machine has no GPUs.
+// A Snapshot is the driver's answer about all GPUs at one moment. If it has a Problem, nothing is
+// known about any device. Devices is then empty, although the machine may have GPUs.
 type Snapshot struct {
 	Seq           uint64   `json:"seq"`             // number of the request
 	TakenUnixNano int64    `json:"taken_unix_nano"` // when reading began
 	Driver        string   `json:"driver,omitempty"`
 	NVMLVersion   string   `json:"nvml_version,omitempty"`
-	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA version that the driver supports, "12.4"
+	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA version that the driver supports, such as "12.4"
 	Problem       Problem  `json:"problem,omitempty"`
-	Look          bool     `json:"look,omitempty"`   // without the energy, except for GPUs that were not well
+	Look          bool     `json:"look,omitempty"`   // energy is only read of GPUs that were not well
 	Detail        string   `json:"detail,omitempty"` // the library's own message about Problem
 	Devices       []Device `json:"devices"`
 	Links         []Link   `json:"links,omitempty"` // ordered by A, then B; missing pairs are unknown
 }
 
-// A Device is one GPU. Unless it is HealthOK, only Index, UUID, Minor, Name and PCI are valid, as
-// far as they were ever read.
+// A Device is one GPU. If its Health is not HealthOK, only Index, UUID, Minor, Name and PCI are
+// valid, and only if they were ever read.
 type Device struct {
 	Index            int       `json:"index"`                  // NVML's index, which may change at a reboot
-	UUID             string    `json:"uuid"`                   // "GPU-…", the identity; "" if never read
-	Minor            int       `json:"minor"`                  // of /dev/nvidia<minor>, -1 if unknown
+	UUID             string    `json:"uuid"`                   // "GPU-…", which identifies the GPU; "" if never read
+	Minor            int       `json:"minor"`                  // number of /dev/nvidia<minor>, -1 if unknown
 	Name             string    `json:"name"`                   // "NVIDIA A100-SXM4-80GB"
 	PCI              string    `json:"pci"`                    // "00000000:07:00.0"
 	NUMANode         int       `json:"numa_node"`              // -1 if unknown or not a NUMA machine
@@ -33,18 +33,18 @@ type Device struct {
 	Well             bool      `json:"well,omitempty"`         // the driver says that the GPU needs no recovery; false if it does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
-	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown, like the other three, because the GPU uses the host's memory
+	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown because the GPU uses the host's memory; so are the next three
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // as the driver reports it, not total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`
-	MemIsNode        bool      `json:"mem_is_node,omitempty"`    // the memory is a NUMA node (GH200), which the kernel manages and partly keeps
+	MemIsNode        bool      `json:"mem_is_node,omitempty"`    // the memory is a NUMA node (GH200) of the kernel, which keeps part of it
 	UtilGPUPercent   int       `json:"util_gpu_percent"`         // -1 if unknown
 	TempC            int       `json:"temp_c"`                   // -1 if unknown
 	PowerMilliW      int64     `json:"power_milli_w"`            // -1 if unknown
 	EnergyMilliJ     uint64    `json:"energy_milli_j,omitempty"` // used since the driver was loaded; 0 if unknown or not requested
 	ComputeMode      string    `json:"compute_mode,omitempty"`   // "default", "exclusive-process", "prohibited", or "" if unknown
 	Processes        []Process `json:"processes"`
-	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // Processes is incomplete, because the driver does not say
+	ProcessesUnknown bool      `json:"processes_unknown,omitempty"` // the driver does not report all processes
 }
 
 // A Process is a process with a context on a Device.
@@ -54,7 +54,7 @@ type Process struct {
 	UsedBytes int64  `json:"used_bytes"` // -1 if unknown
 	UID       int    `json:"uid"`        // -1 if unknown
 	Comm      string `json:"comm,omitempty"`
-	Unit      string `json:"unit,omitempty"` // systemd unit by its control group; "" if none or dead
+	Unit      string `json:"unit,omitempty"` // systemd unit of its control group; "" if it has none or is dead
 	Dead      bool   `json:"dead,omitempty"` // not in /proc: it has ended, or is in another pid namespace
 
 	Start uint64        `json:"start,omitempty"` // clock ticks since boot, 0 if unknown

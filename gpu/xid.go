@@ -16,7 +16,7 @@ type Xid struct {
 	Comm string // its name, possibly cut, "" if unknown
 	Text string // the rest of the report, printable
 
-	Recovery Recovery // of XidRecovery, what the GPU needs from now on
+	Recovery Recovery // if Code is XidRecovery: what the GPU needs from now on
 }
 
 // An XidReport is an Xid with its place in the kernel log of one boot.
@@ -26,18 +26,17 @@ type XidReport struct {
 	At  time.Time // when it was written, by the current wall clock
 }
 
-// MaxXid is greater than every existing Xid.
+// MaxXid is greater than every existing Xid code.
 const MaxXid = 1023
 
-// XidRecovery is the code with which the driver says what the GPU needs from now on, possibly
-// nothing.
+// XidRecovery is the code of a report that says what the GPU needs from now on, possibly nothing.
 const XidRecovery = 154
 
 // maxXidText is the maximum length of Xid.Text in runes.
 const maxXidText = 200
 
-// xidLine matches a report of any driver version: the PCI address, with or without "PCI:" and a
-// function, the part of the GPU if any, and the code.
+// xidLine matches a report of any driver version. It contains the PCI address, with or without
+// "PCI:" and a function, the part of the GPU if any, and the code.
 var xidLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^NVRM: Xid \((?:PCI:)?([[:xdigit:]]{4,8}:[[:xdigit:]]{2}:[[:xdigit:]]{2})(?:\.[0-7])?` +
 		`(?: GPU-I:\d{1,3})?(?: GPU-CI:\d{1,3})?\): (\d{1,4})(?:,(.*))?$`)
@@ -48,10 +47,11 @@ var xidLine = sync.OnceValue(func() *regexp.Regexp {
 //	NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, MMU Fault: …
 //
 // Older drivers omit "PCI:", the process, or its name. The result is false for every other line,
-// including the driver's other lines and lines that only resemble a report. The kernel also begins
-// lines with the name of a process (for a segfault, for instance), which anybody can choose, but
-// its 15 bytes end before the address. The name in a report is also chosen by the process; nothing
-// that precedes it depends on it.
+// including the driver's other lines and lines that only resemble a report.
+//
+// Users can choose the names of processes. The kernel begins some lines with such a name (for a
+// segfault, for instance), but the name has at most 15 bytes and ends before the place of the
+// address. The name of the process in a report cannot change what precedes it.
 func ParseXid(line string) (Xid, bool) {
 	m := xidLine().FindStringSubmatch(line)
 	if m == nil {
@@ -70,7 +70,7 @@ func ParseXid(line string) (Xid, bool) {
 	return x, true
 }
 
-// process removes the process from the text after the code, and returns the rest.
+// process removes the process from the text after the code, and returns the remaining text.
 func (x *Xid) process(text string) string {
 	value, ok := strings.CutPrefix(text, "pid=")
 	if !ok {

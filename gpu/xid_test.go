@@ -74,7 +74,7 @@ func segfault(comm, file string) string {
 	return fmt.Sprintf("%.15s[812]: segfault at 0 ip 000000000040008d sp 00007ffc error 6 in %s[400000+1000] likely on CPU 0 (core 0, socket 0)", comm, file)
 }
 
-// Invariant 7.
+// A line that begins with the name of a process is never an Xid (invariant 7).
 func FuzzForgedXid(f *testing.F) {
 	f.Add("Xid (0:7:0 x", "): 79, gone")
 	f.Add("NVRM: Xid (PCI:", "0000:07:00): 79, gone")
@@ -87,7 +87,7 @@ func FuzzForgedXid(f *testing.F) {
 	})
 }
 
-// Invariant 5.
+// The text of any Xid is printable and bounded (invariant 5).
 func FuzzParseXid(f *testing.F) {
 	f.Add("NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus.")
 	f.Add("NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)")

@@ -2,16 +2,16 @@ package gpu
 
 import "slices"
 
-// XidClasses lists the Xids after which a GPU needs something. Any other Xid is recorded and has no
-// effect.
+// XidClasses lists the Xids after which a GPU needs something. All other Xids are recorded and have
+// no effect.
 type XidClasses struct {
 	Job, Drain, Reset, Reboot []int
 }
 
-// DefaultXids returns the classes of NVIDIA's Xid catalogue, as far as it names an action. A
-// contained memory error (94) affects one job and leaves the GPU usable. A row that is marked for
+// DefaultXids returns the classes of NVIDIA's Xid catalogue, where it names an action. A contained
+// memory error (94) affects one job and leaves the GPU usable. A memory row that is marked for
 // replacement (63) affects nobody. In both cases the driver no longer uses the bad memory;
-// Device.RowsPending reports that a reset is due some day.
+// Device.RowsPending reports that the GPU should be reset some day.
 func DefaultXids() XidClasses {
 	return XidClasses{
 		Job:    []int{13, 31, 43, 45, 68, 94},
@@ -21,7 +21,7 @@ func DefaultXids() XidClasses {
 	}
 }
 
-// Of returns what a GPU needs after the Xid. An XidRecovery states it itself.
+// Of returns what a GPU needs after the Xid. An Xid with code XidRecovery says so itself.
 func (c XidClasses) Of(x Xid) Recovery {
 	if x.Code == XidRecovery {
 		return x.Recovery

@@ -10,7 +10,7 @@ import (
 // Phase is a stage in the life of a job's unit.
 type Phase string
 
-// The phases. An exited unit holds its result until it is stopped.
+// The phases. An exited unit keeps its result until it is stopped.
 const (
 	PhaseAbsent        Phase = "absent"          // systemd does not know the unit
 	PhaseStarting      Phase = "starting"        // queued, or the launcher has not been executed yet
@@ -33,9 +33,9 @@ func Decode(s Status) (Phase, contract.Exit) {
 	return phase, contract.Exit{}
 }
 
-// phaseOf relies on the main process rather than on systemd's state while a unit is going down: the
-// process itself can make systemd call it deactivating (STOPPING=1) and extend that as long as it
-// likes (EXTEND_TIMEOUT_USEC).
+// phaseOf relies on the main process, and not on systemd's state, while a unit is being stopped. A
+// process can itself make systemd call its unit deactivating (STOPPING=1), and prolong that state
+// as long as it likes (EXTEND_TIMEOUT_USEC).
 func phaseOf(s Status) Phase {
 	ended := s.MainCode != 0
 	switch s.Active {
@@ -57,7 +57,7 @@ func phaseOf(s Status) Phase {
 		}
 		return PhaseFailedToStart
 	}
-	switch { // inactive, or a state of some later systemd
+	switch { // inactive, or a state that only a later systemd has
 	case s.Load == LoadNotFound || s.Load == "":
 		return PhaseAbsent
 	case s.JobPending:
@@ -68,12 +68,12 @@ func phaseOf(s Status) Phase {
 	return PhaseAbsent
 }
 
-// executed reports whether the launcher of a failed unit was executed. A launcher that ends at once
-// may do so before systemd notices its start, and then the unit never was active. Two signs
-// distinguish its end from a failure of systemd: its status line, which it sets to StatusBegun or
-// more before another program takes its place, and which nobody else can set; and, without one, an
-// exit status that systemd does not reserve. If a failed ExecStartPost= program of the site ended
-// the launcher, it counts as never executed: the site's mistake is not the job's end.
+// executed reports whether the launcher of a failed unit was executed. A launcher may end before
+// systemd notices its start. The unit was then never active. Two signs distinguish this end from a
+// failure of systemd. The first is a status line: only the launcher can set it, and sets it before
+// another program takes its place. The second, without a status line, is an exit status that
+// systemd does not reserve. If a failed ExecStartPost= program of the site ended the launcher, the
+// launcher counts as never executed, because the site's mistake is not the job's end.
 func executed(s Status) bool {
 	switch {
 	case s.WasActive:
@@ -104,7 +104,7 @@ func exitOf(s Status) contract.Exit {
 }
 
 // launchOf returns the step of a launch failure if status line and exit status agree on it
-// (invariant 6). A submitter with a set-up can make them agree; that only misreports their own job.
+// (invariant 6). A submitter can forge both with a set-up, but only misreports their own job.
 func launchOf(s Status) contract.Step {
 	if s.StatusText == contract.StatusSetup && s.MainCode == CLDExited {
 		for _, step := range contract.AfterSetup() {
@@ -122,14 +122,15 @@ func launchOf(s Status) contract.Step {
 }
 
 // Wordless reports whether the main process failed within a second and nothing shows that the
-// launcher reached the command. That is no proof: systemd may have missed a status line.
+// launcher reached the command. The launcher may have reached it all the same: systemd may have
+// missed a status line.
 func (s *Status) Wordless() bool {
 	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped || s.MainCode == CLDExited && s.MainStatus != 0) &&
 		s.StatusText == "" && !s.Stopped && s.Ended-s.Started < 1_000_000
 }
 
-// startFailure returns the Exit of a unit that never became active: its exit status, if any, is
-// systemd's own.
+// startFailure returns the Exit of a unit that never became active. An exit status of such a unit
+// is systemd's own.
 func startFailure(s Status) contract.Exit {
 	e := exitOf(s)
 	e.Launch, e.Errno = contract.StepUnit, 0
@@ -140,7 +141,7 @@ func startFailure(s Status) contract.Exit {
 		return e
 	}
 	code, status := s.MainCode, s.MainStatus
-	if code == 0 && s.Result == ResultExitCode { // neither the launcher nor a step of systemd's
+	if code == 0 && s.Result == ResultExitCode { // not the status of the launcher or of a step of systemd
 		e.Detail = "a program that the site set to run before jobs in gpujob-.service.d failed"
 	}
 	if s.CheckCode != 0 {

@@ -6,12 +6,12 @@ import (
 )
 
 var (
-	// ErrExists means that a unit of this name exists, running or with an uncollected result: it
-	// was started before and must be adopted.
+	// ErrExists means that a unit of this name exists, running or with an uncollected result. It
+	// was started before, and the caller must adopt it.
 	ErrExists = errors.New("unit exists already")
 
-	// ErrBus means that systemd could not be reached or its answer was lost. It is temporary, and
-	// the outcome of the call is unknown: read the unit's status before anything else.
+	// ErrBus means that systemd could not be reached or its answer was lost. The error is
+	// temporary. The outcome of the call is unknown: read the unit's status before anything else.
 	ErrBus = errors.New("no answer from systemd")
 
 	// ErrNotNow means that systemd starts no such unit at the moment, because the machine is going
@@ -26,11 +26,11 @@ var (
 	ErrProcesses = errors.New("processes of the unit could not be killed")
 )
 
-// StartError is a start that systemd accepted and that failed: the launcher was not executed. The
-// unit stays, failed, until it is stopped.
+// StartError reports a start that systemd accepted and that then failed: the launcher was not
+// executed. The failed unit stays until it is stopped.
 type StartError struct {
 	JobResult string // failed, timeout, canceled, dependency, …
-	Status    Status // the unit's, after the failure
+	Status    Status // of the unit, after the failure
 }
 
 // Error names the step that failed, if systemd reports it.
@@ -43,18 +43,18 @@ func (e *StartError) Error() string {
 	return text
 }
 
-// Results of a start job that tell more than the unit's state.
+// Results of a start job that say more than the unit's state.
 const (
 	JobFailed     = "failed"
 	JobTimeout    = "timeout"
 	JobDependency = "dependency" // another unit that it needs did not start
-	JobAssert     = "assert"     // an Assert…= of the unit does not hold
-	JobUnknown    = "unknown"    // ours: the end of the job was not reported
-	JobSkipped    = "skipped"    // ours, for done: a condition was not met, and the unit is unchanged
+	JobAssert     = "assert"     // an Assert…= condition of the unit is not met
+	JobUnknown    = "unknown"    // our own word: the end of the start job was not reported
+	JobSkipped    = "skipped"    // our own word, in place of done: a condition was not met, and the unit is unchanged
 )
 
-// RefusedError is a start that systemd refused to queue, for example because the slice is masked, a
-// property is invalid, the user does not exist, or there are too many units.
+// RefusedError reports a start that systemd refused to queue, for example because the slice is
+// masked, a property is invalid, the user does not exist, or there are too many units.
 type RefusedError struct {
 	Name    string // of the unit
 	Code    string // the D-Bus error name

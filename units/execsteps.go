@@ -1,7 +1,8 @@
 package units
 
-// execSteps complete the sentence "systemd could not …" for the exit statuses that systemd's child
-// uses before it executes the launcher; see "Process Exit Codes" in systemd.exec(5).
+// execSteps complete the sentence "systemd could not …". Each belongs to an exit status that
+// systemd's child uses before it executes the launcher; see "Process Exit Codes" in
+// systemd.exec(5).
 var execSteps = map[int32]string{
 	200: "enter its working directory",
 	201: "set its niceness",

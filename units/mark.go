@@ -6,6 +6,6 @@ const (
 	StepExecuted = "executed" // systemd has reported that the launcher is executed
 )
 
-// MarkKey is the context key of a func(step string) that is called at each step of a start, at the
-// moment of the step.
+// MarkKey is the context key of a func(step string), which is called at each step of a start as the
+// step happens.
 type MarkKey struct{}

@@ -40,9 +40,9 @@ func IsMessage(name string) bool {
 	return strings.HasPrefix(name, contract.MessagePrefix) && strings.HasSuffix(name, contract.UnitSuffix)
 }
 
-// MessageProperties returns the properties of the unit. It opens no GPU, and may otherwise do what
-// its user may do in a shell: a mail program may be set-uid, and reads its user's settings. A
-// message of the site runs as an account that exists as long as the unit.
+// MessageProperties returns the properties of the unit. The unit opens no GPU. It may otherwise do
+// what its user may do in a shell, because a mail program may be set-uid and reads its user's
+// settings. A message of the site runs under an account that exists only as long as the unit.
 func MessageProperties(s MessageSpec) []Property {
 	p := []Property{
 		{"Description", fmt.Sprintf("gpusched message about job %d", s.Job)},

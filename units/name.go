@@ -15,8 +15,8 @@ func Name(id int64) string {
 	return contract.UnitPrefix + strconv.FormatInt(id, 10) + contract.UnitSuffix
 }
 
-// ParseName returns the job whose unit has this name, or false for any other name. A name with a
-// sign, leading zeros, 0 or too large a number is not a job's, so that each job has one name.
+// ParseName returns the job whose unit has this name, or false for any other name. Each job has
+// exactly one name, so a number with a sign or leading zeros, 0, or too large a number is refused.
 func ParseName(name string) (int64, bool) {
 	rest, ok := strings.CutPrefix(name, contract.UnitPrefix)
 	if !ok {
@@ -33,6 +33,6 @@ func ParseName(name string) (int64, bool) {
 	return id, true
 }
 
-// Slice returns the slice of a user's jobs, "gpujobs-u1001.slice", a part of gpujobs.slice. An
-// administrator may limit it with an ordinary drop-in.
+// Slice returns the slice of a user's jobs, "gpujobs-u1001.slice", which is a part of
+// gpujobs.slice. An administrator may limit it with an ordinary drop-in.
 func Slice(uid int) string { return "gpujobs-u" + strconv.Itoa(uid) + ".slice" }

@@ -15,8 +15,8 @@ import (
 // ErrOrigin means that a unit was not made from a Spec.
 var ErrOrigin = errors.New("the unit was not made by gpusched")
 
-// Origin is those properties of a unit, as systemd reports them, that reveal the Spec it was made
-// from. It is what remains of a running job when the state file is lost.
+// Origin has the properties of a unit, as systemd reports them, from which its Spec can be
+// recovered. If the state file is lost, nothing else is left of a running job.
 type Origin struct {
 	Description string
 	User, Group string // numeric; Group "": the account's own
@@ -60,8 +60,8 @@ func OriginOf(props []Property) Origin {
 const (
 	jobField     = "GPUSCHED_JOB="
 	attemptField = "GPUSCHED_ATTEMPT="
-	// placedField, in microseconds since 1970, distinguishes the attempt from one with the same
-	// numbers on an older state file.
+	// placedField is in microseconds since 1970. It distinguishes the attempt from an attempt with
+	// the same numbers on an older state file.
 	placedField = "GPUSCHED_PLACED="
 	gpuField    = "GPUSCHED_GPU="
 	// limitField is the time limit in microseconds.
@@ -80,9 +80,10 @@ func formatHolds(gpus []contract.GPU) string {
 	return strings.Join(list, ",")
 }
 
-// Spec returns the Spec that the unit name was made from, without what a running job no longer
-// needs: launcher, spec file, resource limits, further devices, CPUs. The names of job and user are
-// as the description shows them. The error is ErrOrigin for a unit that somebody else made.
+// Spec returns the Spec that the unit name was made from, without the parts that a running job no
+// longer needs: launcher, spec file, resource limits, further devices, CPUs. The names of the job
+// and the user are as the description shows them. The error is ErrOrigin for a unit that somebody
+// else made.
 func (o Origin) Spec(name string) (Spec, error) {
 	id, ok := ParseName(name)
 	if !ok {
@@ -103,9 +104,9 @@ func (o Origin) Spec(name string) (Spec, error) {
 }
 
 // Attempt returns the attempt that the unit name was made for, if its job belongs to uid, and false
-// for any other unit. It needs less than Spec, since a drop-in of the site may replace a group or a
-// description. If a drop-in has also removed the journal fields, the path of the spec has the
-// attempt.
+// for any other unit. Attempt reads fewer properties than Spec, since a drop-in of the site may
+// replace a group or a description. If a drop-in has also removed the journal fields, Attempt takes
+// the number from the path of the spec.
 func (o Origin) Attempt(name string, uid int) (attempt int, ok bool) {
 	id, ok := ParseName(name)
 	if !ok || o.User != strconv.Itoa(uid) {
@@ -151,7 +152,7 @@ func (s *Spec) readIdentity(o Origin) (err error) {
 }
 
 // readDescription extracts the names from "gpusched job 7 (name) of alice on GPU 0,1". A job's name
-// may contain anything, a user's name no space.
+// may contain anything, but a user's name contains no space.
 func (s *Spec) readDescription(text string) error {
 	rest, ours := strings.CutPrefix(text, fmt.Sprintf("gpusched job %d (", s.ID))
 	at := strings.LastIndex(rest, ") of ")

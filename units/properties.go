@@ -26,17 +26,18 @@ func Properties(s Spec) []Property {
 	return s.Scope.within(append(p, journal(s)...))
 }
 
-// startTimeout is shorter than the daemon's wait for a start, so that systemd gives up first.
+// startTimeout is shorter than the time that the daemon waits for a start, so systemd gives up
+// first.
 const startTimeout = time.Minute
 
-// service returns the properties that make the unit a job. ExecStart is the plain form: systemd 252
+// service returns the properties that make the unit a job. ExecStart is used because systemd 252
 // loses ExecStartEx at the next daemon-reload.
 //
-// OOMPolicy=kill: when the kernel kills one process of a job for memory, it kills the others at
-// once. The default, stop, would first give them the grace time, at a memory limit that leaves no
-// room to use it. With continue, a job that lost a worker could hang on its GPUs for ever. With
-// either, the reason can get lost, because a main process that ends by itself in between is what
-// counts.
+// OOMPolicy=kill: if the kernel kills one process of a job for lack of memory, all others are
+// killed at once. With the policy stop, the default, they would first get the grace time, but
+// without memory they could hardly use that time. With the policy continue, a job that lost a
+// worker could hang on its GPUs for ever. With stop and with continue, the reason for the end could
+// also get lost: if the main process ends by itself in the meantime, only its own end counts.
 //
 // ExecReload prints a note of the scheduler for the job's user. systemd runs it in the unit, as the
 // user, so the note is in the unit's journal, where the user can read it. Its failure does not
@@ -45,14 +46,14 @@ const startTimeout = time.Minute
 // TimeoutStartUSec limits the time until systemd executes the launcher. systemd looks up the
 // account's groups in that time, and a directory service can hang.
 //
-// There is no PAMName (with Type=exec the unit would stay activating on 252, and a session costs
-// two thirds of the start rate), no NoNewPrivileges (nvidia-modprobe is setuid) and no
-// PrivateDevices (it hides NVIDIA's nodes).
+// Three properties are not set: PAMName (with Type=exec the unit would stay activating on systemd
+// 252, and a session costs two thirds of the start rate), NoNewPrivileges (nvidia-modprobe is
+// setuid) and PrivateDevices (it hides NVIDIA's nodes).
 //
 // There is no other sandboxing either: a job may do what its user may do in a shell, and the kernel
-// separates users. Each system call filter implies NoNewPrivileges with User=, a private /tmp or
-// /proc hides what users started themselves, and each costs a mount namespace per job. A site that
-// wants more uses drop-ins in gpujob-.service.d.
+// separates users. With User=, each system call filter implies NoNewPrivileges. A private /tmp or
+// /proc hides what users started themselves, and costs a mount namespace per job. A site that wants
+// more sandboxing uses drop-ins in gpujob-.service.d.
 func service(s Spec) []Property {
 	return []Property{
 		{"Description", description(s)},
@@ -70,8 +71,9 @@ func service(s Spec) []Property {
 	}
 }
 
-// killMode selects the processes that get SIGTERM. In both modes SIGKILL goes to all of them after
-// the grace; in mixed, the processes left when the main process ends get it at once.
+// killMode selects the processes that get SIGTERM. In both modes all processes get SIGKILL after
+// the grace time. In mode mixed, the processes that are left when the main process ends get SIGKILL
+// at once.
 func killMode(s Spec) string {
 	if s.TermMain {
 		return "mixed"
@@ -79,8 +81,8 @@ func killMode(s Spec) string {
 	return "control-group"
 }
 
-// screen makes systemd run, after every end of the job, as the job's user and in its unit, a
-// command that removes the leftovers of a GNU screen session.
+// screen makes systemd run a command after every end of the job, as the job's user and in its unit.
+// The command removes the leftovers of a GNU screen session.
 func screen(s Spec) []Property {
 	if !s.Screen {
 		return nil
@@ -90,7 +92,7 @@ func screen(s Spec) []Property {
 }
 
 // check makes systemd run the launcher in the job's unit before the main process. If that run
-// fails, systemd does not execute the main process, so no command has run.
+// fails, systemd does not execute the main process, so the job's command has not run.
 func check(s Spec) []Property {
 	if !s.Check {
 		return nil
@@ -99,11 +101,11 @@ func check(s Spec) []Property {
 	return []Property{{"ExecStartPre", []ExecCommand{{s.Launcher, argv, false}}}}
 }
 
-// IsCheck reports whether a command is the launcher's check.
+// IsCheck reports whether a command runs the launcher's check.
 func IsCheck(argv []string) bool { return len(argv) > 1 && argv[1] == contract.CheckFlag }
 
-// leastGrace is the time that ExecStopPost, which shares the grace with SIGTERM, or the copier of
-// the output needs.
+// leastGrace is enough time for ExecStopPost, which shares the grace with SIGTERM, and for the
+// process that copies the output.
 const leastGrace = time.Second
 
 func grace(s Spec) time.Duration {
@@ -113,8 +115,8 @@ func grace(s Spec) time.Duration {
 	return max(s.Grace, time.Millisecond) // after a reload 0 would mean infinity
 }
 
-// identity sets no SupplementaryGroups: with User, systemd gives the account the groups that the
-// host knows at the start.
+// identity sets User and Group but not SupplementaryGroups: with User, systemd gives the account
+// the groups that the host knows at the start.
 func identity(s Spec) []Property {
 	p := []Property{
 		{"Slice", s.Scope.Slice(s.UID)},
@@ -126,8 +128,9 @@ func identity(s Spec) []Property {
 	return p
 }
 
-// hooks returns the variables for a site's own commands in drop-ins, such as ExecStartPre. The
-// description and the fields of the journal have the same; the launcher sets the job's own variables.
+// hooks returns variables for the commands that a site adds in drop-ins, such as ExecStartPre. The
+// description and the journal fields contain the same values. The launcher sets the job's own
+// variables.
 func hooks(s Spec) Property {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {
@@ -163,9 +166,9 @@ func devices(s Spec) []Property {
 	return p
 }
 
-// limits gives each unit a CPU weight: a job that counts for more CPUs gets more time, however many
-// threads the others have. It works against the user's own jobs, and costs nobody anything while
-// CPUs are idle.
+// limits gives each unit a CPU weight: a job that counts for more CPUs gets more CPU time, however
+// many threads the other jobs have. The weight divides the time among the jobs of one user, and has
+// no effect while CPUs are idle.
 func limits(s Spec) []Property {
 	p := []Property{
 		{"MemoryAccounting", true},
@@ -188,8 +191,8 @@ func limits(s Spec) []Property {
 	return p
 }
 
-// The CPU weight of a job on one CPU, or without a number of CPUs, and of one on a thousand: the
-// kernel's maximum.
+// The CPU weights of a job on one CPU, or without a number of CPUs, and of a job on a thousand
+// CPUs. The latter is the kernel's maximum.
 const (
 	weightOfCPU  = 10
 	maxCPUWeight = 10_000
@@ -199,8 +202,8 @@ func cpuWeight(cpus int) uint64 {
 	return uint64(min(max(cpus, 1), maxCPUWeight/weightOfCPU) * weightOfCPU)
 }
 
-// rlimits sets the hard limit first, since a soft one may not exceed it. Limits under which the
-// launcher could not run are left to the launcher, which sets them last.
+// rlimits sets each hard limit before the soft limit, which may not exceed it. Limits under which
+// the launcher could not run are left to the launcher, which sets them last.
 func rlimits(s Spec) []Property {
 	var p []Property
 	for _, l := range s.Rlimits {
@@ -214,8 +217,8 @@ func rlimits(s Spec) []Property {
 	return p
 }
 
-// The rate limit of a job's lines, which no job reaches. 0, as interval or burst, would select
-// journald's own limit.
+// The rate limit of a job's lines, so high that no job reaches it. 0, as interval or burst, would
+// select journald's own limit.
 const (
 	LogIntervalUSec = 1_000_000
 	LogBurst        = 1_000_000_000
@@ -253,7 +256,7 @@ func journal(s Spec) []Property {
 	}
 }
 
-// description is what systemctl status shows: job, user and GPUs.
+// description returns the text that systemctl status shows: job, user and GPUs.
 func description(s Spec) string {
 	where := " without a GPU"
 	switch {

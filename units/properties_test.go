@@ -30,8 +30,8 @@ func fullSpec() Spec {
 	}
 }
 
-// The golden files show every property of a unit. A change there is a change for every job, so look
-// at it twice.
+// The golden files show every property of a unit. A change in them affects every job, so review it
+// carefully.
 func TestPropertiesGolden(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"full": fullSpec(),
@@ -81,7 +81,8 @@ func TestPropertyTypes(t *testing.T) {
 	}
 }
 
-// The unit's limits let the launcher run, whatever the submitter's are; it sets those last.
+// The unit's limits let the launcher run, whatever the submitter's limits are; the launcher sets
+// the submitter's limits last.
 func TestLimitsForTheLauncher(t *testing.T) {
 	s := fullSpec()
 	s.Rlimits = []contract.Limit{
@@ -102,8 +103,8 @@ func TestLimitsForTheLauncher(t *testing.T) {
 	}
 }
 
-// public reports whether a unit may have this property. Any other, such as
-// WorkingDirectory or RootDirectory, may carry what nobody else should read (invariant 2).
+// public reports whether a unit may have this property. Other properties, such as WorkingDirectory
+// or RootDirectory, may contain something that nobody else should read (invariant 2).
 func public(name string) bool {
 	return slices.Contains(strings.Fields(`Description Type RemainAfterExit ExecStart ExecReload ExecStopPost NotifyAccess KillMode SendSIGKILL
 		TimeoutStartUSec TimeoutStopUSec OOMPolicy IgnoreSIGPIPE Slice User Group DevicePolicy DeviceAllow MemoryAccounting
@@ -181,7 +182,7 @@ func anySpec(t *rapid.T) Spec {
 	}
 }
 
-// Times and limits with a special meaning are correct.
+// Times and limits with a special meaning are set correctly.
 func TestPropertyEdges(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
-// Line is one property as a unit file has it.
+// Line is one property as a unit file spells it.
 type Line struct {
 	Name string
 	Text string

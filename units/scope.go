@@ -13,8 +13,8 @@ type Scope struct {
 	Root string // with User: the control group that contains all units of that systemd
 }
 
-// Flag returns the option that makes systemctl and journalctl use that systemd, with a leading
-// space.
+// Flag returns the option, with a leading space, that makes systemctl and journalctl talk to that
+// systemd.
 func (s Scope) Flag() string {
 	if s.User {
 		return " --user"
@@ -22,7 +22,7 @@ func (s Scope) Flag() string {
 	return ""
 }
 
-// jobsSlice contains all jobs of a scheduler.
+// jobsSlice is the slice with all jobs of a scheduler.
 const jobsSlice = "gpujobs.slice"
 
 // Slice returns the slice of a user's jobs. A user's own systemd has a single slice, as all its
@@ -44,8 +44,8 @@ func (s Scope) ControlGroup(uid int, unit string) string {
 }
 
 // Identifier returns the journal identifier of a job's lines. For a user's own systemd, journald
-// takes the unit's name from the process, which may be gone by then, so such lines are found by the
-// identifier, which no other job has.
+// takes the unit's name from the process, which may have ended by then. The lines of such a job are
+// found by this identifier, which no other job has.
 func (s Scope) Identifier(id int64) string {
 	if s.User {
 		return contract.UserIdentifier(strconv.FormatInt(id, 10))
@@ -53,7 +53,7 @@ func (s Scope) Identifier(id int64) string {
 	return contract.UnitPrefix + strconv.FormatInt(id, 10)
 }
 
-// Terminal returns the name of a job's terminal if that is not the job's id, else "".
+// Terminal returns the name of a job's terminal, or "" if the name is the job's id.
 func (s Scope) Terminal(id int64) string {
 	if s.User {
 		return contract.UserTerminal(strconv.FormatInt(id, 10))
@@ -61,9 +61,9 @@ func (s Scope) Terminal(id int64) string {
 	return ""
 }
 
-// forRoot are the properties that need the machine's systemd. A user's own runs everything as that
-// user, and the kernel accepts no device filter from it: it would ignore some of them, or fail the
-// start.
+// forRoot are the properties that need the machine's systemd. A user's own systemd runs everything
+// as that user, and the kernel accepts no device filter from it. Such a systemd would ignore some
+// of these properties; with others, units would fail to start.
 var forRoot = []string{"User", "Group", "DynamicUser", "DevicePolicy", "DeviceAllow"}
 
 // within removes the properties that the scope's systemd can't apply.

@@ -27,18 +27,18 @@ type Spec struct {
 	Rlimits []contract.Limit
 
 	CPUShare    int    // CPUs that the job counts for: its share when its user's jobs want more than there are
-	CPUAffinity string // the CPUs it may use, "0-15,32"; "": all. One must exist, or the start fails: see package cpuset
+	CPUAffinity string // the CPUs it may use, "0-15,32"; "": all. The start fails if none exists: see package cpuset
 
 	// TimeLimit is only recorded in the unit; the daemon enforces it. It can change while the job
-	// runs and excludes suspended time; systemd's own limit can't be changed, and includes the time
-	// of a frozen unit.
+	// runs, and does not count suspended time. systemd's own limit can't be changed, and counts the
+	// time in which a unit is frozen.
 	TimeLimit time.Duration
 	Grace     time.Duration // between SIGTERM and SIGKILL
 	TermMain  bool          // only the main process gets SIGTERM
 
 	Launcher string // absolute path of gpusched-job
 	SpecPath string // absolute path of the launcher's private spec
-	Check    bool   // run the launcher once before, to show that it works in such a unit
+	Check    bool   // run the launcher once before the job, to show that the launcher works in such a unit
 	Screen   bool   // remove the leftovers of a GNU screen session
 	Log      bool   // a process of the unit copies the output to a file
 }

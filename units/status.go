@@ -30,18 +30,18 @@ type Status struct {
 	CPUNSec    uint64 // CPU time in nanoseconds; Infinity: unknown
 	MemoryPeak uint64 // bytes; Infinity: unknown, as on systemd before 255
 	Started    uint64 // start of the main process in microseconds of real time; 0: unknown
-	Ended      uint64 // its end, likewise
+	Ended      uint64 // end of the main process, likewise
 
 	// Age is the time since the unit became active, by a clock that nobody can set; 0: unknown, or
-	// it never was.
+	// the unit never was active.
 	Age time.Duration
 
-	// EndAge is the time since the main process ended, by the same clock; 0: unknown, or it has
-	// not.
+	// EndAge is the time since the main process ended, by the same clock; 0: unknown, or the main
+	// process has not ended.
 	EndAge time.Duration
 }
 
-// systemd's words that matter here.
+// systemd's words for states and results, as far as they are used here.
 const (
 	LoadLoaded   = "loaded"
 	LoadNotFound = "not-found"

@@ -11,7 +11,7 @@ import (
 type Set []byte
 
 // Parse parses a list in the kernel's format, "0-15,32": numbers below 65536 and ranges, separated
-// by commas, ascending and without duplicates. "" is the empty set.
+// by commas, in ascending order and without duplicates. "" is the empty set.
 func Parse(list string) (Set, error) {
 	if list == "" {
 		return nil, nil
@@ -35,7 +35,7 @@ func Parse(list string) (Set, error) {
 	return set, nil
 }
 
-// With returns the set with CPU n added. It may modify s.
+// With returns the set with CPU n added. The call may modify s.
 func (s Set) With(n int) Set {
 	for len(s) <= n/8 {
 		s = append(s, 0)
@@ -74,7 +74,8 @@ func (s Set) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Intersect lists the CPUs that are on both lists. A string that is not a list counts as empty.
+// Intersect lists the CPUs that are on both lists. A string that is not a valid list counts as
+// empty.
 func Intersect(a, b string) string {
 	x, _ := Parse(a)
 	y, _ := Parse(b)
@@ -87,8 +88,8 @@ func Intersect(a, b string) string {
 	return both.String()
 }
 
-// Union lists the CPUs that are on any list. If a list is empty or invalid, the result is unknown,
-// "".
+// Union lists the CPUs that are on any of the lists. If a list is empty or invalid, the result is
+// "", which means unknown.
 func Union(lists ...string) string {
 	var all Set
 	for _, list := range lists {

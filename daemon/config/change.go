@@ -4,11 +4,11 @@ package config
 // Config does not have the key.
 type Change struct{ Key, Before, Now string }
 
-// hidden is shown instead of a secret value.
+// hidden appears in place of a secret value.
 const hidden = "(not shown)"
 
-// Changes returns the keys whose values differ, in the order of the file. Keys that are gone come
-// last.
+// Changes returns the keys whose values differ, in the order of the file. Keys that no longer exist
+// come last.
 func Changes(before, now Config) (list []Change) {
 	was, order := spelled(before)
 	is, names := spelled(now)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Changes returns the keys that differ, as a file spells them, including sections that come and go.
-// It shows no secret.
+// Changes returns the keys that differ, as a file spells them. Sections that are added or removed
+// are included. No secret is shown.
 func TestChanges(t *testing.T) {
 	before, now := Default(), Default()
 	if list := Changes(before, now); list != nil {

@@ -17,58 +17,58 @@ const (
 // Config has all settings of the site. The zero Config is not valid: start from Default.
 type Config struct {
 	Jobs       Jobs
-	Classes    map[job.Class]Class // those that a file names
+	Classes    map[job.Class]Class // the classes that a file names
 	Scheduling Scheduling
 	Quotas     job.Quotas
 	GPUs       GPUs
 	GPUMemory  GPUMemory
 	Idle       Idle
 	Notify     Notify
-	Xids       gpu.XidClasses // each list ascending
+	Xids       gpu.XidClasses // each list is in ascending order
 	Limits     Limits
 	Metrics    Metrics
 	Daemon     Daemon
 }
 
-// Jobs has the defaults and bounds of what jobs request.
+// Jobs has the defaults and limits of what jobs request.
 type Jobs struct {
 	DefaultMem          DefaultMem    // host memory of a job that requests none
 	DefaultTime         time.Duration // time limit of a job that requests none; 0: MaxTime
-	MaxTime             time.Duration // the longest time limit; 0: no bound
+	MaxTime             time.Duration // the longest time limit; 0: any
 	DefaultGrace        time.Duration // time from SIGTERM to SIGKILL for a job that requests none
 	MaxGrace            time.Duration // the longest grace
-	MaxMem              int64         // the most host memory of a job; 0: no bound
-	AllowedPaths        []string      // places of the programs that jobs may run, with patterns; empty: everywhere
-	CPUs                job.Part      // part of the machine's CPUs that jobs may request together; zero: not counted
-	DefaultCPUs         job.Part      // part of those that jobs without --cpus count for if they have all GPUs
+	MaxMem              int64         // the most host memory of a job; 0: any amount
+	AllowedPaths        []string      // places, with patterns, of the programs that jobs may run; empty: everywhere
+	CPUs                job.Part      // part of the machine's CPUs that jobs together may request; zero: not counted
+	DefaultCPUs         job.Part      // part of CPUs that jobs without --cpus count for if they have all GPUs
 	TasksMax            int           // processes and threads of one job
-	MaxRunning          int           // jobs running at once
+	MaxRunning          int           // number of jobs that run at once
 	ShareWithoutGPU     int           // percent of MaxRunning and of the host's memory for jobs without a GPU
-	MaxQueued           int           // jobs waiting at once
-	Requeue             bool          // whether a job that does not say starts again after a reboot
-	MaxSuspend          time.Duration // the longest suspension by a job's owner; 0: no bound
+	MaxQueued           int           // number of jobs that wait at once
+	Requeue             bool          // whether a job starts again after a reboot unless it says otherwise
+	MaxSuspend          time.Duration // the longest suspension by a job's owner; 0: any
 	MaxRetries          int           // the most retries that a job may request
 	DefaultRetries      int           // retries of a job that requests none
 	DefaultBackoff      time.Duration // delay of the first retry of a job that requests none
 	DefaultOnTimeout    job.TimeoutAction
-	Log                 string // path, with sequences, of the log file of a job that names none; "": none
-	AllowRaisedPriority bool   // whether users may go above priority normal
+	Log                 string // path of the log, with sequences, for a job that names none; "": no log
+	AllowRaisedPriority bool   // whether users may request more than priority normal
 	AllowSandboxed      bool   // whether processes in a sandbox may submit
 }
 
-// Class has the bounds of the jobs of one class.
+// Class has the limits of the jobs of one class.
 type Class struct {
-	MaxTime time.Duration // the longest time limit; 0: no bound of the class
+	MaxTime time.Duration // the longest time limit; 0: the class sets none
 }
 
 // Scheduling says in which order jobs start.
 type Scheduling struct {
 	Policy           Order
 	HalfLife         time.Duration // the time in which usage decays by half in fair share; 0: usage does not count
-	GuardAfter       time.Duration // the wait after which a job goes first in its class and number; 0: never
+	GuardAfter       time.Duration // the wait after which a job precedes others of its class and priority number; 0: never
 	GuardPercent     int           // part of the machine for such jobs
-	ReservationDepth int           // the number of jobs that GPUs are kept for
-	Slice            time.Duration // the time that a preemptible job is guaranteed before it is stopped
+	ReservationDepth int           // the number of jobs for which GPUs are kept free
+	Slice            time.Duration // the time for which a preemptible job surely runs before it is stopped
 }
 
 // Order says how jobs of one class are ordered.
@@ -82,45 +82,45 @@ const (
 
 // GPUs says how GPUs are sampled, shared and checked.
 type GPUs struct {
-	SampleInterval  time.Duration // time between two samples while nothing happens
-	SampleTimeout   time.Duration // a sample that takes longer makes the GPUs unknown
-	Only            []int         // physical indexes that gpusched may use, ascending; empty: all
+	SampleInterval  time.Duration // time between two samples if nothing else happens
+	SampleTimeout   time.Duration // if a sample takes longer, the GPUs are unknown
+	Only            []int         // physical indexes of the GPUs that gpusched may use, ascending; empty: all
 	Slurm           SlurmGPUs     // what to do with GPUs that this machine's Slurm gives to jobs
 	SmallestPart    int           // the smallest part of a GPU that a job may request, in thousandths
-	PartsOn         []int         // physical indexes of the GPUs that are shared out in parts, ascending; empty: all
-	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may open as well
+	PartsOn         []int         // physical indexes of the GPUs that jobs may use in parts, ascending; empty: all
+	ExtraDevices    []string      // absolute paths under /dev that jobs with a GPU may also open
 	DeviceFilter    FilterMode
-	CleaningTimeout time.Duration // time from cleaning to suspect after a job
-	MemorySlack     int64         // bytes in use at which a GPU counts as empty
-	Strays          StrayAction   // what to do with processes of jobs on GPUs of others
+	CleaningTimeout time.Duration // time that cleaning after a job may take before the GPU counts as suspect
+	MemorySlack     int64         // if no more bytes are in use, a GPU counts as empty
+	Strays          StrayAction   // what to do with a job's processes on GPUs that it does not have
 	DrainBadMemory  BadMemory     // the state of bad memory at which a GPU takes no more jobs
 	KernelLog       string        // absolute path, read like /dev/kmsg; "": driver errors are not read
-	AlertUnit       string        // template of the unit that is started for a GPU that goes out of service; "": none
+	AlertUnit       string        // template of the unit that is started when a GPU goes out of service; "": none
 	NVMLLibrary     string        // absolute path of libnvidia-ml.so.1; "": the system's
 	MaxLoad         int           // percent; a GPU that is busier takes no job
-	LoadWindow      time.Duration // the time over which that load is averaged; 0: the last sample alone
-	MaxUsed         int           // percent of its memory; a GPU with more in use takes no job
-	MinFreeMemory   int64         // bytes; a GPU with less free takes no job
+	LoadWindow      time.Duration // the time over which the load is averaged; 0: only the last sample counts
+	MaxUsed         int           // percent of a GPU's memory; if more is in use, the GPU takes no job
+	MinFreeMemory   int64         // bytes; if less memory is free, a GPU takes no job
 	MaxForeign      int64         // bytes of a foreign process that keep whole-GPU jobs off; 0: any, see maxForeign
-	DriverCheck     bool          // whether GPUs take no job while the installed driver is not the loaded one
+	DriverCheck     bool          // whether GPUs take no job while the loaded driver is not the installed one
 	CPUAffinity     bool          // whether jobs with GPUs run on the CPUs near them
 }
 
 // Daemon has the settings of the daemon itself.
 type Daemon struct {
 	LogLevel       slog.Level
-	StartsInFlight int    // units being started at once
+	StartsInFlight int    // number of units that are being started at once
 	AdminGroup     string // its members may act on all jobs and on GPUs
 	HostMemReserve Share  // host memory that jobs never get
 	Inhibit        Inhibit
 }
 
-// Inhibit is what the machine does not do while jobs run.
+// Inhibit says what the machine may not do while jobs run.
 type Inhibit string
 
 const (
 	InhibitSleep    Inhibit = "sleep"
-	InhibitShutdown Inhibit = "shutdown" // nor sleep
+	InhibitShutdown Inhibit = "shutdown" // the machine may neither shut down nor sleep
 	InhibitNone     Inhibit = "none"
 )
 
@@ -141,7 +141,7 @@ const (
 	StrayTell StrayAction = "tell"
 )
 
-// BadMemory is a state of a GPU's memory. Each but never includes the worse ones.
+// BadMemory is a state of a GPU's memory. Each state except never includes the worse states.
 type BadMemory string
 
 // The states, worst first.
@@ -151,11 +151,11 @@ const (
 	BadMemoryPending BadMemory = "pending" // a bad row waits for a reset to be replaced
 )
 
-// FilterMode says what happens where the kernel's device filter is not active.
+// FilterMode says what happens if the kernel's device filter is not active.
 type FilterMode string
 
 const (
-	FilterRequire FilterMode = "require" // a job with a GPU fails rather than run without the filter
+	FilterRequire FilterMode = "require" // a job with a GPU fails, and does not run without the filter
 	FilterPrefer  FilterMode = "prefer"  // the job runs, and the daemon's health is degraded
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The largest file that is read must not send the parser deeper than a goroutine's stack allows,
-// nor cost more than a moment.
+// The largest file that is read must not make the parser recurse deeper than a goroutine's stack
+// allows, nor take more than a moment.
 func TestDeepestFile(t *testing.T) {
 	for _, piece := range []string{"[", "{a=", "a."} {
 		data := "a = " + strings.Repeat(piece, (MaxFileBytes-4)/len(piece))

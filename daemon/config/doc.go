@@ -1,5 +1,6 @@
-// Package config reads the site's settings: strict TOML files, merged in the order of their names
-// over the defaults. It checks each value, and knows the file and line that each came from.
+// Package config reads the site's settings: strict TOML files, which are merged over the defaults
+// in the order of their names. It checks each value, and remembers the file and line that each
+// value came from.
 //
 // 'gpusched config' and the daemon use:
 //
@@ -12,26 +13,27 @@
 //	config.Schema()            config schema: JSON Schema of the file
 //	config.Default()           the settings without any file
 //
-// The error of Load and Read is Problems: everything that is wrong in all files, one problem a
-// line, as file:line:column, what, why and what to write instead. A reload is another Load: if it
-// fails, nothing of it applies.
+// The error of Load and Read is of type Problems: everything that is wrong in all files, one
+// problem a line, as file:line:column, what is wrong, why, and what to write instead. A reload
+// calls Load again: if that fails, none of the new settings apply.
 //
-// Most sections exist once. [class.CLASS], [quota.user.NAME] and [quota.group.NAME] exist for as
-// many names as the site writes. Keys, Sections and the schema list them with the placeholder, Show
-// with their names.
+// Most sections exist once. [class.CLASS], [quota.user.NAME] and [quota.group.NAME] exist once for
+// each name that the site writes. Keys, Sections and the schema list them with the placeholder,
+// Show with their names.
 //
-// The package never writes a file, never logs and keeps no state. Of GPUs and systemd it knows only
-// how their settings are spelled.
+// The package never writes a file, never logs and keeps no state. It knows how settings about GPUs
+// and systemd are spelled, and nothing else about them.
 //
 // Invariants, cited by tests:
 //
 //  1. Load returns either a valid Config and no error, or an error and the zero Config.
 //  2. The error has every fault of every file, each with its position.
-//  3. Sample parses to Default, and Show of any valid Config parses to it.
-//  4. The daemon reads only regular files that are owned by root and that root alone can change. It
-//     refuses any other by name.
-//  5. A later file wins, key by key. A key that no file sets has its default and no origin. What a
-//     user's quota section leaves out has the value of quota.default, whichever file sets that.
+//  3. Parsing Sample gives Default. Parsing Show of any valid Config gives that Config.
+//  4. The daemon reads only regular files that are owned by root and that root alone can change.
+//     Any other file is refused with an error that names it.
+//  5. For each key, the last file that sets it wins. A key that no file sets has its default and no
+//     origin. If a user's quota section leaves out a key, the value is that of quota.default,
+//     whichever file sets it.
 //  6. The keys table is the only list of settings: files, sample, schema, manual page and Show are
 //     all made from it.
 package config

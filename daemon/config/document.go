@@ -12,16 +12,16 @@ import (
 // entry is one statement of a file.
 type entry struct {
 	path  []string
-	value any    // of a key; nil for a table
+	value any    // value of a key; nil for a table
 	table bool   // a [table] header
 	at    Origin // where the key's name begins
 }
 
-// parseDocument returns the entries of a file in order. A file that is not TOML is one problem, at
-// the place where the decoder gave up.
+// parseDocument returns the entries of a file in order. If a file is not TOML, that is one problem,
+// at the place where the decoder gave up.
 //
 // The values come from the decoder, which knows the whole language. The places come from a second
-// walk over the syntax, which the decoder has accepted by then.
+// walk over the syntax, after the decoder has accepted it.
 func parseDocument(name string, data []byte, problems *Problems) []entry {
 	var values map[string]any
 	if err := toml.Unmarshal(data, &values); err != nil {
@@ -52,8 +52,8 @@ type header struct {
 	name string
 }
 
-// repeated finds the first table that a file begins twice, which TOML forbids. Rest is the file
-// with the lines under the second header blanked.
+// repeated finds the first table that a file begins twice, which TOML forbids. rest is the file,
+// with the lines under the second header made blank.
 func repeated(data []byte) (first, again header, rest []byte, ok bool) {
 	w, seen := walk{}, map[string]header{}
 	lines := bytes.SplitAfter(data, []byte("\n"))
@@ -118,7 +118,7 @@ func (w *walk) expression(n *unstable.Node) {
 }
 
 // pair adds a key with its value. It treats section = { key = value } as the key in its section,
-// however deep that is.
+// however deep the braces are.
 func (w *walk) pair(table []string, n *unstable.Node) {
 	path, at := w.key(n)
 	path = append(append([]string(nil), table...), path...)
@@ -135,7 +135,7 @@ func (w *walk) pair(table []string, n *unstable.Node) {
 	}
 }
 
-// key returns the dotted key of a node, and where it begins.
+// key returns the dotted key of a node, and the place where it begins.
 func (w *walk) key(n *unstable.Node) (path []string, at Origin) {
 	for it := n.Key(); it.Next(); {
 		part := it.Node()

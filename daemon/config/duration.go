@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Bounds of durations.
+// Limits of durations.
 const (
 	tenth   = 100 * time.Millisecond
 	second  = time.Second
@@ -19,13 +19,13 @@ const (
 	longest = job.MaxDuration
 )
 
-// timeBetween returns a setting that is a duration with bounds.
+// timeBetween returns a setting that is a duration between two limits.
 func timeBetween(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, false)
 }
 
-// timeOrNone returns a setting that is a duration with bounds, or 0, which is spelled as the empty
-// text.
+// timeOrNone returns a setting that is a duration between two limits, or 0. A file spells 0 as the
+// empty text.
 func timeOrNone(to *time.Duration, lo, hi time.Duration) value {
 	return durationValue(to, lo, hi, true)
 }

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// MaxFileBytes bounds one file, and with it the nesting that the parser can meet.
+// MaxFileBytes limits the size of one file, and so the depth of nesting that the parser can meet.
 const MaxFileBytes = 256 << 10
 
 // Files returns the files that apply, in order: main, then the *.toml of dir by name. It leaves out
-// files that do not exist, hidden files, and files with other suffixes, such as leftovers of
-// editors and package managers.
+// files that do not exist, hidden files, and files with other suffixes, such as those that editors
+// and package managers leave.
 func Files(main, dir string) ([]string, error) {
 	var files []string
 	switch _, err := os.Lstat(main); {
@@ -38,10 +38,10 @@ func Files(main, dir string) ([]string, error) {
 	return slices.Clip(files), nil
 }
 
-// OwnerCheck returns an error if the wrong users can change an open file.
+// OwnerCheck returns an error if users other than the permitted ones can change an open file.
 type OwnerCheck func(fs.FileInfo) error
 
-// OwnedBy accepts files of root or of one user that nobody else can change.
+// OwnedBy accepts files that belong to root or to one user, and that nobody else can change.
 func OwnedBy(uid int) OwnerCheck {
 	return func(info fs.FileInfo) error {
 		st, ok := info.Sys().(*syscall.Stat_t)
@@ -58,7 +58,7 @@ func OwnedBy(uid int) OwnerCheck {
 	}
 }
 
-// RootOnly accepts files of root that root alone can change.
+// RootOnly accepts files that belong to root and that root alone can change.
 func RootOnly(info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -76,11 +76,11 @@ func RootOnly(info fs.FileInfo) error {
 	return nil
 }
 
-// AnyOwner accepts every file, to check drafts that nobody acts on.
+// AnyOwner accepts every file. It serves to check drafts, which have no effect.
 func AnyOwner(fs.FileInfo) error { return nil }
 
-// readFile reads one file. It checks the open descriptor, not the name, so that it reads the file
-// that it checked.
+// readFile reads one file. It checks the owner of the open descriptor, not of the name, so it
+// surely reads the file that it checked.
 func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	// Without O_NONBLOCK a FIFO would block the daemon for ever.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -108,7 +108,7 @@ func readFile(path string, owner OwnerCheck) ([]byte, error) {
 	return data, nil
 }
 
-// reason strips the path, which the problem names already.
+// reason removes the path from an error, because the problem already names it.
 func reason(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -1,10 +1,10 @@
 package config
 
-// key is one setting: its name, its meaning, and the value in a Config that it binds to.
+// key is one setting: its name, its meaning, and the value in a Config that belongs to it.
 type key struct {
 	section, name string
 	doc           string
-	fallback      string // full name of the key whose value applies if this one is not set; "": it has a default
+	fallback      string // full name of the key that gives the value if this key is not set; "": there is a default
 	part          string // the part of that value, such as "a quarter of"; "": all
 	secret        bool   // its value is never logged
 	bind          func(*Config) value
@@ -12,8 +12,8 @@ type key struct {
 
 func (k key) full() string { return k.section + "." + k.name }
 
-// keys returns the list of settings (invariant 6), with placeholders for the names of accounts and
-// classes.
+// keys returns the list of settings (invariant 6). Placeholders stand in it for the names of
+// accounts and classes.
 func keys() []key {
 	var list []key
 	for _, s := range sections() {

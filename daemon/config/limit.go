@@ -2,18 +2,18 @@ package config
 
 import "time"
 
-// Limits bounds what one user's clients may cost the daemon.
+// Limits limits the load that one user's clients may put on the daemon.
 type Limits struct {
-	Requests     int           // of one user a second, over time
-	Burst        int           // of one user at once
-	AtOnce       int           // requests of one user being answered at once
+	Requests     int           // requests of one user per second, on average
+	Burst        int           // requests of one user at once
+	AtOnce       int           // requests of one user that are being answered at once
 	Connections  int           // in total, not counting root's
-	UserConns    int           // of one user
-	UserWaits    int           // of one user, waiting for the end of a job
+	UserConns    int           // connections of one user
+	UserWaits    int           // connections of one user that wait for the end of a job
 	RequestBytes int64         // the largest submission
 	UserState    int64         // bytes of one user's jobs that have not ended
 	UserHistory  int64         // bytes of one user's jobs that have ended
-	HistoryAge   time.Duration // time since a job's end after which it is forgotten; 0: no bound
+	HistoryAge   time.Duration // time since a job's end after which the job is forgotten; 0: never
 }
 
 func limitKeys(in, _ string) []key {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fromList returns a reader of lists. Example shows such a list, and what names its items in
-// errors.
+// fromList returns a function that reads lists. Its errors contain example, which is such a list,
+// and what, which is a word for the items.
 func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) ([]T, error) {
 	return func(raw any) (list []T, err error) {
 		items, ok := raw.([]any)
@@ -32,7 +32,7 @@ func fromList[T, E any](example, what string, item func(E) (T, bool)) func(any) 
 	}
 }
 
-// listed returns a writer of lists.
+// listed returns a function that writes lists.
 func listed[T any](write func(T) string) func([]T) string {
 	return func(list []T) string {
 		parts := make([]string, len(list))
@@ -78,11 +78,11 @@ func ascending(list []int, called string) error {
 	return nil
 }
 
-// paths is a kind of lists of paths.
+// paths describes settings that are lists of paths of one kind.
 type paths struct {
 	example, noun string
 	most          int
-	tidy          func(string) string // nil: paths are taken as written
+	tidy          func(string) string // nil: paths stay as written
 	wrong         func(string) error  // checks one path
 	form          shape
 }
@@ -112,7 +112,7 @@ func (k paths) list(to *[]string) value {
 	return setting[[]string]{to, read, wrong, listed(strconv.Quote), k.form}
 }
 
-// maxDevices bounds the list that every start of a job goes through.
+// maxDevices limits the length of the list, because every start of a job goes through it.
 const maxDevices = 64
 
 // devices returns a setting that is a list of device nodes.
@@ -132,7 +132,7 @@ func devices(to *[]string) value {
 	}.list(to)
 }
 
-// maxPrograms bounds the list that every submission is compared with.
+// maxPrograms limits the length of the list, because every submission is compared with it.
 const maxPrograms = 256
 
 // programs returns a setting that is a list of directories and patterns of programs.

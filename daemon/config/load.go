@@ -1,11 +1,11 @@
 package config
 
-// Load reads the files in order over the defaults, as the daemon does: root alone may be able to
-// change them. The error is Problems, with the zero Config and no Origins. An empty list is not an
-// error.
+// Load reads the files in order over the defaults. As in the daemon, root alone may be able to
+// change the files. The error is of type Problems, with the zero Config and no Origins. An empty
+// list is not an error.
 func Load(paths []string) (Config, Origins, error) { return Read(paths, RootOnly) }
 
-// Read is Load with another rule for the files' owners.
+// Read is Load with another rule about the files' owners.
 func Read(paths []string, owner OwnerCheck) (Config, Origins, error) {
 	m := newMerge()
 	for _, path := range paths {
@@ -31,8 +31,8 @@ type merge struct {
 	cfg      Config
 	origins  Origins
 	problems Problems
-	bad      map[string]bool // keys with a problem, which rules skip
-	said     map[string]bool // sections that were reported
+	bad      map[string]bool // keys with a problem, which are not checked by rules
+	said     map[string]bool // sections that have been reported
 }
 
 func newMerge() merge {
@@ -86,8 +86,9 @@ func (m *merge) rules() {
 	}
 }
 
-// Validate returns everything that is wrong with a Config that was made by hand: values and the
-// rules between keys. The result of Load is always valid. The error is Problems without positions.
+// Validate returns everything that is wrong with a Config that was not made by Load: values, and
+// the rules between keys. The result of Load is always valid. The error is of type Problems,
+// without positions.
 func (c Config) Validate() error {
 	var m merge
 	m.cfg = c

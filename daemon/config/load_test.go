@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// write makes files with these contents in a new directory, and returns their paths in order.
+// write makes files with these contents in a new directory. It returns their paths in order.
 func write(t *testing.T, contents ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// A later file wins, key by key (invariant 5).
 func TestLaterFilesWinKeyByKey(t *testing.T) {
 	paths := write(t,
 		"[jobs]\nmax_running = 1\nmax_queued = 10\n",
@@ -100,8 +100,8 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
-// No user takes all running places, however many the site has, unless the site says so. The quota
-// is shown as its number.
+// No user takes all places of running jobs, however many the site has, unless the site says so. The
+// quota is shown as a number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
 		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))
@@ -119,8 +119,8 @@ func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	}
 }
 
-// Invariant 5 for named sections: what a user's section leaves out has the default of the last
-// file.
+// Invariant 5 for named sections: if a user's section leaves out a key, the default in the last
+// file that sets it applies.
 func TestLaterFilesWinInNamedSections(t *testing.T) {
 	paths := write(t,
 		"[quota.user.alice]\ngpus = 2\njobs = 3\n[quota.group.lab]\ngpus = 8\n[class.low]\nmax_time = \"1h\"\n",
@@ -161,7 +161,7 @@ func TestLaterFilesWinInNamedSections(t *testing.T) {
 	}
 }
 
-// A file that consists of sections costs no more than a moment.
+// A file that consists only of sections takes no more than a moment.
 func TestManyNamedSections(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < MaxFileBytes-40; i++ {
@@ -223,7 +223,7 @@ func TestFilesInOrder(t *testing.T) {
 	}
 }
 
-// Invariant 4.
+// Only files that root alone can change are read (invariant 4).
 func TestOnlyFilesOfRoot(t *testing.T) {
 	type file struct {
 		uid, gid uint32
@@ -261,7 +261,7 @@ type fakeInfo struct {
 func (f fakeInfo) Mode() fs.FileMode { return f.mode }
 func (f fakeInfo) Sys() any          { return f.sys }
 
-// Invariants 1, 2 and 4.
+// A file that can't be read gives an error and no Config (invariants 1, 2 and 4).
 func TestFilesThatAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo.toml")

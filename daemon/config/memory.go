@@ -13,7 +13,7 @@ type MemKind string
 
 // The kinds of DefaultMem.
 const (
-	MemAuto  MemKind = "auto"  // by the machine's size, see DefaultMem.For
+	MemAuto  MemKind = "auto"  // depends on the machine's size, see DefaultMem.For
 	MemNone  MemKind = "none"  // no limit
 	MemFixed MemKind = "fixed" // Bytes
 )
@@ -24,17 +24,17 @@ type DefaultMem struct {
 	Bytes int64 // for MemFixed
 }
 
-// Bounds of the automatic default of a job without a GPU.
+// Limits of the automatic default of a job without a GPU.
 const (
 	autoMinBytes = 512 << 20
 	autoMaxBytes = 8 << 30
 )
 
-// For returns the host memory in bytes of a job with gpuMilli thousandths of a GPU, on a machine
-// with ramBytes of memory and gpus GPUs, where one user may have userBytes (0: all); 0 means no
-// limit. The automatic value is 75 % of the memory, or what a user may have if that is less,
-// divided by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd of the
-// memory, at least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some without.
+// For returns the host memory in bytes of a job with gpuMilli thousandths of a GPU; 0 means no
+// limit. The machine has ramBytes of memory and gpus GPUs, and one user may have userBytes (0:
+// all). The automatic value is 75 % of the memory, or what a user may have if that is less, divided
+// by the number of GPUs, times the job's GPUs. A job without GPUs gets a 32nd of the memory, at
+// least 512 MiB and at most 8 GiB, so that jobs on all GPUs leave room for some jobs without GPUs.
 // For never returns more than the machine has.
 func (m DefaultMem) For(gpuMilli int, ramBytes, userBytes int64, gpus int) int64 {
 	switch m.Kind {
@@ -80,7 +80,7 @@ type Share struct {
 	Bytes   int64 // used if above 0
 }
 
-// maxSharePercent leaves something for jobs.
+// maxSharePercent makes sure that something is left for jobs.
 const maxSharePercent = 90
 
 // Of returns the share of a total in bytes, never more than the total.

@@ -1,8 +1,8 @@
 package config
 
-// Metrics says what monitoring systems see.
+// Metrics has the settings about what monitoring systems see.
 type Metrics struct {
-	Users int // the number of users that are named; 0: none
+	Users int // the number of users whose names are shown; 0: none
 }
 
 func metricsKeys(in, _ string) []key {

@@ -12,17 +12,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Notify says how messages about jobs may be sent.
+// Notify has the settings about the ways in which messages about jobs may be sent.
 type Notify struct {
-	Ways           []job.NotifyWay   // those that jobs may use; empty: none
+	Ways           []job.NotifyWay   // the ways that jobs may use; empty: none
 	OtherAddresses bool              // whether mail may go to other addresses than the owner's account
 	OwnURLs        bool              // whether messages may be posted to the owner's URLs
 	Webhooks       map[string]string // the site's URLs by name
-	WebhookPace    time.Duration     // time between messages of one user to these; 0: no bound
+	WebhookPace    time.Duration     // least time between messages of one user to the site's URLs; 0: any
 }
 
-// Bars returns why the site does not send a message, whose To is filled in; zero if it does. It is
-// asked at the submission, and again before each message is sent.
+// Bars returns the reason why the site does not send a message, whose To is filled in; zero if the
+// site sends it. It is called at the submission, and again before each message is sent.
 func (n *Notify) Bars(m *job.Notify) job.Message {
 	_, named := n.Webhooks[m.Webhook]
 	switch {
@@ -51,7 +51,8 @@ func notifyKeys(in, _ string) []key {
 	}
 }
 
-// webhookSection is the section of the site's webhooks, which users know by name.
+// webhookSection is the section of the site's webhooks. Users know only the names of these
+// webhooks.
 func webhookSection() section {
 	return section{path: []string{"notify", "webhook"}, placeholder: "HOOK", wrongName: webhookName,
 		doc:     "A webhook of the site, which users name and whose URL they do not see (--notify-to HOOK). The process that posts to it runs as neither root nor the user.",
@@ -102,7 +103,7 @@ func webURL(to *string) value {
 	return word(to, `"https://chat.example.org/hooks/0123"`, wrong, "a URL", "^(https?://.+)?$")
 }
 
-// notifyWays returns a setting that is a list of ways.
+// notifyWays returns a setting that is a list of ways to send messages.
 func notifyWays(to *[]job.NotifyWay) value {
 	var words []string
 	for _, w := range job.NotifyWays() {

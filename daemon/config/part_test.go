@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A bound of memory or CPUs is an amount, a percentage or none, and reads as it is shown.
+// A limit of memory or CPUs is an amount, a percentage or none. Reading what Show has written gives
+// the same limit.
 func TestParts(t *testing.T) {
 	for text, want := range map[string]string{
 		`quota.default.mem = "64G"`: "", `quota.default.mem = "50%"`: "", `quota.default.mem = "none"`: "", `quota.default.cpus = 12`: "",

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Problem is one fault of a file: where, what, why, and what to write instead.
+// Problem is one fault of a file: the place, what is wrong, why, and what to write instead.
 type Problem struct {
-	Origin        // File is set if a file is at fault, Line if a line is
-	Key    string // full name such as "jobs.max_time"; "" if it is not about one key
+	Origin        // File is set if the problem is in a file, Line if it is in a line
+	Key    string // full name of the key, such as "jobs.max_time"; "" if the problem is not about one key
 	Text   string
 }
 
-// String returns file:line:column: text, the form that editors jump to.
+// String returns file:line:column: text. Editors can jump to places in that form.
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
@@ -47,7 +47,7 @@ func (p Problems) err() error {
 	return p
 }
 
-// Origin is where a value was written.
+// Origin is the place where a value was written.
 type Origin struct {
 	File   string
 	Line   int // from 1

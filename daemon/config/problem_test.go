@@ -12,7 +12,7 @@ import (
 // all is the list of sections in messages.
 const all = "[jobs], [class.CLASS], [scheduling], [quota.default], [quota.user.NAME], [quota.group.NAME], [gpus], [gpu_memory], [idle], [notify], [notify.webhook.HOOK], [xid], [limits], [metrics], [daemon]"
 
-// Invariant 2. One row is one file, with everything that is said about it.
+// Invariant 2. Each row is one file, with everything that is reported about it.
 func TestProblems(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"mistyped key", "[jobs]\ndefualt_mem = \"4G\"\n", `f:2:1: unknown key "defualt_mem" in [jobs]: did you mean "default_mem"?`},
@@ -204,7 +204,8 @@ jobs.default_grace is 30s, longer than jobs.max_grace, which is 2s: lower the on
 	}
 }
 
-// A repeated section is reported with the line of the first one, and hides no other mistake.
+// If a section is repeated, the problem names the line of the first one. All other mistakes are
+// still reported.
 func TestASectionTwice(t *testing.T) {
 	const file = "[jobs]\n# requeue = true\n[quota.defalt]\nmax_gpus = 2\n[jobs]\nrequeue = true\nx = \"\"\"\n[jobs]\n\"\"\"\n" +
 		"[gpus]\nno_key = 0\n[jobs]\nrequeue = false\n"

@@ -54,14 +54,15 @@ func defaultQuotaKeys(section string) []key {
 	return list
 }
 
-// defaultJobs is the quota that follows jobs.max_running unless it is set.
+// defaultJobs is the key of the quota that follows jobs.max_running unless the key is set.
 const defaultJobs = "quota.default.jobs"
 
-// jobsOf returns that quota. It leaves other users a place, however few there are.
+// jobsOf returns that quota. It leaves at least one place for other users, however few places there
+// are.
 func jobsOf(maxRunning int) int { return max(1, min(max((maxRunning+3)/4, 8), maxRunning-1)) }
 
-// userQuotaKeys returns the keys of one user's section. What that leaves out is as in
-// quota.default.
+// userQuotaKeys returns the keys of one user's section. If the section leaves out a key,
+// quota.default applies.
 func userQuotaKeys(section, name string) []key {
 	list := accountKeys(section, name, quotaFields(), func(q *job.Quotas) map[string]job.Quota { return q.Users })
 	for i := range list {
@@ -70,7 +71,7 @@ func userQuotaKeys(section, name string) []key {
 	return list
 }
 
-// groupQuotaKeys returns the keys of one group's section. A group counts in fair share only if it
+// groupQuotaKeys returns the keys of one group's section. In fair share, a group counts only if it
 // has a share.
 func groupQuotaKeys(section, name string) []key {
 	fields := quotaFields()
@@ -84,7 +85,8 @@ func groupQuotaKeys(section, name string) []key {
 	return accountKeys(section, name, fields, func(q *job.Quotas) map[string]job.Quota { return q.Groups })
 }
 
-// accountKeys returns the keys of one account's section in one of the maps.
+// accountKeys returns the keys of one account's section. of returns the map that has the account's
+// quota.
 func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas) map[string]job.Quota) []key {
 	var list []key
 	for _, f := range fields {
@@ -97,7 +99,7 @@ func accountKeys(section, name string, fields []quotaField, of func(*job.Quotas)
 	return list
 }
 
-// written is a value in a copy of a map's entry. It stores the copy after parsing.
+// written is a value in a copy of a map's entry. After parsing, it stores the copy in the map.
 type written struct {
 	value
 	store func()
@@ -111,7 +113,7 @@ func (v written) parse(raw any) error {
 	return nil
 }
 
-// inherit gives each user the default of every bound that the user's section leaves out. The
+// inherit gives each user the default of every limit that the user's section leaves out. The
 // default number of running jobs follows maxRunning.
 func inherit(q *job.Quotas, origins Origins, maxRunning int) {
 	if _, set := origins[defaultJobs]; !set {
@@ -138,7 +140,7 @@ func addQuota(accounts *map[string]job.Quota, name string) {
 }
 
 // accountName checks the form of a user's or group's name. It does not check that the account
-// exists: it may be created later or come from a directory.
+// exists, because the account may be created later or come from a directory.
 func accountName(name string) error {
 	switch {
 	case name == "" || len(name) > 256 || !job.Printable(name),

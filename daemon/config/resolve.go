@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// resolve returns the key that an entry sets. An unknown name is a problem with the nearest known
-// name as a suggestion; ok is false if there is nothing to set. Keys of a mistyped section are
-// checked as if it were spelled right, so that their own faults are reported at once.
+// resolve returns the key that an entry sets; ok is false if it sets nothing. An unknown name is a
+// problem that suggests the nearest known name. If the name of a section has a typing error, its
+// keys are checked as if the name were right, so that their own faults are reported at once.
 func (m *merge) resolve(e entry) (k key, ok bool) {
 	if len(e.path) == 1 && !e.table {
 		hint := "; the sections are " + sectionNames()
@@ -39,8 +39,8 @@ func (m *merge) resolve(e entry) (k key, ok bool) {
 	return known[i], true
 }
 
-// section returns the section that a path names, or most likely was meant to name, and makes its
-// table; ok is false if there is none. It reports what is wrong with a path once in each file.
+// section returns the section that a path names or most likely should have named, and makes its
+// table; ok is false if there is no such section. It reports each wrong path once per file.
 func (m *merge) section(path []string, e entry) (s section, name string, ok bool) {
 	right := corrected(path)
 	s, name, ok = find(right)
@@ -65,7 +65,7 @@ func (m *merge) section(path []string, e entry) (s section, name string, ok bool
 	return s, name, ok
 }
 
-// sectionHint returns what to write instead of an unknown section; right is the nearest path, or
+// sectionHint returns what to write instead of an unknown section. right is the nearest path, or
 // nil.
 func sectionHint(path, right []string) string {
 	if right != nil {
@@ -92,7 +92,8 @@ func keyHint(known []key, name string) string {
 	return belongs(name, "; its keys are "+strings.Join(names(known), ", "))
 }
 
-// belongs returns which section a misplaced key belongs to, or otherwise.
+// belongs returns the section that a misplaced key belongs to. If there is none, it returns
+// otherwise.
 func belongs(name, otherwise string) string {
 	for _, k := range keys() {
 		if k.name == name {

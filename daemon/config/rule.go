@@ -2,13 +2,14 @@ package config
 
 import "fmt"
 
-// rule must hold between two keys. It is reported where key is set, or otherwise where other is.
+// rule is a condition on two keys. A violation is reported where key is set, or, if it is not set,
+// where other is.
 type rule struct {
 	key, other string
 	check      func(*Config) string // returns what is wrong; "" for nothing
 }
 
-// rules returns the rules between keys, with one for each quota section.
+// rules returns the rules between keys. Each quota section has one of its own.
 func rules(c *Config) []rule {
 	list := []rule{
 		{"jobs.default_time", "jobs.max_time", func(c *Config) string {
@@ -56,8 +57,8 @@ func rules(c *Config) []rule {
 	return list
 }
 
-// hoursCount refuses a quota of GPU-hours if usage does not count. It skips a user's bound that
-// comes from the default, which was reported already.
+// hoursCount refuses a quota of GPU-hours if usage does not count. It skips a user's limit that
+// comes from the default, because the default was already reported.
 func hoursCount(k key) rule {
 	return rule{"scheduling.half_life", k.full(), func(c *Config) string {
 		bound, common := k.bind(c).spell(), ""

@@ -33,7 +33,7 @@ func Keys() []Key {
 	return list
 }
 
-// placeholders returns the default with a table for each placeholder.
+// placeholders returns the default Config, with a table for each placeholder.
 func placeholders() Config {
 	c := Default()
 	for _, s := range sections() {
@@ -85,7 +85,7 @@ func table() node {
 	return node{"type": "object", "additionalProperties": false, "properties": node{}}
 }
 
-// place puts the section's node where the section is in the file, and makes nodes for the tables
+// place puts the section's node at the section's place in the file. It makes nodes for the tables
 // above it.
 func (s section) place(at, n node) {
 	for i, part := range s.path {
@@ -131,7 +131,7 @@ func (sh shape) node() node {
 	if sh.Pattern != "" {
 		n["pattern"] = sh.Pattern
 	}
-	if sh.Word != "" { // bounds apply to numbers only, patterns to texts
+	if sh.Word != "" { // the limits apply only to numbers, the patterns only to texts
 		n["type"], n["pattern"] = []string{sh.Type, "string"}, sh.Word
 	}
 	if sh.Items != nil {
@@ -140,7 +140,7 @@ func (sh shape) node() node {
 	return n
 }
 
-// decoded returns a value's spelling as JSON has it.
+// decoded returns a value in JSON, given its spelling in a file.
 func decoded(spelling string) any {
 	var doc map[string]any
 	if err := toml.Unmarshal([]byte("v = "+spelling), &doc); err != nil {

@@ -13,14 +13,14 @@ import (
 // section is a table of the file or, with a placeholder, any number of tables that differ in their
 // last name.
 type section struct {
-	path        []string // of the table, or of the table above the named ones
+	path        []string // path of the table, or of the table above the named tables
 	placeholder string   // shown in place of the name; "" for a single table
 	doc         string
 	wrongName   func(string) error     // checks a name; nil: accountName
 	allowed     []string               // the only possible names; nil: names of accounts
-	example     string                 // a named table for the sample
+	example     string                 // a named table that the sample shows
 	used        func(*Config) []string // the names in use, in the order of Show
-	add         func(*Config, string)  // makes the table of a name unless it exists
+	add         func(*Config, string)  // makes the table of a name unless the table exists
 	keys        func(title, name string) []key
 }
 
@@ -96,7 +96,7 @@ func groupSection() section {
 	}
 }
 
-// classNames returns the classes, lowest first.
+// classNames returns the names of the classes, lowest class first.
 func classNames() []string {
 	var list []string
 	for c := job.Scavenger; c <= job.Interactive; c++ {
@@ -160,7 +160,7 @@ func title(path ...string) string {
 // bare has the characters of names that need no quotes.
 const bare = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// find returns the section at a path, and the name that the path gives its table.
+// find returns the section at a path, and the name of its table according to the path.
 func find(path []string) (s section, name string, ok bool) {
 	for _, s := range sections() {
 		switch {
@@ -184,7 +184,7 @@ func leadsToSection(path []string) bool {
 	return here || (path != nil && (len(known) > 0 || free))
 }
 
-// below returns the names that may follow a path; free means any name.
+// below returns the names that may follow a path. If free is true, any name may follow.
 func below(path []string) (known []string, free bool) {
 	for _, s := range sections() {
 		switch {
@@ -201,7 +201,7 @@ func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// corrected returns the path that was most likely meant; nil if none is near.
+// corrected returns the path that was most likely meant; nil if no path is near.
 func corrected(path []string) []string {
 	var right []string
 	for _, part := range path {

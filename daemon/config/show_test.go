@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Invariant 3.
+// Parsing Sample gives Default (invariant 3).
 func TestSampleIsDefault(t *testing.T) {
 	cfg, origins, err := Parse("sample", []byte(Sample()))
 	if err != nil || !reflect.DeepEqual(cfg, Default()) {
@@ -54,7 +54,7 @@ func TestSampleExamples(t *testing.T) {
 	}
 }
 
-// Invariant 3; the fuzz test checks it for other values.
+// Invariant 3. The fuzz test checks it for other values.
 func TestShowReadsTheSame(t *testing.T) {
 	cfg, _, err := Parse("show", []byte(Show(Default(), nil)))
 	if err != nil || !reflect.DeepEqual(cfg, Default()) {
@@ -108,7 +108,7 @@ func (n schemaNode) count(t *testing.T) int {
 	return total
 }
 
-// Invariant 6.
+// The schema has every key of the keys table (invariant 6).
 func TestSchemaHasEveryKey(t *testing.T) {
 	var root schemaNode
 	if err := json.Unmarshal(Schema(), &root); err != nil {

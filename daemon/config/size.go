@@ -7,17 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// size returns a setting that is a number of bytes, 0 included.
+// size returns a setting that is a number of bytes, which may be 0.
 func size(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "0", shape{Form: "a size, or 0", Pattern: `^(0|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeOrNone returns a setting that is a number of bytes; 0 is spelled none.
+// sizeOrNone returns a setting that is a number of bytes. A file spells 0 as none.
 func sizeOrNone(to *int64) value {
 	return sizeValue(to, 0, job.MaxSize, "none", shape{Form: "a size, or none", Pattern: `^(none|[0-9.]+ ?[A-Za-z]+)$`})
 }
 
-// sizeBetween returns a setting that is a number of bytes with bounds.
+// sizeBetween returns a setting that is a number of bytes between two limits.
 func sizeBetween(to *int64, lo, hi int64) value {
 	form := "a size from " + spellSize(lo) + " to " + spellSize(hi)
 	return sizeValue(to, lo, hi, "0", shape{Form: form, Pattern: `^[0-9.]+ ?[A-Za-z]+$`})
@@ -80,7 +80,7 @@ func share(to *Share) value {
 	return setting[Share]{to, fromText(`"5%"`, parseShare), wrong, quoted(Share.String), form}
 }
 
-// spellSize prints bytes exactly, in the largest unit that keeps them whole.
+// spellSize prints bytes exactly, in the largest unit that gives a whole number.
 func spellSize(n int64) string {
 	for _, u := range []struct {
 		name string

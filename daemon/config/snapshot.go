@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Snapshot lists the files of settings at some time, and when each was written.
+// Snapshot lists the files of settings at some time, and the times at which they were written.
 type Snapshot struct {
 	At      time.Time
 	Files   []string // in the order in which they apply
@@ -28,7 +28,7 @@ func TakeSnapshot(main, dropIns string) (Snapshot, error) {
 	return s, nil
 }
 
-// Changes returns what differs in now, for people.
+// Changes returns, for people, what is different in now.
 func (s Snapshot) Changes(now Snapshot) []string {
 	var changed []string
 	for _, f := range now.Files {

@@ -7,7 +7,7 @@ import (
 
 // value reads and writes one setting of a Config.
 type value interface {
-	parse(raw any) error // takes a decoded TOML value; leaves the Config alone on error
+	parse(raw any) error // takes a decoded TOML value; after an error the Config is unchanged
 	check() error        // checks the present value
 	spell() string       // returns the present value as a file spells it
 	schema() shape
@@ -21,11 +21,11 @@ type shape struct {
 	Min     *int // of numbers
 	Max     *int
 	Pattern string
-	Word    string // pattern of texts that are allowed in addition to Type
+	Word    string // pattern of texts that are also allowed, in addition to Type
 	Items   *shape
 }
 
-// setting is a value of type T. Its functions are what one kind of setting differs in.
+// setting is a value of type T. The kinds of settings differ in the functions.
 type setting[T any] struct {
 	to    *T
 	read  func(raw any) (T, error)
@@ -52,7 +52,7 @@ func (s setting[T]) schema() shape { return s.form }
 // anything accepts every value.
 func anything[T any](T) error { return nil }
 
-// fromText returns a reader of text in quotes. Example shows such a text.
+// fromText returns a function that reads text in quotes. example shows such a text.
 func fromText[T any](example string, read func(string) (T, error)) func(any) (T, error) {
 	return func(raw any) (v T, err error) {
 		s, ok := raw.(string)
@@ -66,7 +66,7 @@ func fromText[T any](example string, read func(string) (T, error)) func(any) (T,
 // asWritten returns the text itself.
 func asWritten[T ~string](s string) (T, error) { return T(s), nil }
 
-// quoted returns a writer of text in quotes.
+// quoted returns a function that writes text in quotes.
 func quoted[T any](write func(T) string) func(T) string {
 	return func(v T) string { return strconv.Quote(write(v)) }
 }

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// GPUMemory says what to do with jobs that use more memory of a shared GPU than their budget.
+// GPUMemory has the settings about jobs that use more memory of a shared GPU than their budget.
 type GPUMemory struct {
 	Policy    MemoryPolicy
 	Tolerance int64         // bytes above the budget that are tolerated
@@ -16,10 +16,10 @@ type MemoryPolicy string
 const (
 	MemoryOff     MemoryPolicy = "off"     // usage is recorded only
 	MemoryWarn    MemoryPolicy = "warn"    // the job is warned
-	MemoryEnforce MemoryPolicy = "enforce" // and stopped if another job lacks its own memory
+	MemoryEnforce MemoryPolicy = "enforce" // the job is also stopped, if another job can't get its own memory
 )
 
-// Idle says what to do with jobs that do not use their GPUs.
+// Idle has the settings about jobs that do not use their GPUs.
 type Idle struct {
 	Action IdleAction
 	After  time.Duration // time from the last use to the warning

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// oneOf is one of a few words; noun names them, such as "a mode".
+// oneOf returns a setting that is one of a few words. noun names them, such as "a mode".
 func oneOf[T ~string](to *T, noun string, words ...T) value {
 	list := make([]string, len(words))
 	for i, w := range words {
@@ -50,7 +50,7 @@ func logLevel(to *slog.Level) value {
 	return setting[slog.Level]{to, fromText(`"info"`, read), wrong, quoted(write), form}
 }
 
-// word returns a setting that is text that must pass a check.
+// word returns a setting that is a text. wrong checks that text.
 func word(to *string, example string, wrong func(string) error, form, pattern string) value {
 	spelled := shape{Type: "string", Form: form, Pattern: pattern}
 	return setting[string]{to, fromText(example, asWritten[string]), wrong, strconv.Quote, spelled}
@@ -76,10 +76,11 @@ func pathOrNone(to *string) value {
 	}, "an absolute path, or empty", "^(/.*)?$")
 }
 
-// shortPath reports whether the kernel would accept the path and a terminal can show it.
+// shortPath reports whether the kernel accepts the path and a terminal can show it.
 func shortPath(path string) bool { return len(path) < 4096 && job.Printable(path) }
 
-// templateUnit is compiled only when needed: that is costly, and few sites set the key.
+// templateUnit is compiled only when it is needed, because compiling is costly and few sites set
+// the key.
 const templateUnit = `^([A-Za-z0-9:_.-]{1,200}@\.(service|target))?$`
 
 // templateOrNone returns a setting that is a systemd template unit, or empty.

@@ -23,7 +23,7 @@ func xidKeys(in, _ string) []key {
 	}
 }
 
-// xids returns a setting that is a set of Xids, kept ascending; an empty one is nil.
+// xids returns a setting that is a set of Xids in ascending order; an empty set is nil.
 func xids(to *[]int) value {
 	form := shape{
 		Type: "string", Form: "numbers of Xids and ranges of them, or empty",
@@ -95,7 +95,7 @@ func spellXids(codes []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// xidRules returns the rules that no Xid is in two lists.
+// xidRules returns the rules that forbid the same Xid in two lists.
 func xidRules() []rule {
 	var list []rule
 	kinds := xidKeys("xid", "")

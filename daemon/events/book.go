@@ -10,8 +10,8 @@ import (
 // A Book turns records into events, by comparing them with earlier records.
 type Book struct {
 	jobs    map[job.ID]*mark // the marks are never modified
-	waits   *mark            // shared by most jobs of a long queue
-	faults  map[string]bool  // by GPU: it is out of service
+	waits   *mark            // mark that most jobs of a long queue share
+	faults  map[string]bool  // by GPU: whether the GPU is out of service
 	indexes map[string]int   // of the GPUs seen so far
 	drained bool
 }
@@ -32,7 +32,7 @@ func markOf(j *job.Job) mark {
 	return m
 }
 
-// NewBook returns a book of the records at the start.
+// NewBook returns a book that knows the records at the start.
 func NewBook(r *job.Restored) *Book {
 	b := &Book{
 		jobs: map[job.ID]*mark{}, waits: &mark{state: job.Queued},
@@ -54,7 +54,7 @@ func (b *Book) put(id job.ID, m mark) {
 	}
 }
 
-// Record returns the events of a record, without numbers.
+// Record returns the events of a record. The events have no numbers yet.
 func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
 	switch {
 	case r.Job != nil:
@@ -82,8 +82,8 @@ func (b *Book) News(e job.Event, at time.Time) job.Event {
 	return e
 }
 
-// job returns the events of a job's record. One step may have taken the job through several states;
-// those in between that matter are announced too.
+// job returns the events of a job's record. One step may have taken the job through several states.
+// Important states in between are announced too.
 func (b *Book) job(r *job.Record) (list []job.Event) {
 	j := r.Job
 	now, was := markOf(j), mark{}
@@ -96,7 +96,7 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 		was = mark{state: job.Queued, held: now.held && now.state == job.Queued}
 	}
 	if now.state == job.Queued && was.state == job.Queued && now.attempt > was.attempt {
-		announce(job.EventPlaced, job.Starting) // and back in the queue already
+		announce(job.EventPlaced, job.Starting) // the job is already back in the queue
 		was.state, was.attempt = job.Starting, now.attempt
 	}
 	if now.state != was.state || now.attempt != was.attempt && now.state != job.Queued {
@@ -120,7 +120,7 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	return list
 }
 
-// announceIf announces a condition that has begun or ended.
+// announceIf announces that a condition has begun or ended.
 func announceIf(now, was bool, begun, over job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
 	switch {
 	case now && !was:
@@ -130,7 +130,7 @@ func announceIf(now, was bool, begun, over job.EventKind, state job.State, annou
 	}
 }
 
-// kinds has the event with which a job enters a state.
+// kinds has the event that announces each state that a job enters.
 var kinds = map[job.State]job.EventKind{
 	job.Queued: job.EventRequeued, job.Spawned: job.EventSpawned, job.Starting: job.EventPlaced,
 	job.Running: job.EventStarted, job.Ending: job.EventEnding,
@@ -166,7 +166,8 @@ func eventOf(j *job.Job, kind job.EventKind, state job.State) job.Event {
 	return e
 }
 
-// control returns the events of a GPU's record. That a GPU is paused shows in its state.
+// control returns the events of a record about a GPU. A pause of one GPU needs no event here,
+// because the GPU's state shows it.
 func (b *Book) control(g *job.GPUControl) []job.Event {
 	if g.UUID == job.EveryGPU {
 		if g.Paused == b.drained {

@@ -33,7 +33,7 @@ func told(b *Book, r job.Record) string {
 	return strings.Join(list, ", ")
 }
 
-// jobIn returns job 7 in a state, in an attempt.
+// jobIn returns a record of job 7 with this state and attempt.
 func jobIn(state job.State, attempt int, change ...func(*job.Job)) job.Record {
 	j := &job.Job{ID: 7, Owner: job.Owner{UID: 1001, User: "alice"}, State: state}
 	if attempt > 0 {
@@ -130,7 +130,7 @@ func TestFaultsAndReservations(t *testing.T) {
 	}
 }
 
-// Invariants 2 and 3.
+// Numbers increase by one, and a ring keeps a bounded number of events (invariants 2 and 3).
 func TestRing(t *testing.T) {
 	r := NewRing(3, 100)
 	for n := range int64(20) {

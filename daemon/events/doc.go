@@ -1,9 +1,9 @@
-// Package events turns records into events, and keeps the last ones for subscribers. It remembers
-// what was last announced of each job. It makes no decisions and never blocks.
+// Package events turns records into events, and keeps the last events for subscribers. It remembers
+// what it last announced about each job. It makes no decisions and never blocks.
 //
 // Invariants:
 //
-//  1. A subscriber that knows all jobs at one event number, and applies every later event, knows
+//  1. If a subscriber knows all jobs at one event number, and applies every later event, it knows
 //     their states: each change of state, hold and suspension is announced in order.
 //  2. Numbers increase by one.
 //  3. The memory for events is bounded, however many subscribers there are and however slow they

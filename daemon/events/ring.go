@@ -9,13 +9,14 @@ type Ring struct {
 	list []job.Event // the last element has the number last; when there are more than most, the first ones are not read
 }
 
-// NewRing returns a ring for the given number of events, which continues after a number.
+// NewRing returns a ring that keeps the given number of events. Their numbers continue after a
+// number.
 func NewRing(most int, after int64) *Ring { return &Ring{most: most, last: after} }
 
 // Last returns the number of the last event.
 func (r *Ring) Last() int64 { return r.last }
 
-// Add appends events, which have the next numbers.
+// Add appends events. They get the next numbers.
 func (r *Ring) Add(list []job.Event) {
 	if len(list) == 0 {
 		return
@@ -27,8 +28,8 @@ func (r *Ring) Add(list []job.Event) {
 	}
 }
 
-// After returns up to most events after a number. If those are no longer kept, or the number was
-// never used, it returns a gap without events.
+// After returns the events after a number, at most most of them. If these events are no longer
+// kept, or the number was never used, it returns a gap without events.
 func (r *Ring) After(number int64, most int) job.Events {
 	out := job.Events{Last: r.last, Gap: true, Oldest: r.last - int64(min(len(r.list), r.most)), Newest: r.last}
 	if number < out.Oldest || number > r.last {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Upper bounds of the buckets in seconds: longTimes for what people wait for, shortTimes for the
-// daemon's own work.
+// Upper bounds of the buckets in seconds: longTimes for the times that people wait, shortTimes for
+// the daemon's own work.
 var (
 	longTimes  = []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
 	shortTimes = []float64{0.0001, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
@@ -16,7 +16,7 @@ var (
 // A Distribution counts durations in buckets.
 type Distribution struct {
 	bounds []float64 // upper, ascending
-	counts []uint64  // one more than bounds, for larger values
+	counts []uint64  // one element more than bounds, for larger values
 	sum    float64
 }
 
@@ -25,7 +25,7 @@ func newDistribution(bounds []float64) *Distribution {
 }
 
 func (d *Distribution) observe(took time.Duration) {
-	seconds := max(0, took.Seconds()) // negative if the clock was set back
+	seconds := max(0, took.Seconds()) // took is negative if the clock was set back
 	d.counts[sort.SearchFloat64s(d.bounds, seconds)]++
 	d.sum += seconds
 }

@@ -36,9 +36,9 @@ type Page struct {
 }
 
 type sample struct {
-	labels []string // values, in the order of the family
+	labels []string // values of the labels, in the order of the family
 	value  float64
-	spread *Distribution // for a histogram
+	spread *Distribution // only in a histogram
 }
 
 // NewPage returns a page without samples.
@@ -55,12 +55,12 @@ func (p *Page) Add(name string, value float64, labels ...string) {
 	p.put(name, sample{labels: labels, value: value})
 }
 
-// AddBool adds a sample that is 1 or 0.
+// AddBool adds a sample with the value 1 or 0.
 func (p *Page) AddBool(name string, yes bool, labels ...string) {
 	p.Add(name, map[bool]float64{true: 1}[yes], labels...)
 }
 
-// AddTime adds a sample that is a time, unless it is zero.
+// AddTime adds a sample with a time as its value, unless the time is zero.
 func (p *Page) AddTime(name string, at time.Time) {
 	if !at.IsZero() {
 		p.Add(name, float64(at.UnixMilli())/1000)
@@ -95,8 +95,8 @@ func (p *Page) Text(format Format) []byte {
 	return b.Bytes()
 }
 
-// head writes the description of the family. The formats differ in its name: OpenMetrics omits the
-// ending of counters and infos, and the older format has neither infos nor units.
+// head writes the description of the family. The formats differ in the family's name: OpenMetrics
+// omits the ending of counters and infos. The older format has neither infos nor units.
 func (f *Family) head(b *bytes.Buffer, format Format) {
 	name, kind, unit := f.FullName(), f.Type, f.Unit
 	if format == Prometheus {
@@ -160,7 +160,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// bound formats a bucket's bound in OpenMetrics' canonical form, in both formats, because two
+// bound formats a bucket's bound. Both formats use OpenMetrics' canonical form, because two
 // spellings would be two series.
 func bound(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)

@@ -67,8 +67,8 @@ var (
 	point   = regexp.MustCompile(`^([a-z][a-z0-9_]*)((?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})?) ([0-9.e+-]+)$`)
 )
 
-// Every line is valid OpenMetrics. A family is in one piece and occurs once, with a help, a type
-// and its unit in the name, and its samples have the ending of its type.
+// Every line is valid OpenMetrics. All lines of a family are together. A family has a help text, a
+// type, and its unit in the name, and its samples have the ending of its type.
 func TestAPageIsOpenMetrics(t *testing.T) {
 	text := string(full().Text(OpenMetrics))
 	body, whole := strings.CutSuffix(text, "\n# EOF\n")
@@ -117,7 +117,7 @@ func TestAPageIsOpenMetrics(t *testing.T) {
 	}
 }
 
-// Buckets are cumulative, and the last one has everything.
+// Buckets are cumulative, and the last bucket counts everything.
 func TestDistributions(t *testing.T) {
 	d := newDistribution([]float64{1, 10})
 	for _, took := range []time.Duration{-time.Hour, time.Second, 1001 * time.Millisecond, 10 * time.Second, time.Minute} {
@@ -150,7 +150,7 @@ func TestUnknownMetricsPanic(t *testing.T) {
 	}
 }
 
-// Invariant 2: these are all labels.
+// Invariant 2: the list below has all names of labels.
 func TestLabelsNameNoJob(t *testing.T) {
 	known := map[string]bool{
 		"version": true, "commit": true, "goversion": true, "part": true, "state": true, "action": true, "code": true, "class": true,

@@ -14,9 +14,9 @@ const (
 
 // A Family is a metric with all its label values.
 type Family struct {
-	Name   string // without the endings for its unit and type
+	Name   string // without the endings that its unit and type add
 	Type   Type
-	Unit   string // "" for a number of things
+	Unit   string // "" if it counts things
 	Help   string
 	Labels []string
 }
@@ -43,7 +43,7 @@ func (f *Family) Exposed() string {
 // Families returns the table, in the order of a page.
 func Families() []Family { return slices.Concat(schedulerTable, jobsTable, gpuTable, processTable) }
 
-// onGPU are the labels of a value of one GPU.
+// onGPU has the labels of values that belong to one GPU.
 var onGPU = []string{"gpu", "uuid"}
 
 var schedulerTable = []Family{
@@ -101,8 +101,8 @@ var gpuTable = []Family{
 	{"gpusched_gpu_errors", Counter, "", "Errors of the GPU that the driver has reported since the machine booted, by Xid number.", []string{"gpu", "uuid", "xid"}},
 }
 
-// processTable does not use the conventional names process_…: node_exporter uses them for itself,
-// and rejects a page with duplicates.
+// processTable does not use the conventional names process_…: node_exporter uses these names for
+// itself, and rejects a page that repeats them.
 var processTable = []Family{
 	{"gpusched_process_cpu", Counter, "seconds", "CPU time that the daemon has used.", nil},
 	{"gpusched_process_resident_memory", Gauge, "bytes", "Resident memory of the daemon.", nil},

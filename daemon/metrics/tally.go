@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A Tally counts events while the process lives.
+// A Tally counts events as long as the process lives.
 type Tally struct {
 	mu        sync.Mutex // guards the following fields
 	submitted uint64
@@ -25,7 +25,7 @@ type Tally struct {
 	wait, run, pass, lag, commit, sample *Distribution
 }
 
-// attempt records what was counted of a job's current attempt.
+// attempt records what has been counted of a job's current attempt.
 type attempt struct {
 	number         int
 	began, counted bool
@@ -36,8 +36,8 @@ type gpuError struct {
 	xid int
 }
 
-// maxGPUErrors is the maximum number of GPU and error pairs. The driver knows fewer than two
-// hundred errors.
+// maxGPUErrors limits the number of pairs of GPU and error. The driver knows fewer than two hundred
+// errors.
 const maxGPUErrors = 4096
 
 // NewTally returns a tally that has counted nothing.
@@ -50,7 +50,8 @@ func NewTally() *Tally {
 	}
 }
 
-// Restore adds the jobs on record when the scheduler starts. Their past is not counted again.
+// Restore adds the jobs that are on record when the scheduler starts. Their earlier events are not
+// counted again.
 func (t *Tally) Restore(jobs []job.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,8 +69,8 @@ func (t *Tally) Submitted() {
 	t.submitted++
 }
 
-// Job counts the changes in a job's record. The same record may come again until the job has ended,
-// and one record may show several changes.
+// Job counts the changes in a job's record. The same record may come again until the job has ended.
+// One record may show several changes.
 func (t *Tally) Job(j *job.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +117,7 @@ func waitedSince(j *job.Job) time.Time {
 // Pass counts a step in which the scheduler planned.
 func (t *Tally) Pass(took time.Duration) { t.observe(t.pass, took) }
 
-// Lag counts the time that an event or query waited for the loop.
+// Lag counts the time for which an event or query waited for the loop.
 func (t *Tally) Lag(took time.Duration) { t.observe(t.lag, took) }
 
 // Commit counts a transaction.

@@ -66,7 +66,7 @@ func TestALifeIsCountedOnce(t *testing.T) {
 	}
 }
 
-// Events before the start are not counted again, and events after it are counted.
+// Events before the start are not counted again. Events after the start are counted.
 func TestRestoredJobsCountFromNowOn(t *testing.T) {
 	tally := NewTally()
 	j := job.Job{ID: 7, State: job.Running, SubmittedAt: noon, Attempt: &job.Attempt{Number: 1, StartedAt: noon}}

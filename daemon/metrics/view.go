@@ -30,7 +30,7 @@ func (p *Page) AddView(v *job.View) {
 	}
 }
 
-// addGPU adds one GPU. Values that the driver does not report have no sample.
+// addGPU adds one GPU. A value that the driver does not report has no sample.
 func (p *Page) addGPU(g *job.GPUView) {
 	index := strconv.Itoa(g.Index)
 	add := func(name string, known bool, value float64) {

@@ -15,7 +15,8 @@ import (
 // maxRows is the maximum number of rows of a report (invariant 5).
 const maxRows = 5000
 
-// maxValues is the maximum number of run times and waits kept for medians, 8 bytes each.
+// maxValues is the maximum number of run times and waits that are kept to compute medians, 8 bytes
+// each.
 const maxValues = 10_000_000
 
 // ErrTooMany means that the report would be too large.
@@ -24,10 +25,10 @@ var ErrTooMany = fmt.Errorf("the report would have more than %d rows", maxRows)
 // A Dim is a grouping: a report has a row for each of its values.
 type Dim struct {
 	Kind string // one of Kinds
-	Key  string // of a tag; "" for every tag, by key and value
+	Key  string // key of a tag; "": every tag, by key and value
 }
 
-// Kinds returns the possible groupings.
+// Kinds returns the kinds of groupings.
 func Kinds() []string {
 	return []string{"user", "group", "gpu", "tag", "day", "week", "month", "class", "name"}
 }
@@ -75,7 +76,7 @@ type Book struct {
 	q      Query
 	spans  []span // the periods, or the whole window
 	rows   map[string]*Row
-	values int // number of times kept by the rows
+	values int // number of times that the rows keep
 	Total  *Row
 }
 
@@ -93,7 +94,7 @@ func NewBook(q Query) *Book {
 	return b
 }
 
-// Window returns the time that is counted.
+// Window returns the period that the report is about.
 func (b *Book) Window() (from, to time.Time) { return b.q.From, b.q.To }
 
 // Add adds a run. Runs may come in any order.
@@ -123,7 +124,7 @@ func (b *Book) Add(r *job.Run) error {
 
 // addSpan adds the part of a run that lies in a span, to each row that it belongs to.
 func (b *Book) addSpan(r *job.Run, s span) error {
-	gpus := []int{-1} // all of them
+	gpus := []int{-1} // all GPUs
 	if slices.ContainsFunc(b.q.By, func(d Dim) bool { return d.Kind == "gpu" }) && len(r.Attempt.GPUs) > 0 {
 		gpus = gpus[:0]
 		for i := range r.Attempt.GPUs {
@@ -170,7 +171,7 @@ func (b *Book) addTo(r *job.Run, s span, only *job.Allocation, keys ...string) e
 	return nil
 }
 
-// values returns the values of a run for a grouping, each of which names a row.
+// values returns the values of a run in a grouping. Each value is the name of a row.
 func values(d Dim, r *job.Run, s span, only *job.Allocation) []string {
 	switch d.Kind {
 	case "user":

@@ -28,11 +28,11 @@ func (r *Ratio) add(used, asked, weight float64) {
 
 // Efficiency is the used part of what was requested.
 type Efficiency struct {
-	GPU    Ratio // time in which the GPU computed, of the observed time
-	GPUMem Ratio // peak GPU memory of its processes, of the request
-	Mem    Ratio // peak host memory, of the request
-	CPU    Ratio // CPU time, of the CPUs that it had during its run time
-	Time   Ratio // run time, of the time limit; only runs that ended
+	GPU    Ratio // time in which the GPU computed, as a part of the observed time
+	GPUMem Ratio // peak GPU memory of its processes, as a part of the request
+	Mem    Ratio // peak host memory, as a part of the request
+	CPU    Ratio // CPU time, as a part of the run time of its CPUs
+	Time   Ratio // run time, as a part of the time limit; only runs that ended
 }
 
 // EfficiencyOf returns the efficiency of one run.
@@ -44,7 +44,7 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU for a part of a run, which took the given seconds.
+// addGPU adds one GPU, with the part of a run that took the given seconds.
 func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64) {
 	if g.Use.Seen > 0 {
 		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), part)
@@ -54,8 +54,8 @@ func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64
 	}
 }
 
-// addHost adds memory and CPUs. A value of 0 is unknown, because nothing runs without memory or CPU
-// time.
+// addHost adds memory and CPUs. A value of 0 counts as unknown, because nothing runs without memory
+// or CPU time.
 func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float64) {
 	a := &r.Attempt
 	if a.PeakMemBytes > 0 {

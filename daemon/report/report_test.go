@@ -14,8 +14,8 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func hour(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 
-// ran returns a run of one whole GPU between two hours, with 3600 J per hour. If to is 0, the run
-// goes on.
+// ran returns a run of one whole GPU, from and to an hour, with 3600 J per hour. If to is 0, the
+// run has not ended.
 func ran(id job.ID, from, to float64) *job.Run {
 	r := &job.Run{Job: id, Owner: job.Owner{User: "alice", GID: 7}, Name: "n", Mem: 1 << 30}
 	a := &r.Attempt
@@ -49,7 +49,7 @@ func counted(t *testing.T, q Query, runs ...*job.Run) *Book {
 func near(x, y float64) bool { return math.Abs(x-y) < 1e-6*max(1, math.Abs(y)) }
 
 // Invariant 1: if a run crosses an edge of the window, the part inside counts. A start or an end
-// counts if it is inside.
+// counts if it is inside the window.
 func TestEdgesOfTheWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		run               *job.Run
@@ -77,14 +77,14 @@ func TestEdgesOfTheWindow(t *testing.T) {
 	}
 }
 
-// Invariant 1: the days of a run add up to it, even on a day on which the clock changes.
+// Invariant 1: the days of a run add up to the run, even on a day on which the clock changes.
 func TestDaysMakeUpARun(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		day  time.Time // on which the clock changes
+		day  time.Time // a day on which the clock changes
 		long float64
 	}{
 		{time.Date(2026, 3, 29, 0, 0, 0, 0, berlin), 23}, {time.Date(2026, 10, 25, 0, 0, 0, 0, berlin), 25},
@@ -123,7 +123,7 @@ func TestDaysMakeUpARun(t *testing.T) {
 	}
 }
 
-// Invariant 2: unknown values are in no mean and no sum.
+// Invariant 2: no mean and no sum includes unknown values.
 func TestUnknownIsNotZero(t *testing.T) {
 	old := ran(1, 2, 4)
 	old.Attempt.EligibleAt = time.Time{}
@@ -146,7 +146,7 @@ func TestUnknownIsNotZero(t *testing.T) {
 	}
 }
 
-// Invariant 4, and rows of each kind.
+// Invariant 4. There are rows of each kind.
 func TestRowsByEachKind(t *testing.T) {
 	a, b := ran(1, 2, 3), ran(2, 2, 4)
 	a.Owner.Groups, a.Tags = []string{"lab", "course"}, map[string]string{"p": "x", "q": "y"}
@@ -184,7 +184,7 @@ func TestRowsByEachKind(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// A report has a bounded number of rows (invariant 5).
 func TestRowsAreBounded(t *testing.T) {
 	b := NewBook(Query{From: hour(1), Now: hour(5), By: []Dim{{Kind: "name"}}})
 	var err error

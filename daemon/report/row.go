@@ -7,23 +7,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Row sums up runs. Amounts are for the parts of runs inside the row's time. A start or an end
-// counts if it is inside.
+// A Row sums up runs within the row's period. Only the parts of runs inside the period count, and
+// starts and ends that are inside.
 type Row struct {
 	Keys []string
 
-	Jobs  int // that held something in that time, or ended in it
+	Jobs  int // jobs that had resources in that time, or ended in it
 	Ended map[job.State]int
 
-	GPUSeconds    float64 // weighted by the part of the GPU
-	GPUMemSeconds float64 // bytes used by processes, times seconds
+	GPUSeconds    float64 // a part of a GPU counts as that part
+	GPUMemSeconds float64 // bytes that processes used, multiplied by seconds
 	GPUMemKnown   float64 // GPU-seconds for which GPUMemSeconds is known
-	MemSeconds    float64 // requested bytes of host memory, times seconds
+	MemSeconds    float64 // bytes of requested host memory, multiplied by seconds
 	Joules        float64
 	JoulesKnown   float64 // GPU-seconds for which Joules is known
 	PeakBusy      int     // percent, valid with BusyKnown
 	BusyKnown     bool
-	PeakBytes     int64 // maximum of one job on one GPU, 0 if unknown
+	PeakBytes     int64 // maximum of any job on one GPU, 0 if unknown
 
 	Waits, Runs []float64 // seconds, of runs that started or ended in that time
 	Efficiency
@@ -31,7 +31,8 @@ type Row struct {
 	several map[job.ID]bool // jobs that may have other runs
 }
 
-// begin returns the time at which a run got its resources, or the end of a job that never ran.
+// begin returns the time at which a run got its resources. If the job never ran, it returns the
+// job's end.
 func begin(r *job.Run) time.Time {
 	if r.Attempt.PlacedAt.IsZero() {
 		return r.Attempt.EndedAt
@@ -39,8 +40,8 @@ func begin(r *job.Run) time.Time {
 	return r.Attempt.PlacedAt
 }
 
-// held returns the time in which a run had its resources. It never ends before it begins (invariant
-// 3).
+// held returns the period in which a run had its resources. The period never ends before it begins
+// (invariant 3).
 func held(r *job.Run, now time.Time) (from, to time.Time) {
 	from, to = begin(r), r.Attempt.Until(now)
 	if to.Before(from) {
@@ -60,8 +61,8 @@ func (s span) touches(r *job.Run, now time.Time) bool {
 	return from.Before(s.from) && to.After(s.from)
 }
 
-// overlap returns how many seconds of a run are in the span, and the fraction of the run (invariant
-// 1).
+// overlap returns how many seconds of a run are in the span, and what fraction of the run that is
+// (invariant 1).
 func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	from, to := held(r, now)
 	whole := to.Sub(from).Seconds()
@@ -81,8 +82,7 @@ func (s span) overlap(r *job.Run, now time.Time) (seconds, part float64) {
 	return seconds, seconds / whole
 }
 
-// add adds the part of a run that lies in the span. only is the GPU of the row, or nil for all
-// GPUs.
+// add adds the part of a run that is in the span. only is the GPU of the row, or nil for all GPUs.
 func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	a := &r.Attempt
 	w.countJob(r)
@@ -115,7 +115,7 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	}
 }
 
-// countJob counts the job of a run once. If a job ended with its first attempt, that was its only
+// countJob counts the job of a run once. If a job ended with its first attempt, it had only this
 // run.
 func (w *Row) countJob(r *job.Run) {
 	if r.End == "" || r.Attempt.Number > 1 {
@@ -130,10 +130,10 @@ func (w *Row) countJob(r *job.Run) {
 	w.Jobs++
 }
 
-// values returns the size of what the row keeps, in times.
+// values returns the number of values that the row keeps. Each takes 8 bytes.
 func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + mapEntry*len(w.several) }
 
-// mapEntry is the size of a map entry, in times.
+// mapEntry is the size of a map entry, as a number of such values.
 const mapEntry = 5
 
 // addUse adds one GPU of a run.
@@ -146,7 +146,7 @@ func (w *Row) addUse(g *job.Allocation, r *job.Run, part, seconds, ran float64) 
 	}
 	if joules := g.Use.Joules(); joules >= 0 {
 		w.Joules += joules * part
-		if ran > 0 { // its energy was metered only for a part of the time
+		if ran > 0 { // the energy was measured only for a part of the time
 			w.JoulesKnown += held * min(1, g.Use.Metered.Seconds()/ran)
 		}
 	}

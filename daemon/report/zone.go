@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A Zone is the client's time zone during a window, as shifts from UTC. The daemon itself uses only
-// UTC, so the client sends its zone with the query.
+// A Zone is the client's time zone during a window, as a list of offsets from UTC. The daemon
+// itself uses only UTC, so the client sends its zone with the query.
 type Zone []Shift
 
-// A Shift is the offset from UTC in seconds, from a time on.
+// A Shift is an offset from UTC in seconds, and the time from which it applies.
 type Shift struct {
 	From   int64 // Unix seconds, ignored in the first Shift
 	Offset int64
 }
 
-// maxShifts is more than any zone has in the longest window.
+// maxShifts is more than the number of shifts of any zone in the longest window.
 const maxShifts = 200
 
 // ZoneOf returns the zone of loc during a window.
@@ -34,7 +34,7 @@ func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
 	return z
 }
 
-// String returns the zone as in a request: "3600", or "3600;1774746000:7200".
+// String returns the zone as a request spells it: "3600", or "3600;1774746000:7200".
 func (z Zone) String() string {
 	var b strings.Builder
 	for i, s := range z {
@@ -74,7 +74,7 @@ func ParseZone(text string) (z Zone, err error) {
 	return z, nil
 }
 
-// local returns the local time, as if it were UTC.
+// local returns the time that a local clock shows. The result has UTC as its time zone.
 func (z Zone) local(at time.Time) time.Time {
 	offset := int64(0)
 	for i, s := range z {
@@ -99,7 +99,7 @@ func (z Zone) instant(local time.Time) time.Time {
 	return local
 }
 
-// A Period is a unit of the calendar.
+// A Period is a unit of the calendar: a day, a week or a month.
 type Period string
 
 // The periods. Weeks begin on Monday.
@@ -138,7 +138,7 @@ type span struct {
 	label    string // the first day of its period
 }
 
-// cut divides a window at the beginnings of periods.
+// cut divides a window at the beginnings of the periods.
 func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
 	for begin := p.begin(z.local(from)); from.Before(to) && len(spans) <= maxRows; {
 		label := begin.Format(time.DateOnly)
@@ -155,5 +155,5 @@ func (z Zone) cut(from, to time.Time, p Period) (spans []span) {
 	return spans
 }
 
-// Begin returns the time at which the period that contains at began.
+// Begin returns the beginning of the period that contains the time at.
 func (z Zone) Begin(at time.Time, p Period) time.Time { return z.instant(p.begin(z.local(at))) }

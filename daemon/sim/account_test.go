@@ -23,7 +23,7 @@ func attempt(id job.ID, number, milli int, gpus ...int) *job.Job {
 	return j
 }
 
-// A job keeps its progress over a stop, and every later start costs extra (invariant 3).
+// A stopped job keeps its progress, and every later start costs extra (invariant 3).
 func TestInterruptions(t *testing.T) {
 	tr := newTrace(time.Unix(0, 0), []Job{{Run: 100 * time.Second, GPUMilli: 1000}})
 	e := newEngine(tr, Options{GPUs: 1, GPUMemBytes: 1, SwitchCost: time.Minute})
@@ -88,7 +88,7 @@ func TestMachineRefuses(t *testing.T) {
 	}
 }
 
-// Books that do not agree are an error (invariants 2 to 4).
+// If the two accounts do not agree, that is an error (invariants 2 to 4).
 func TestAudit(t *testing.T) {
 	sound := func() *ledger {
 		l := newLedger([]Job{{Run: 10 * time.Second, GPUMilli: 1000}}, 1)
@@ -114,7 +114,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Bounds match values calculated by hand, and an outcome below them is refused (invariant 6).
+// Bounds match values calculated by hand. An outcome below its bounds is an error (invariant 6).
 func TestLowerBounds(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestLowerBounds(t *testing.T) {
 	}
 }
 
-// The mean covers every figure of Metrics.
+// The mean includes every figure of Metrics.
 func TestFigureList(t *testing.T) {
 	var a, b Metrics
 	for _, f := range figures(&a) {
@@ -158,7 +158,7 @@ func TestFigureList(t *testing.T) {
 	}
 }
 
-// Each kind of prediction is as described, and the same for the same seed.
+// Each kind of prediction matches its description, and is the same for the same seed.
 func TestPredictions(t *testing.T) {
 	jobs := make([]Job, 1000)
 	for i := range jobs {

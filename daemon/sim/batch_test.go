@@ -30,7 +30,7 @@ func runOf(kind string, rng *rand.Rand) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// batchOf draws n jobs of 1, 2, 4 and 8 GPUs that wait for a machine which is busy for a minute.
+// batchOf draws n jobs of 1, 2, 4 and 8 GPUs. They all wait while the machine is busy for a minute.
 func batchOf(kind string, n, gpus int, seed uint64) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, uint64(n*100+gpus)))
 	widths := []int{1, 1, 1, 2, 4, 8}
@@ -45,7 +45,7 @@ func batchOf(kind string, n, gpus int, seed uint64) sim.Trace {
 	return tr
 }
 
-// ratio returns the makespan of the batch over its lower bound.
+// ratio returns the makespan of the batch divided by its lower bound.
 func ratio(t *testing.T, tr sim.Trace, o sim.Options, objective bool) float64 {
 	tr.Jobs = slices.Clone(tr.Jobs)
 	for i := range tr.Jobs[1:] {
@@ -72,9 +72,9 @@ var (
 	batchJobs    = flag.Int("batch-jobs", 10, "jobs for each GPU")
 )
 
-// A batch of ten jobs for each GPU takes on average at most 1.03 times its lower bound if run times
-// are known. In any case it takes less with the objective than without. -v prints the table of
-// contrib/sim.
+// If run times are known, a batch of ten jobs for each GPU takes on average at most 1.03 times its
+// lower bound. In any case, a batch with the makespan objective takes less time than without. -v
+// prints the table of contrib/sim.
 func TestMakespan(t *testing.T) {
 	mean, n := 0.0, 0.0
 	for _, kind := range kinds {

@@ -2,15 +2,15 @@ package sim
 
 import "time"
 
-// lowerBounds returns the makespan and the mean completion time that no scheduler can beat on a
-// machine with this many GPUs. The jobs are in order of submission. The makespan is the time from
-// the first submission to the last end.
+// lowerBounds returns the shortest makespan and mean completion time that any scheduler can reach
+// on a machine with this many GPUs. The jobs are in order of submission. The makespan is the time
+// from the first submission to the last end.
 func lowerBounds(jobs []Job, gpus int) (makespan, meanCompletion time.Duration) {
 	return makespanBound(jobs, gpus), max(meanRun(jobs), fluidMean(jobs, gpus))
 }
 
-// makespanBound uses two facts: no job ends before its submission plus its run time, and the jobs
-// submitted from any instant on take at least their work divided by all GPUs.
+// makespanBound uses two facts. No job ends before its submission plus its run time. The jobs that
+// are submitted after any instant take at least the time of their work divided by all GPUs.
 func makespanBound(jobs []Job, gpus int) time.Duration {
 	bound, work := time.Duration(0), int64(0)
 	for i := len(jobs) - 1; i >= 0; i-- {
@@ -20,10 +20,10 @@ func makespanBound(jobs []Job, gpus int) time.Duration {
 	return bound - jobs[0].Submit
 }
 
-// BatchBound returns the makespan that no scheduler can beat for jobs that can all start at once.
-// It is the maximum of three bounds: the longest job; all work divided by all GPUs; and the jobs
-// that cannot run side by side, which are those on more than half of the GPUs, one after the other,
-// and those on exactly half, two at a time.
+// BatchBound returns the shortest makespan that any scheduler can reach for jobs that can all start
+// at once. It is the maximum of three bounds: the longest job; all work divided by all GPUs; and
+// the time of the jobs that can't all run side by side. Of the latter, jobs on more than half of
+// the GPUs run one after the other, and jobs on exactly half two at a time.
 func BatchBound(jobs []Job, gpus int) time.Duration {
 	longest, work, wide, half := time.Duration(0), int64(0), time.Duration(0), time.Duration(0)
 	for i := range jobs {
@@ -39,7 +39,7 @@ func BatchBound(jobs []Job, gpus int) time.Duration {
 	return max(longest, dividedByAll(work, gpus), wide+half/2)
 }
 
-// dividedByAll returns the time that work takes on all GPUs together.
+// dividedByAll returns the time that work takes if all GPUs share it.
 func dividedByAll(work int64, gpus int) time.Duration {
 	return time.Duration(work/(int64(gpus)*1000)) * time.Microsecond
 }
@@ -52,8 +52,8 @@ func meanRun(jobs []Job) time.Duration {
 	return sum / time.Duration(len(jobs))
 }
 
-// fluidMean returns the mean completion time if the shortest remaining job runs first on one
-// machine as fast as all GPUs together, over which any job can be spread.
+// fluidMean returns the mean completion time on one machine that is as fast as all GPUs together.
+// Any job can use all of it, and the job with the shortest remaining time runs first.
 func fluidMean(jobs []Job, gpus int) time.Duration {
 	var open queue[drop]
 	now, sum := time.Duration(0), time.Duration(0)
@@ -78,7 +78,7 @@ func fluidMean(jobs []Job, gpus int) time.Duration {
 	return sum / time.Duration(len(jobs))
 }
 
-// A drop is the remaining work of a job.
+// A drop is the remaining work of a job, which fluidMean treats like a fluid.
 type drop struct{ left, submit time.Duration }
 
 func (d drop) before(o drop) bool { return d.left < o.left }

@@ -1,20 +1,20 @@
 // Package sim replays a trace of jobs through the real scheduler under a virtual clock, and
 // measures the outcome. daemon/core and daemon/sched make every decision, event by event, as in the
 // daemon. This package replaces their environment: systemd, the driver, the submitters and the
-// clock. Its units start and stop in no time and its driver answers at once, so it measures the
-// order of jobs and not the machine's delays.
+// clock. Its units start and stop in no time, and its driver answers at once. So it measures the
+// effects of the order of jobs, not the machine's delays.
 //
-// It never decides a placement or an order (except that the baseline "fifo-strict" hands jobs to
-// the core one by one), and never uses a real clock, a file or a socket.
+// It never decides a placement or an order, with one exception: the baseline "fifo-strict" hands
+// jobs to the core one by one. It never uses a real clock, a file or a socket.
 //
 // Invariants, checked in every run and cited by tests:
 //
 //  1. No GPU is allocated beyond its 1000 milli-GPUs or its memory, and a job gets exactly as many
 //     distinct GPUs as it requested.
-//  2. The GPU time of all jobs in the core's records equals the integral of what the machine saw in
-//     use.
-//  3. The waiting and running times of a job add up to its completion time, and it runs for exactly
-//     its run time plus the cost of its interruptions.
+//  2. The GPU time of all jobs in the core's records equals the integral over time of what the
+//     machine saw in use.
+//  3. The waiting and running times of a job add up to its completion time. The job runs for
+//     exactly its run time plus the cost of its interruptions.
 //  4. Every job of the trace that fits on the machine completes, once.
 //  5. The same trace, options and seed give the same decisions: Outcome.Hash.
 //  6. No outcome is better than its lower bounds.

@@ -12,24 +12,24 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Options describe the machine and everything else that varies besides the policy.
+// Options describe the machine and everything else that can vary, except for the policy.
 type Options struct {
 	GPUs        int
 	GPUMemBytes int64
 	Policy      Policy
 	Predict     Prediction    // "" means Learned
 	SwitchCost  time.Duration // additional run time of a job that continues after it was stopped
-	Seed        uint64        // of random choices: preemptible jobs, predictions
+	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
 	Check       bool          // the core checks itself after every step
-	Starts      int           // ask for the expected start of every n-th job, 0 for none
+	Starts      int           // ask for the expected start of every n-th job, 0 for no job
 }
 
-// An engine is the environment of the core.
+// An engine is the environment in which the core runs.
 type engine struct {
 	opt     Options
 	jobs    []Job
-	runs    []run // by index in jobs; a job's id is one more
+	runs    []run // by index in jobs; the id of a job is its index plus one
 	core    *core.Core
 	machine *machine
 	ledger  *ledger
@@ -38,17 +38,17 @@ type engine struct {
 	ends    queue[end]
 	pending []core.Action
 	arrived int // jobs that users have submitted
-	entered int // of those, jobs handed to the core
+	entered int // number of those jobs that the core has received
 	uids    map[string]int
 	told    []time.Duration
-	stop    []bool // by index: preemptible
+	stop    []bool // by index: the job is preemptible
 	shares  Shares
 	starts  starts
 }
 
 // A run is the progress of a job.
 type run struct {
-	left    time.Duration // of its run time, 0 when finished
+	left    time.Duration // remaining run time, 0 when finished
 	owes    bool          // it was stopped, so its next start costs extra
 	running bool
 }
@@ -152,12 +152,12 @@ func (e *engine) next() (time.Duration, bool) {
 // ceil rounds up to the resolution of the virtual clock.
 func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) }
 
-// maxIdleTicks is the number of ticks at one instant, or with nothing between them, after which the
-// scheduler counts as stuck.
+// maxIdleTicks is the number of ticks without any event between them, or at one instant, after
+// which the scheduler counts as stuck.
 const maxIdleTicks = 100_000
 
-// instant advances the clock and performs the events of that instant: ends, arrivals, and a tick if
-// the core wants one.
+// instant advances the clock and handles the events of that instant: ends, arrivals, and a tick if
+// the core has requested one.
 func (e *engine) instant(at time.Duration) error {
 	e.ledger.advance(at, e.machine.milli, e.arrived)
 	e.now = at
@@ -193,7 +193,7 @@ func (e *engine) instant(at time.Duration) error {
 	return nil
 }
 
-// finish ends a command that ran to its end, unless it was stopped before.
+// finish ends a command that has run to its end. It does nothing if the command was stopped before.
 func (e *engine) finish(f end) error {
 	u := e.machine.units[f.job]
 	if u == nil || u.attempt != f.attempt || u.Phase != core.Active {
@@ -203,8 +203,8 @@ func (e *engine) finish(f end) error {
 	return e.feed(core.Changed{Job: f.job})
 }
 
-// admit hands the submitted jobs to the core. With a gate, it hands over only the next job, once
-// all before it run.
+// admit hands the submitted jobs to the core. If the policy has a gate, it hands over only the next
+// job, and only when all jobs before it run.
 func (e *engine) admit() error {
 	for e.entered < e.arrived {
 		if e.opt.Policy.Gate && e.ledger.queued > 0 {
@@ -221,7 +221,7 @@ func (e *engine) admit() error {
 	return nil
 }
 
-// submission returns the job as its user submits it.
+// submission returns the submission of a job, as its user would send it.
 func (e *engine) submission(at int) core.Submit {
 	j := &e.jobs[at]
 	r := job.Request{
@@ -249,7 +249,7 @@ func (e *engine) submission(at int) core.Submit {
 	}}
 }
 
-// feed steps the core and performs all resulting actions.
+// feed gives the core an event and performs all resulting actions.
 func (e *engine) feed(ev core.Event) error {
 	if err := e.step(ev); err != nil {
 		return err
@@ -343,8 +343,8 @@ func (e *engine) cost(r *run) time.Duration {
 	return 0
 }
 
-// leave takes a unit's command off the GPUs. The job keeps its progress, which excludes the extra
-// time after a start.
+// leave takes a unit's command off the GPUs. The job keeps its progress. The extra time after a
+// start does not count as progress.
 func (e *engine) leave(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
@@ -355,8 +355,8 @@ func (e *engine) leave(u *unit) {
 	e.ledger.leave(at, u, min(elapsed, cost), r.owes, e.now)
 }
 
-// stopUnit stops and collects a unit. A command that ends at the same instant counts as having ended by
-// itself.
+// stopUnit stops and collects a unit. If its command ends at the same instant, the command counts
+// as having ended by itself.
 func (e *engine) stopUnit(a core.Stop) core.Event {
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: true}
 	u := e.machine.units[a.Job]
@@ -367,7 +367,7 @@ func (e *engine) stopUnit(a core.Stop) core.Event {
 		e.leave(u)
 		if e.runs[int(a.Job)-1].left > 0 {
 			e.ledger.queued++
-			u.Phase = core.Active // as it was before the stop
+			u.Phase = core.Active // the phase before the stop
 		}
 	}
 	if a.InspectFirst {
@@ -386,11 +386,11 @@ type end struct {
 
 func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < o.job }
 
-// ordered is a type whose values are ordered. It has a name because staticcheck reports methods of
-// an anonymous constraint as unused.
+// ordered is a type whose values have an order. The interface has a name because staticcheck
+// reports the methods of an anonymous constraint as unused.
 type ordered[T any] interface{ before(T) bool }
 
-// A queue is a heap with the first value on top.
+// A queue is a heap with its first value on top.
 type queue[T ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }

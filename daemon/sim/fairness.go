@@ -6,22 +6,24 @@ import (
 	"time"
 )
 
-// Fairness reports who got the GPUs and who should have, by window from the trace's Begin on.
+// Fairness reports which users got the GPUs, and which users should have got them. It does so for
+// each window of time, the first of which begins at the trace's Begin.
 //
-// The even division gives every user with jobs the same number of the GPUs in use, but nobody more
-// than all of the user's jobs request; the others share the rest (max-min fairness). It is computed
-// for each instant. Misplaced is the share of the used GPU time that went to other users than that:
-// 0 is even, and 0.5 means that of two users who want GPUs only one is served.
+// The even division gives every user with jobs the same number of the GPUs in use. A user who
+// requests less than that gets no more than requested, and the other users share the rest (max-min
+// fairness). The division is computed for each instant. Misplaced is the part of the used GPU time
+// that went to other users than the even division says: 0 is even, and 0.5 means that only one of
+// two users who want GPUs is served.
 type Fairness struct {
 	Window    float64     `json:"window_s"`
 	Users     []string    `json:"users"`
-	GPUTime   [][]float64 `json:"gpu_s"`  // held by a user's jobs, by user and window
+	GPUTime   [][]float64 `json:"gpu_s"`  // GPU time of a user's jobs, by user and window
 	Even      [][]float64 `json:"even_s"` // by the even division, by user and window
 	Waited    [][]float64 `json:"wait_s"` // time in which the user had a job that did not run, by user and window
 	Misplaced []float64   `json:"misplaced"`
 }
 
-// fairnessWindow returns the shortest window that divides a run into at most maxWindows.
+// fairnessWindow returns the shortest length with which a run has at most maxWindows windows.
 func fairnessWindow(run time.Duration) time.Duration {
 	const maxWindows = 400
 	for _, window := range []time.Duration{6 * time.Hour, day, 7 * day} {
@@ -32,7 +34,7 @@ func fairnessWindow(run time.Duration) time.Duration {
 	return 28 * day
 }
 
-// Fairness uses windows of six hours, or longer ones if there would be too many.
+// Fairness uses windows of six hours. If there would be too many windows, it uses longer ones.
 func (o *Outcome) Fairness() *Fairness {
 	return o.FairnessBy(fairnessWindow(o.end()))
 }
@@ -66,7 +68,7 @@ func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
 	return f
 }
 
-// add adds a time in which nothing changes.
+// add adds a period in which nothing changes.
 func (f *Fairness) add(c *census, window int, seconds float64) {
 	for i, u := range c.active {
 		held, even := float64(c.held[u])/1000, c.even[i]/1000
@@ -82,14 +84,14 @@ func (f *Fairness) add(c *census, window int, seconds float64) {
 // A census tracks how many milli-GPUs each user requests and holds over time.
 type census struct {
 	users  []string
-	asked  []int // by all unfinished jobs of the user
+	asked  []int // milli-GPUs that all unfinished jobs of the user request
 	held   []int
-	active []int     // users with requests, as indexes of users
+	active []int     // users who request something, as indexes of users
 	even   []float64 // by index of active
 	turns  []turn
 }
 
-// A turn is a change of what a user requests or holds.
+// A turn is a change in what a user requests or holds.
 type turn struct {
 	at          time.Duration
 	user        int
@@ -136,7 +138,7 @@ func (c *census) walk(visit func(from, to time.Duration)) {
 	}
 }
 
-// divide computes the even division of what is in use.
+// divide computes the even division of the GPUs in use.
 func (c *census) divide() {
 	left, waits := 0.0, false
 	c.even = c.even[:0]

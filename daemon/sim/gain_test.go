@@ -7,9 +7,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Between two stops of a job, some other job has gained: the one for which it was first stopped has
-// ended, or had its GPUs for a slice, before the second stop. (Invariant 10 of package sched.
-// TestGoals checks that stops pay overall.)
+// Between two stops of a job, some other job has gained. That means that a job for which it was
+// first stopped has ended, or had its GPUs for a slice, before the second stop. (Invariant 10 of
+// package sched. TestGoals checks that stops are useful overall.)
 func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	for name, c := range map[string]sim.Setting{
 		"sweep": {GPUs: 8}, "bimodal": {GPUs: 8, Days: 8}, "uniform": {GPUs: 8, Days: 8}, "mixed": {GPUs: 8, Days: 5},
@@ -35,9 +35,9 @@ func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	}
 }
 
-// stoppedAgain counts the stops that were followed by another stop of the same job, and those of
-// them from which no job had gained by then; either for jobs that requested more GPUs than the
-// stopped one or for the others.
+// stoppedAgain returns in twice the number of stops after which the same job was stopped again, and
+// in vain the number of these after which no job had gained before the second stop. If wider is
+// true, only stops for wider jobs count, otherwise only the others.
 func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	for i := range jobs {
 		for k := range len(jobs[i].Room) - 1 {
@@ -54,8 +54,8 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	return twice, vain
 }
 
-// gained reports whether a job for which another was stopped had ended, or had its GPUs for a
-// slice, within a time.
+// gained reports whether the job j has gained from a stop of another job: j ended before to, or had
+// its GPUs for a slice between from and to.
 func gained(j *sim.JobOutcome, from, to, slice time.Duration) bool {
 	if j.End <= to {
 		return true

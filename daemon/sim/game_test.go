@@ -11,9 +11,9 @@ import (
 
 const lureRun = 20 * time.Hour
 
-// lure has a user who submits a job of 20 hours every six hours. Before each, the user submits a
-// number of runs of the same command that take seconds, to make it look short. Four other users'
-// jobs of 1 to 4 hours nearly fill the machine.
+// lure has a user who submits a job of 20 hours every six hours. Before each of these jobs, the
+// user submits a number of runs of the same command that take seconds, so that the job seems short.
+// Jobs of four other users, 1 to 4 hours long, nearly fill the machine.
 func lure(decoys int) sim.Trace {
 	rng := rand.New(rand.NewPCG(1, 7))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
@@ -38,12 +38,11 @@ func lure(decoys int) sim.Trace {
 	return t
 }
 
-// Runs of seconds do not let long jobs of the same command pass everybody. A user without such runs
-// gets 16 % of the GPU time, and each long job waits for three days. (Before the estimate for such
-// users was corrected, ten short runs were enough: the user got all that was requested, 39 %, after
-// waits of half an hour.)
-// If all jobs are preemptible the gain is no larger: 15 % without, 15 % with ten runs and 19 % with
-// a hundred.
+// Runs of seconds do not let long jobs of the same command pass all others. A user without such
+// runs gets 16 % of the GPU time, and each long job waits for three days. (Before the estimate for
+// such users was corrected, ten short runs were enough: the user got all that was requested, 39 %,
+// after waits of half an hour.) If all jobs are preemptible, the user gets about as much: 15 %
+// without short runs, 15 % with ten and 19 % with a hundred.
 func TestShortRunsDoNotBuyLongOnes(t *testing.T) {
 	for _, policy := range []string{"fair", "fair-preempt"} {
 		t.Run(policy, func(t *testing.T) { luring(t, policy) })
@@ -73,9 +72,9 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled has a user whose jobs need one GPU, but every one-th job requests milli of them. Four
-// other users' jobs request one GPU. All jobs take 1 to 12 hours, together about what eight GPUs
-// can do if each requests one. All jobs are preemptible.
+// doubled has a user whose jobs need one GPU. Every one-th of these jobs requests milli thousandths
+// of a GPU instead. Jobs of four other users request one GPU. All jobs take 1 to 12 hours. If each
+// requested one GPU, they would together need about eight GPUs. All jobs are preemptible.
 func doubled(seed uint64, one, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}
@@ -92,11 +91,11 @@ func doubled(seed uint64, one, milli int) sim.Trace {
 	return t
 }
 
-// Requesting two GPUs, or more than half of them, for jobs that need one does not pay, although a
-// wider job may preempt others. The jobs end later than with one GPU: they wait longer for GPUs and
-// are charged for all of them.
+// A job that needs one GPU does not gain by requesting two, or more than half of all GPUs, although
+// a wider job may preempt others. Such jobs end later than with one GPU: they wait longer for GPUs,
+// and all their GPUs count as usage.
 func TestAskingMoreDoesNotPay(t *testing.T) {
-	for _, one := range []int{5, 20} { // a user with an average part, and one who uses little
+	for _, one := range []int{5, 20} { // a user with an average share, and a user with little usage
 		honest := time.Duration(0)
 		for _, gpus := range []int{1, 2, 5} {
 			end := time.Duration(0)

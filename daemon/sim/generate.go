@@ -12,8 +12,8 @@ import (
 )
 
 // Generate makes up a trace of n jobs of a small laboratory. A few people submit most of the jobs,
-// more by day than at night and on weekends. They repeat the same kinds of jobs, and run times have
-// a heavy tail.
+// more by day than at night and on weekends. People repeat the same kinds of jobs. Run times have a
+// heavy tail.
 func Generate(n, days int, seed uint64) Trace {
 	rng := random(seed, streamGenerate)
 	people := newPeople(12, rng)
@@ -26,14 +26,14 @@ func Generate(n, days int, seed uint64) Trace {
 	return newTrace(generatedBegin(), jobs)
 }
 
-// generatedBegin returns the first day of made-up traces, a Monday.
+// generatedBegin returns the first day of generated traces, a Monday.
 func generatedBegin() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
 
 // A person submits a few kinds of jobs.
 type person struct {
 	name   string
 	habits []habit
-	margin float64 // requested limit over the usual run time, 0 for no limit
+	margin float64 // requested time limit divided by the usual run time, 0 for no limit
 }
 
 // A habit is one kind of job, with its size and a lognormal run time.
@@ -66,7 +66,7 @@ func newPeople(n int, rng *rand.Rand) []person {
 	return people
 }
 
-// pick draws an index below n, small ones most often (Zipf).
+// pick draws an index below n. Small indexes are the most frequent (Zipf).
 func pick(n int, exponent float64, rng *rand.Rand) int {
 	total := 0.0
 	for i := range n {
@@ -100,7 +100,7 @@ func (p *person) submit(rng *rand.Rand) Job {
 // busyness is the relative number of jobs in each hour of a working day.
 var busyness = [24]float64{2, 1, 1, 1, 1, 1, 1, 2, 4, 8, 10, 10, 8, 8, 10, 10, 10, 9, 8, 6, 5, 4, 3, 3}
 
-// instantOf draws an instant in the given days, the first of which is a Monday.
+// instantOf draws an instant in the given number of days, the first of which is a Monday.
 func instantOf(days int, rng *rand.Rand) time.Duration {
 	for {
 		at := time.Duration(rng.Int64N(int64(days) * int64(day/time.Second)))
@@ -117,7 +117,7 @@ func instantOf(days int, rng *rand.Rand) time.Duration {
 // Write writes the trace in gpusched's own format. Submit is in seconds from the midnight before
 // the first job.
 func (t Trace) Write(w io.Writer) error {
-	out := bufio.NewWriter(w) // keeps an error until it is flushed
+	out := bufio.NewWriter(w) // the writer keeps its first error until it is flushed
 	fmt.Fprintln(out, "submit,duration,gpus,user,limit,gpu_mem,kind")
 	for _, j := range t.Jobs {
 		mem := ""

@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// goals are figures of scenarios that judge the scheduler's rules. The test enforces holds. Where
-// goal is stricter, the rules do not reach it yet; whoever improves them tightens holds. A ratio
-// compares mean completion times.
+// goals are figures of scenarios by which the scheduler's rules are judged. The test enforces
+// holds. If goal is stricter, the rules do not reach goal yet. Whoever improves the rules must also
+// tighten holds. A ratio compares mean completion times.
 var goals = []struct {
 	name        string
 	holds, goal float64
@@ -101,7 +101,7 @@ var trialSettings = map[string]sim.Setting{
 }
 
 // trialSeeds are the seeds of each trial, unless the jobs are the same for every seed. manySeeds
-// are for scenarios in which the ratios of single seeds vary much (job lengths are unpredictable),
+// are used in scenarios with unpredictable job lengths: there the ratios of single seeds vary much,
 // compared with the distance to the goal.
 const (
 	trialSeeds = 3
@@ -146,7 +146,7 @@ func (r *trials) run(name, policy string) []*sim.Outcome {
 
 func (r *trials) mean(name, policy string) sim.Metrics { return sim.Mean(r.run(name, policy)) }
 
-// over returns the ratio of two policies' mean completion times.
+// over returns the ratio of the mean completion times of two policies.
 func (r *trials) over(name, policy, other string) float64 {
 	return r.mean(name, policy).MeanCompletion / r.mean(name, other).MeanCompletion
 }
@@ -158,7 +158,7 @@ func (r *trials) preemptions(name string) float64 {
 
 func (r *trials) use(name, policy string) float64 { return r.mean(name, policy).Utilisation }
 
-// share returns a user's share of the GPU time in the two days after an arrival.
+// share returns a user's share of the GPU time in the two days that follow an arrival.
 func (r *trials) share(name, user string, arrival time.Duration) float64 {
 	own, all := r.run(name, "fair")[0].GPUTime(user, sim.Span{From: arrival, To: arrival + 48*time.Hour})
 	return own / all

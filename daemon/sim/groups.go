@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A Group has the figures of a part of a run's jobs: those of one user, or those with the same
+// A Group has the figures of some of a run's jobs: the jobs of one user, or those with the same
 // number of GPUs. Times are in seconds. The JSON names are stable within a schema.
 type Group struct {
 	User string  `json:"user,omitempty"`
-	GPUs float64 `json:"gpus,omitempty"` // requested by each job
+	GPUs float64 `json:"gpus,omitempty"` // number that each job requests
 
 	Jobs           int     `json:"jobs"`
 	GPUTime        float64 `json:"gpu_s"` // GPU-seconds held
@@ -20,7 +20,7 @@ type Group struct {
 	Preemptions    float64 `json:"preemptions"`
 }
 
-// add adds a job. Until finish, the means are sums.
+// add adds a job. Until finish is called, the means are sums.
 func (g *Group) add(j *JobOutcome) {
 	g.Jobs++
 	g.GPUTime += j.gpuTime(Span{To: j.End})
@@ -55,7 +55,7 @@ func Sizes(runs ...*Outcome) []Group {
 	return list
 }
 
-// group adds up jobs by the group that of returns.
+// group adds up the jobs of each group. of returns the group of a job.
 func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// served runs a job of ann for two hours on both GPUs. Meanwhile bob submits one of an hour on one
-// GPU, and ann another of two hours on one.
+// served runs a job of ann for two hours on both GPUs. Meanwhile bob submits a job of an hour on
+// one GPU, and ann another job of two hours on one GPU.
 func served(t *testing.T) *sim.Outcome {
 	t.Helper()
 	tr, _, err := sim.Read(strings.NewReader(`submit,duration,gpus,user
@@ -51,8 +51,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// While bob waits and ann has both GPUs, one of them should be bob's. Later both have all that they
-// requested. Windows are an hour long.
+// While bob waits and ann has both GPUs, one of them should be bob's. Later both users have all
+// GPUs that they requested. Windows are an hour long.
 func TestFairness(t *testing.T) {
 	f := served(t).FairnessBy(time.Hour)
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-// On a busy machine with preemptions, the windows add up to the users' GPU time.
+// On a busy machine with preemptions, the sum over the windows is the users' GPU time.
 func TestFairnessAddsUp(t *testing.T) {
 	out, err := sim.Run(scenario(t, "mixed", sim.Setting{Days: 3, Seed: 1}), options(t, "fair-preempt", 8))
 	if err != nil {

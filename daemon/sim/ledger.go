@@ -11,39 +11,39 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A ledger keeps two accounts of a run, the core's records and what the machine saw. They must
-// agree at the end.
+// A ledger keeps two accounts of a run: what the core's records say, and what the machine saw. Both
+// must agree at the end.
 type ledger struct {
 	jobs       []Job
 	capacity   int // milli-GPUs
 	first      time.Duration
 	last       time.Duration
 	until      time.Duration // end of the integrals so far
-	queued     int           // handed to the core and not running
+	queued     int           // number of jobs that the core has received and that do not run
 	active     int
 	unfinished int
-	ticks      int // in a row
+	ticks      int // number of ticks in a row
 
 	used      int64 // milli-GPU microseconds in use on the machine
-	idle      int64 // unused while a job waited
+	idle      int64 // milli-GPU microseconds unused while a job waited
 	entries   []entry
 	decisions hash.Hash
 }
 
 // An entry is the account of one job.
 type entry struct {
-	entered     time.Duration // when the core received it
+	entered     time.Duration // time at which the core received the job
 	end         time.Duration
 	waited      time.Duration // in the queue, by the core's records
 	ran         time.Duration // by the core's records
-	gpu         int64         // the same in milli-GPU microseconds
+	gpu         int64         // the same time in milli-GPU microseconds
 	state       job.State
 	queuedAt    time.Duration
 	startedAt   time.Duration
 	share       int
 	extra       time.Duration // run time spent on continuing after stops
 	preemptions int
-	held        []Span // when it had its GPUs
+	held        []Span // times in which the job had its GPUs
 	room        []Room
 }
 
@@ -52,7 +52,7 @@ func newLedger(jobs []Job, gpus int) *ledger {
 		decisions: sha256.New()}
 }
 
-// advance extends the integrals to an instant.
+// advance continues the integrals up to an instant.
 func (l *ledger) advance(to time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active
@@ -71,7 +71,7 @@ func (l *ledger) start(at int, u *unit, now time.Duration) {
 	l.decide("start", at, now, u)
 }
 
-// leave records that a command left its GPUs. stopped means that it had not finished.
+// leave records that a command left its GPUs. stopped means that the command had not finished.
 func (l *ledger) leave(at int, u *unit, extra time.Duration, stopped bool, now time.Duration) {
 	l.active--
 	e := &l.entries[at]
@@ -91,7 +91,7 @@ func (l *ledger) decide(what string, at int, now time.Duration, u *unit) {
 	fmt.Fprintln(l.decisions)
 }
 
-// record processes a job's record of the core.
+// record handles a job's record that the core has written.
 func (l *ledger) record(j *job.Job, now time.Duration) error {
 	at := int(j.ID) - 1
 	if at < 0 || at >= len(l.entries) {

@@ -21,7 +21,7 @@ type unit struct {
 	milli   int
 }
 
-// A machine is systemd and the GPUs. It keeps its own account of what is in use.
+// A machine is systemd and the GPUs. It keeps its own account of the GPUs in use.
 type machine struct {
 	gpus    []gpu.Device
 	share   []int // milli-GPUs in use, by index

@@ -9,8 +9,8 @@ import (
 type Outcome struct {
 	Jobs    []JobOutcome // in the order of the trace
 	Metrics Metrics
-	Hash    string        // of all starts and stops, in order
-	Starts  *StartFigures // nil without questions
+	Hash    string        // hash of all starts and stops, in order
+	Starts  *StartFigures // nil if no expected starts were asked for
 }
 
 // end returns the time at which the last job ended.
@@ -28,13 +28,13 @@ type JobOutcome struct {
 	End         time.Duration
 	Wait        time.Duration // all the time in which it did not run
 	Preemptions int
-	Held        []Span // when it had its GPUs, in order
-	Room        []Room // when it was preempted, in order
+	Held        []Span // times in which the job had its GPUs, in order
+	Room        []Room // times at which the job was preempted, in order
 }
 
 // A Room is a preemption of one job for another, at a time since the trace's Begin.
 type Room struct {
-	For int // index in the trace
+	For int // index, in the trace, of that other job
 	At  time.Duration
 }
 
@@ -47,7 +47,7 @@ func (s Span) within(o Span) time.Duration { return max(0, min(s.To, o.To)-max(s
 // Completion returns the time from the submission to the end.
 func (j *JobOutcome) Completion() time.Duration { return j.End - j.Submit }
 
-// outcome checks the books and returns the results.
+// outcome checks the accounts and returns the results.
 func (e *engine) outcome() (*Outcome, error) {
 	if err := e.ledger.audit(); err != nil {
 		return nil, fmt.Errorf("checking the run: %w", err)

@@ -6,8 +6,8 @@ import (
 )
 
 // A Pack lets jobs arrive in a random order until they request Arrived times the machine's GPUs. No
-// job ends, so the result shows how much of the machine can be allocated: how well shares are
-// packed.
+// job ends. So the result shows how much of the machine can be allocated, that is, how well parts
+// of GPUs are packed.
 type Pack struct {
 	Options
 	Arrived float64
@@ -17,8 +17,8 @@ type Pack struct {
 type Packed struct {
 	Jobs      int     `json:"jobs"`
 	Started   int     `json:"started"`
-	Arrived   float64 `json:"arrived"`   // requested, relative to the machine
-	Allocated float64 `json:"allocated"` // allocated, relative to the machine
+	Arrived   float64 `json:"arrived"`   // GPUs that were requested, relative to the machine
+	Allocated float64 `json:"allocated"` // GPUs that were allocated, relative to the machine
 	Hash      string  `json:"hash"`
 }
 
@@ -40,7 +40,7 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 	return out, nil
 }
 
-// arrivalInterval is the time between two jobs, long enough that a sample has seen the use of the first one.
+// arrivalInterval is the time between two jobs. In that time a sample sees what the first one uses.
 const arrivalInterval = 5 * time.Minute
 
 // arrivals draws the jobs and their order. No job ends.

@@ -13,8 +13,8 @@ import (
 type Policy struct {
 	Name        string
 	Sched       sched.Policy
-	Gate        bool    // the core receives a job only when all before it have started, so no job passes another
-	Preemptible float64 // share of preemptible jobs
+	Gate        bool    // the core gets a job only when all jobs before it have started, so no job passes another
+	Preemptible float64 // share of the jobs that are preemptible
 }
 
 // A Tuning changes a policy. The zero value changes nothing.
@@ -44,7 +44,7 @@ func Policies() []Policy {
 	}
 }
 
-// Named returns the policy with this name, tuned.
+// Named returns the policy with this name, changed by t.
 func Named(name string, t Tuning) (Policy, error) {
 	all := Policies()
 	at := slices.IndexFunc(all, func(p Policy) bool { return p.Name == name })

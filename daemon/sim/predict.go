@@ -11,14 +11,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Prediction is the source of the scheduler's knowledge about run times.
+// A Prediction says how the scheduler knows run times.
 type Prediction string
 
 const (
 	Learned   Prediction = "learned"    // what the core learns from ended jobs
 	UserLimit Prediction = "user-limit" // the time limit, as people set it
 	Oracle    Prediction = "oracle"     // the real run time
-	Noisy     Prediction = "noisy"      // the real run time times a lognormal factor with sigma 1
+	Noisy     Prediction = "noisy"      // the real run time multiplied by a lognormal factor with sigma 1
 )
 
 // ParsePrediction parses the name of a prediction.
@@ -30,8 +30,9 @@ func ParsePrediction(s string) (Prediction, error) {
 	return Prediction(s), nil
 }
 
-// The ratio of requested to real time is lognormal, with the median and the 90th percentile of a
-// public trace with requested times (6.9 and 240). The requested time is bounded, as on most sites.
+// The ratio of requested to real time is lognormal. Its median and 90th percentile (6.9 and 240)
+// are those of a public trace with requested times. As on most sites, the requested time has an
+// upper limit.
 const (
 	limitMedian = 6.9
 	limitSigma  = 2.77
@@ -45,7 +46,8 @@ func userLimit(run time.Duration, rng *rand.Rand) time.Duration {
 	return limit.Round(time.Second) + time.Second
 }
 
-// drawPredictions draws a prediction for each job. nil leaves predictions to the core.
+// drawPredictions draws a prediction for each job. A nil result means that the core makes the
+// predictions.
 func drawPredictions(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	if p == Learned || p == "" {
 		return nil
@@ -65,7 +67,7 @@ func drawPredictions(p Prediction, jobs []Job, seed uint64) []time.Duration {
 }
 
 // predictor returns the prediction function for the core. Ids count from 1 in the order of
-// submission; other ids have no prediction.
+// submission. Other ids have no prediction.
 func predictor(told []time.Duration) func(job.ID) time.Duration {
 	return func(id job.ID) time.Duration {
 		if id < 1 || int(id) > len(told) {

@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Format is a kind of trace file. All but FormatSWF are comma-separated with a line of headings,
-// by which they are recognized.
+// A Format is a kind of trace file. All formats but FormatSWF are comma-separated with a line of
+// headings, which identify the format.
 type Format string
 
-// The formats. FormatCSV is gpusched's own, with the columns submit (seconds or a time), duration
+// The formats. FormatCSV is gpusched's own. It has the columns submit (seconds or a time), duration
 // (seconds), gpus and user, and optionally limit (seconds), gpu_mem (a size per GPU) and kind.
 const (
 	FormatAuto   Format = "auto"
@@ -49,7 +49,7 @@ var needs = []struct {
 type row struct {
 	at     map[string]int
 	fields []string
-	err    error // of the first field that could not be read
+	err    error // error of the first field that could not be read
 }
 
 func (r *row) text(heading string) string {
@@ -66,11 +66,11 @@ func read[T any](r *row, parse func(string) (T, error), heading string) T {
 	return v
 }
 
-// Read reads a trace. It skips jobs without a GPU or a run time, and returns the format that it
+// Read reads a trace. It skips jobs without a GPU or a run time. It also returns the format that it
 // recognized.
 func Read(r io.Reader, want Format) (Trace, Format, error) {
 	file := bufio.NewReader(r)
-	begin, _ := file.Peek(512) // a short file gives all its bytes and an error
+	begin, _ := file.Peek(512) // for a short file, Peek returns all bytes and an error
 	if want == FormatSWF || (want == FormatAuto || want == "") && looksLikeSWF(begin) {
 		t, err := readSWF(file)
 		return t, FormatSWF, err
@@ -150,7 +150,7 @@ func (r *row) philly() (Job, time.Time) {
 	return Job{Run: run, GPUMilli: read(r, job.ParseGPUs, "num_gpus"), User: r.text("cluster")}, at
 }
 
-// openb reads a pod. A pod with a part of a GPU requests gpu_milli of one.
+// openb reads a pod. If a pod uses a part of a GPU, it requests gpu_milli of one GPU.
 func (r *row) openb() (Job, time.Time) {
 	from, to := read(r, seconds, "creation_time"), read(r, seconds, "deletion_time")
 	milli := read(r, strconv.Atoi, "num_gpu") * read(r, strconv.Atoi, "gpu_milli")

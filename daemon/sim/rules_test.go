@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// With exact run times, GPUs are reserved for the first job that does not fit, and a job that ends
-// in time passes it.
+// With exact run times, GPUs are reserved for the first job that does not fit. A job that ends
+// before that reservation may pass it.
 func TestReservation(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -39,7 +39,8 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// A short job preempts a long one after its slice. The long one continues later, at a cost.
+// A short job preempts a long job after the slice of the long one. The long job continues later, at
+// a cost.
 func TestPreemption(t *testing.T) {
 	const hour = 3600
 	o := options(t, "fair-preempt", 1)
@@ -48,7 +49,7 @@ func TestPreemption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The short job waits until its response ratio is far enough above.
+	// The short job waits until its response ratio is far enough above that of the long job.
 	m := out.Metrics
 	long, short := out.Jobs[0], out.Jobs[1]
 	if m.Preemptions != 1 || long.Preemptions != 1 || m.LostGPU != 60 {
@@ -59,7 +60,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// Two jobs of 0.6 GPUs do not share a GPU, and a small one fits beside either.
+// Two jobs of 0.6 GPUs do not share a GPU. A small job fits on a GPU with either of them.
 func TestFractions(t *testing.T) {
 	out, err := sim.Run(trace(t, "0 100 0.6", "1 100 0.6", "2 10 0.4"), options(t, "fifo", 1))
 	if err != nil {
@@ -75,7 +76,7 @@ func TestFractions(t *testing.T) {
 }
 
 // A stream of short jobs requests more than the GPU can do. A long job that has waited for two
-// hours then goes first, and runs to its end if the lane may take the whole machine. Otherwise it
+// hours then goes first. It runs to its end if such jobs may take the whole machine. Otherwise it
 // is preempted again and again.
 func TestGuard(t *testing.T) {
 	lines := []string{"0 600 1", "1 36000 1"}
@@ -96,9 +97,9 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A stream of jobs of one GPU, of similar length, requests more than the machine can do, and a job
-// for all GPUs arrives. The stream passes it for some time, but not for ever, as it would if the
-// planned start could be postponed without limit.
+// A stream of one-GPU jobs of similar length requests more than the machine can do. Then a job for
+// all GPUs arrives. The stream passes it for some time, but not for ever. Without a limit on
+// postponing the planned start, the stream would pass it for ever.
 func TestPassedNoLonger(t *testing.T) {
 	const gpus, comes = 4, 20 * time.Hour
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -50,7 +50,7 @@ func ends(o *sim.Outcome) []int {
 	return list
 }
 
-// Ends match values calculated by hand.
+// Ends of jobs match values calculated by hand.
 func TestByHand(t *testing.T) {
 	blocked := []string{"0 100 1", "10 100 2", "20 150 1"}
 	for _, c := range []struct {

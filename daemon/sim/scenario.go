@@ -14,19 +14,20 @@ import (
 type Scenario struct {
 	Name string
 	What string // one line for lists of scenarios
-	GPUs int    // of the intended machine
-	Days int    // in which jobs are submitted, 0 if the scenario has fixed times
+	GPUs int    // number of GPUs of the intended machine
+	Days int    // number of days in which jobs are submitted, 0 if the scenario has fixed times
 	Load float64
 	draw func(Setting, *rand.Rand) []Job
 
 	shares Shares
 }
 
-// A Setting has the machine and the seed of a scenario. Zero values stand for the scenario's own.
+// A Setting has the machine and the seed of a scenario. A zero value means the scenario's own
+// value.
 type Setting struct {
 	GPUs int
 	Days int
-	Load float64 // submitted work, relative to what the GPUs can do in these days
+	Load float64 // submitted work, divided by what the GPUs can do in these days
 	Seed uint64
 }
 
@@ -86,7 +87,7 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// between draws a number of whole seconds, uniformly.
+// between draws a uniform time in whole seconds.
 func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
@@ -98,7 +99,7 @@ func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.R
 }
 
 // stream draws jobs of equally busy users until their work reaches the load. Submission times are
-// uniform: a Poisson process with a known count.
+// uniform, as in a Poisson process with a known number of events.
 func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job
@@ -116,7 +117,7 @@ func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *r
 	}
 }
 
-// work returns the GPU time to submit, in milli-GPU microseconds.
+// work returns the GPU time that the submitted jobs need together, in milli-GPU microseconds.
 func (s Setting) work() int64 {
 	return int64(s.Load * float64(s.GPUs) * 1000 * float64(s.Days) * float64(day.Microseconds()))
 }
@@ -156,8 +157,8 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// steps draws run times around a few lengths, as in a published part of a cluster's training jobs:
-// most jobs are long and alike, and some end early.
+// steps draws run times around a few lengths: most jobs are long and alike, and some end early. A
+// published part of a cluster's training jobs looks like that.
 func steps(gpus int, rng *rand.Rand) Job {
 	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
 	if rng.IntN(5) < 2 {
@@ -170,7 +171,7 @@ func steps(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// diurnal draws jobs of people with habits, as Generate does, up to the load.
+// diurnal draws jobs of people with habits, as Generate does, until their work reaches the load.
 func diurnal(s Setting, rng *rand.Rand) []Job {
 	people := newPeople(scenarioUsers, rng)
 	var jobs []Job
@@ -184,12 +185,12 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 	return jobs
 }
 
-// clusterUsers is the number of cluster users, a few of whom submit most jobs.
+// clusterUsers is the number of users in scenario cluster. A few of them submit most jobs.
 const clusterUsers = 63
 
-// cluster draws jobs with a power of two of processors and a requested time, as in logs of large
-// machines: people submit dozens of similar jobs at once, and most jobs end within minutes whatever
-// was requested.
+// cluster draws jobs with a requested time. Their number of processors is a power of two, as in
+// logs of large machines. People submit dozens of similar jobs at once, and most jobs end within
+// minutes, whatever time was requested.
 func cluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)
 	for i := range medians {

@@ -19,8 +19,8 @@ func scenario(t *testing.T, name string, s sim.Setting) sim.Trace {
 	return found.Make(s)
 }
 
-// A seed determines the jobs. All fit on the machine, and where a load is given, the submitted work
-// matches it except for the last job.
+// A seed determines the jobs. All of them fit on the machine. If a load is given, the submitted
+// work matches the load, except for the last job.
 func TestScenarios(t *testing.T) {
 	for _, s := range sim.Scenarios() {
 		setting := sim.Setting{GPUs: 4, Seed: 3}
@@ -56,7 +56,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// These are the jobs to which the goals refer.
+// These are the jobs of the scenario that the goals refer to.
 func TestFlood(t *testing.T) {
 	type wave struct {
 		jobs int
@@ -81,8 +81,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// As in public logs with requested times, people request several times what they need, and one in
-// ten a hundred times or more.
+// People request several times the time that they need, and one in ten a hundred times or more.
+// Public logs with requested times show the same.
 func TestCluster(t *testing.T) {
 	tr := scenario(t, "cluster", sim.Setting{Seed: 1})
 	var over []float64

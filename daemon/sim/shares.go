@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Shares are the fair shares of users and groups that differ from the default, which is 1 for a
-// user and none for a group.
+// Shares are the fair shares of users and groups, where they differ from the default. The default
+// is 1 for a user and none for a group.
 type Shares struct {
 	Users, Groups map[string]int
 	Member        map[string]string // each user's group, if any
 }
 
-// quotas returns the shares in the core's form.
+// quotas returns the shares in the form that the core uses.
 func (s *Shares) quotas() job.Quotas {
 	q := job.Quotas{Users: map[string]job.Quota{}, Groups: map[string]job.Quota{}}
 	for name, share := range s.Users {
@@ -26,15 +26,15 @@ func (s *Shares) quotas() job.Quotas {
 	return q
 }
 
-// A wave is a user who queues jobs of one GPU at one time. jobs is their number for a machine with
-// eight GPUs.
+// A wave is a user who queues several jobs of one GPU at the same time. jobs is their number on a
+// machine with eight GPUs.
 type wave struct {
 	user string
 	at   time.Duration
 	jobs int
 }
 
-// waves draws jobs of 1 to 4 hours, all of one kind for each user.
+// waves draws jobs of 1 to 4 hours. All jobs of a user are of the same kind.
 func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job
@@ -49,7 +49,7 @@ func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	}
 }
 
-// fairShares returns scenarios in which each user's due part of the machine is known.
+// fairShares returns scenarios in which it is known what part of the machine each user should get.
 func fairShares() []Scenario {
 	a, b, c := wave{"a", 0, 600}, wave{"b", 6 * time.Hour, 100}, wave{"c", 18 * time.Hour, 100}
 	away := []wave{{"a", 24 * time.Hour, 600}, {"b", 30 * time.Hour, 100}}

@@ -7,13 +7,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// askAgain is the wait after which a user asks again for the expected start.
+// askAgain is the time after which a user asks again for the expected start.
 const askAgain = time.Hour
 
 // soon is the longest expected wait that counts as starting now.
 const soon = time.Minute
 
-// A question is a user's request for the expected start of a waiting job.
+// A question asks, on behalf of a user, for the expected start of a waiting job.
 type question struct {
 	at    time.Duration
 	job   int // index in the trace
@@ -22,19 +22,20 @@ type question struct {
 
 func (q question) before(o question) bool { return q.at < o.at || q.at == o.at && q.job < o.job }
 
-// An answer is what the user was told.
+// An answer is the expected start that the user was told.
 type answer struct {
 	question
 	start time.Duration // expected, 0 if unknown
 	span  job.ExpectedStart
-	real  time.Duration // 0 until it has started
+	real  time.Duration // 0 until the job has started
 }
 
-// starts asks the core for the expected start of every n-th job, and compares it with the real one.
+// starts asks the core for the expected start of every n-th job, and compares it with the real
+// start.
 type starts struct {
 	every   int
-	asked   int // number of jobs asked about
-	atOnce  int // of those, jobs that started when submitted
+	asked   int // number of jobs that were asked about
+	atOnce  int // number of these jobs that started when submitted
 	later   queue[question]
 	answers []answer
 	open    map[int][]int // answers by job, until its first start
@@ -87,31 +88,31 @@ func (s *starts) started(at int, now time.Duration) {
 	delete(s.open, at)
 }
 
-// StartFigures report how accurate expected starts were. Errors are |told - real| / told, for the
-// wait from the question on, and for jobs whose expected start was more than a minute away. The
-// JSON names are stable within a schema.
+// StartFigures report how accurate expected starts were. An error is |told - real| / told, where
+// both are waits from the question on. Only jobs whose expected start was more than a minute away
+// count. The JSON names are stable within a schema.
 type StartFigures struct {
 	Asked    float64 `json:"asked"`     // number of jobs
-	AtOnce   float64 `json:"at_once"`   // share that started when submitted
-	Nothing  float64 `json:"nothing"`   // share without an expected start
+	AtOnce   float64 `json:"at_once"`   // share of the jobs that started when submitted
+	Nothing  float64 `json:"nothing"`   // share of the jobs without an expected start
 	Now      float64 `json:"now"`       // share expected to start within a minute
 	Told     float64 `json:"told"`      // share expected to start later
-	ErrorP50 float64 `json:"error_p50"` // at the submission
+	ErrorP50 float64 `json:"error_p50"` // error at the submission
 	ErrorP90 float64 `json:"error_p90"`
 	RatioP50 float64 `json:"real_over_told_p50"`
-	Held     float64 `json:"range_held"`      // share that started within the predicted range
-	LaterP50 float64 `json:"later_error_p50"` // of jobs that had waited for an hour
+	Held     float64 `json:"range_held"`      // share of the jobs that started within the predicted range
+	LaterP50 float64 `json:"later_error_p50"` // error for jobs that had waited for an hour
 	LaterP90 float64 `json:"later_error_p90"`
 }
 
-// misses are the errors, and the ratios of real to expected waits.
+// misses has the errors, and the ratios of real to expected waits.
 type misses struct{ errors, ratios []float64 }
 
 func (m *misses) add(told, real float64) {
 	m.errors, m.ratios = append(m.errors, max(told-real, real-told)/told), append(m.ratios, real/told)
 }
 
-// figures returns the figures, or nil without questions.
+// figures returns the figures, or nil if nothing was asked.
 func (s *starts) figures(begin time.Time) *StartFigures {
 	if s.asked == 0 {
 		return nil
@@ -156,7 +157,7 @@ func middle(list []float64) (p50, p90 float64) {
 	return rank(list, 50), rank(list, 90)
 }
 
-// MeanStarts returns the mean figures of several runs, or nil without questions.
+// MeanStarts returns the mean figures of several runs, or nil if nothing was asked.
 func MeanStarts(runs []*Outcome) *StartFigures {
 	var mean StartFigures
 	n := 0.0

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Of three jobs on one GPU, the first starts at once. The others are told 1000 s and 1512 s, and
-// wait that long.
+// The first of three jobs on one GPU starts at once. The users of the others are told 1000 s and
+// 1512 s, and these jobs wait exactly that long.
 func TestStartsByHand(t *testing.T) {
 	o := options(t, "fifo", 1)
 	o.Predict, o.Starts = sim.Oracle, 1
@@ -24,7 +24,7 @@ func TestStartsByHand(t *testing.T) {
 	}
 }
 
-// Asking for expected starts does not change them.
+// If users ask for expected starts, the real starts do not change.
 func TestAskingChangesNothing(t *testing.T) {
 	for _, policy := range []string{"fifo-easy", "fair", "fair-preempt"} {
 		o := options(t, policy, 4)
@@ -44,8 +44,8 @@ func TestAskingChangesNothing(t *testing.T) {
 	}
 }
 
-// On a made-up trace with learned run times, half of the expected starts are off by less than a
-// goal, and most ranges hold.
+// On a made-up trace with learned run times, half of the expected starts have an error below a
+// goal. Most jobs start within the predicted range.
 func TestStartsComeTrue(t *testing.T) {
 	o := options(t, "fair", 4)
 	o.Starts = 1

@@ -31,7 +31,8 @@ const (
 	swfExecutable  = 13
 )
 
-// Statuses of lines about a part of an execution. A line with status 0 or 1 is about all of it.
+// The statuses of lines that describe only a part of an execution. A line with status 0 or 1
+// describes all of it.
 const (
 	swfFirstPart = 2
 	swfLastPart  = 4
@@ -93,7 +94,7 @@ func readSWF(r io.Reader) (Trace, error) {
 	return t, nil
 }
 
-// comment reads a comment about the machine. Logs may have UNKNOWN in place of a number.
+// comment reads a comment about the machine. Some logs have UNKNOWN in place of a number.
 func (l *swfReader) comment(text string) {
 	key, value, _ := strings.Cut(text, ":")
 	number, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)

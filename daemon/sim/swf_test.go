@@ -9,8 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// swfLog has a job with requested processors, one with only allocated processors, one that was
-// killed at its limit, two parts of the first, one that never began and one without processors.
+// swfLog has a job with requested processors and two lines about parts of it, a job with only
+// allocated processors, a job that was killed at its limit, a job that never began and a job without
+// processors.
 const swfLog = `; Version: 2.2
 ; UnixStartTime: 1767225600
 ;   TimeZoneString: UNKNOWN
@@ -88,7 +89,7 @@ func TestBadSWF(t *testing.T) {
 	}
 }
 
-// This includes jobs whose requested time is less than their run time, or less than a second.
+// The log includes jobs whose requested time is less than their run time, or less than a second.
 func TestSWFIsReplayed(t *testing.T) {
 	tr, _, err := sim.Read(strings.NewReader(swfLog+"6 97 0 60 2 -1 -1 2 0.2 -1 1 7 2 3 -1 -1 -1 -1\n"), sim.FormatAuto)
 	if err != nil {

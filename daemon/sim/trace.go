@@ -12,12 +12,13 @@ type Job struct {
 	GPUMilli    int           // 1000 is one GPU
 	GPUMemBytes int64         // per GPU, 0 for none
 	User        string
-	Kind        string        // the same for runs of the same program; "" if unknown
+	Kind        string        // the same for all runs of one program; "" if unknown
 	Limit       time.Duration // 0 for none
 	Batch       string        // the user's batch, "" for none
 }
 
-// work returns the job's GPU time in milli-GPU microseconds: integers that have room for centuries.
+// work returns the job's GPU time in milli-GPU microseconds. Integers of this unit have room for
+// centuries.
 func (j *Job) work() int64 { return j.Run.Microseconds() * int64(j.GPUMilli) }
 
 // A Trace is a list of jobs in order of submission.
@@ -25,15 +26,15 @@ type Trace struct {
 	Begin   time.Time // midnight before the first job
 	Jobs    []Job
 	Dropped int // jobs left out because they request more than the machine has
-	Skipped int // jobs of the file without a GPU or that never ran
+	Skipped int // jobs of the file that have no GPU or never ran
 	Shares  Shares
-	GPUs    int // of the machine in the file, 0 if not given
+	GPUs    int // number of GPUs of the file's machine, 0 if not given
 }
 
 // tick is the resolution of the virtual clock.
 const tick = time.Microsecond
 
-// newTrace sorts jobs. It converts their Submit, which counts from begin, to count from the
+// newTrace sorts the jobs. Their Submit counts from begin. newTrace makes it count from the
 // midnight before the first job.
 func newTrace(begin time.Time, jobs []Job) Trace {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Submit - b.Submit) })
@@ -53,7 +54,7 @@ func newTrace(begin time.Time, jobs []Job) Trace {
 	return t
 }
 
-// Gather combines the given number of processors into one GPU. A job gets as many GPUs as its
+// Gather combines each group of so many processors into one GPU. A job gets as many GPUs as its
 // processors need.
 func (t Trace) Gather(processors int) Trace {
 	t.Jobs = slices.Clone(t.Jobs)
@@ -67,8 +68,8 @@ func (t Trace) Gather(processors int) Trace {
 
 const day = 24 * time.Hour
 
-// Window returns the jobs submitted in a number of days from a date on. 0 days means all that
-// follow.
+// Window returns the jobs that are submitted from a date on, within a number of days. 0 days means
+// all later jobs.
 func (t Trace) Window(from time.Time, days int) Trace {
 	if from.IsZero() {
 		from = t.Begin

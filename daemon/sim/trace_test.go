@@ -61,7 +61,7 @@ func TestBadTraces(t *testing.T) {
 	}
 }
 
-// Whatever can be read is ordered and positive, and can be written.
+// Every trace that can be read is in order, has positive values, and can be written.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("submit,duration,gpus,user,limit,gpu_mem\n30,60,0.5,ann,90,20G\n"))
 	f.Add([]byte("timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,x\n"))
@@ -115,8 +115,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// The work of each day matches the load, up to the excess of the last job, which the next day makes
-// up for.
+// The work of each day matches the load, except that the last job of a day exceeds it. The next day
+// has so much less work.
 func TestW1(t *testing.T) {
 	var jobs []string
 	for day := range 10 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// W1 draws jobs from a large machine's trace to load a small one. Arrival times are real, and the
-// work of each calendar day is Load times what the GPUs can do.
+// W1 draws jobs from a large machine's trace, as the load of a small machine. Arrival times are
+// real. The work of each calendar day is Load times what the GPUs can do.
 type W1 struct {
 	GPUs int
 	Load float64
@@ -34,8 +34,8 @@ const (
 
 func random(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
-// Draw draws the jobs. Of each calendar day, random jobs are taken until the day's work is reached;
-// what the last one exceeds it by is subtracted from the next day.
+// Draw draws the jobs. For each calendar day, it takes random jobs until the day's work is reached.
+// If the last job exceeds that work, the excess is subtracted from the next day.
 func (w W1) Draw(t Trace) Trace {
 	pool := t.Window(w.From, w.Days)
 	rng := random(w.Seed, streamDraw)

@@ -14,8 +14,8 @@ const maxFaults = 20
 
 // quickCheck checks the structure of the tables that the scheduler needs. It leaves out payloads,
 // by far the largest table: a damaged payload is found when its job starts, and by Check. SQLite's
-// check also reports pages that it could not read, which is no damage. So the file counts as
-// damaged if every page can be read and the check still finds a fault.
+// check also reports pages that it could not read, which does not mean damage. So the file counts
+// as damaged only if every page can be read and the check still finds a fault.
 func quickCheck(ctx context.Context, db *sql.DB, path string) error {
 	err := checkTables(ctx, db, path)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -49,12 +49,12 @@ func readAll(ctx context.Context, db *sql.DB) error {
 	return db.QueryRowContext(ctx, "SELECT sum(length(data)) FROM sqlite_dbpage").Scan(&bytes)
 }
 
-// fault is something that breaks a rule.
+// fault is a violation of a rule.
 type fault string
 
 func (f fault) Error() string { return string(f) }
 
-// verdict reads a row of SQLite's own checks.
+// verdict reads one row of the results of SQLite's own checks.
 func verdict(rows *sql.Rows) error {
 	var text string
 	if err := rows.Scan(&text); err != nil {

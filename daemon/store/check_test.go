@@ -64,7 +64,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Listings find their jobs by an index, however long the history is, and never touch the private
+// Listings find their jobs by an index, however long the history is, and never read the private
 // table (invariant 4).
 func TestQueriesUseIndexes(t *testing.T) {
 	s := openNew(t)
@@ -85,7 +85,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 }
 
-// The view for people exists and reads well.
+// The SQL view for people exists and is easy to read.
 func TestOverview(t *testing.T) {
 	s := openNew(t)
 	held := queued(1)

@@ -6,12 +6,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// checkpointPages is the number of pages that the log may hold before a checkpoint moves them into
-// the file: at most 16 MiB, mostly a quarter of that. A page that many commits write again goes
-// into the file only once, and each checkpoint costs two syncs.
+// checkpointPages is the number of pages that the log may have before a checkpoint moves them into
+// the file: at most 16 MiB, mostly a quarter of that. The number is large because each checkpoint
+// costs two syncs, and a page that many commits write is moved only once.
 const checkpointPages = 4000
 
-// pagesOf estimates the number of pages that the records add to the log: a job touches its row, its
+// pagesOf estimates the number of pages that the records add to the log. A job changes its row, its
 // attempt and their indexes.
 func pagesOf(records []job.Record) int {
 	pages := 2 + 4*len(records)
@@ -23,13 +23,13 @@ func pagesOf(records []job.Record) int {
 	return pages
 }
 
-// checkpoint writes the log's pages into the file, so that the log starts anew. It is an
-// optimisation: what is in the log is durable there.
+// checkpoint moves the log's pages into the file, so that the log starts again from its beginning.
+// This is an optimisation: what is in the log is already durable.
 func (s *Store) checkpoint(ctx context.Context) error {
 	var busy, pages, done int
 	err := s.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &done)
 	if err == nil && pages == done {
-		s.dirty = 0 // otherwise a reader has an older state: the next commit tries again
+		s.dirty = 0 // otherwise a reader still reads an older state: the next commit tries again
 	}
 	return err
 }

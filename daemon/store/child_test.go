@@ -41,8 +41,8 @@ func childCommand(t *testing.T, name, path string) *exec.Cmd {
 	return cmd
 }
 
-// commitForever commits groups of new and changed jobs, always the same for the same file, and
-// prints the last id of each group once it is acknowledged.
+// commitForever commits groups of new and changed jobs, always the same for the same file. Once a
+// group is acknowledged, it prints the last id of the group.
 func commitForever(path string) error {
 	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
@@ -70,8 +70,8 @@ func commitForever(path string) error {
 	}
 }
 
-// A process that is killed at any moment loses nothing that it acknowledged, and leaves no part of
-// a group (invariant 1).
+// If a process is killed at any moment, everything that it acknowledged is stored, and no group is
+// stored in part (invariant 1).
 func TestKilledWriterLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	last := job.ID(0)
@@ -121,8 +121,8 @@ func runAndKill(t *testing.T, path string, n int) job.ID {
 	return job.ID(acked)
 }
 
-// verifyCommitted checks the jobs from first to acked and those that came after, and returns the
-// last id.
+// verifyCommitted checks the jobs from first to acked and the jobs after them, and returns the last
+// id.
 func verifyCommitted(t *testing.T, s *Store, first, acked job.ID) job.ID {
 	t.Helper()
 	ctx := context.Background()
@@ -235,8 +235,8 @@ func limitFiles(bytes uint64) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }
 
-// Writes that the kernel refuses leave the store readable, and usable once there is space
-// (invariant 2).
+// If the kernel refuses writes, the store can still be read, and can be written again once there is
+// space (invariant 2).
 func TestRefusedWritesRecover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	out, err := childCommand(t, "limited", path).Output()

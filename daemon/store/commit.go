@@ -8,12 +8,12 @@ import (
 )
 
 // Commit makes all records durable in one transaction, in the given order. It returns nil once they
-// are on disk. After an error of the disk (Retryable) the same records may be committed again,
-// whether the first try reached the disk or not. Cancelling ctx stops a Commit only before it has
+// are on disk. After an error of the disk (see Retryable) the same records may be committed again,
+// whether or not the first try reached the disk. Cancelling ctx stops a Commit only before it has
 // begun.
 //
 // The first record of a job fixes its key, owner, task and submission time. Later records change
-// everything else. An array's first record comes before those of its tasks.
+// everything else. An array's first record must come before those of its tasks.
 func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -27,9 +27,9 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 		return fmt.Errorf("commit %d records: the store is open for reading only", len(records))
 	}
 	ctx = context.WithoutCancel(ctx)
-	// Nothing is written to a disk that has become read-only. It may accept a write without storing
-	// it, and a log that started anew over pages that were never synced would lose acknowledged
-	// records at a power cut.
+	// Nothing is written to a disk that has become read-only. Such a disk may accept a write
+	// without storing it. If the log then started anew over pages that were never synced, a power
+	// cut would lose acknowledged records.
 	if err := s.writable(); err != nil {
 		return fmt.Errorf("commit %d records: %w", len(records), err)
 	}
@@ -38,8 +38,8 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	}
 	next, err := s.transact(ctx, records)
 	if Retryable(err) && s.checkpointIfWritable(ctx) == nil {
-		// The log now starts anew in the space that it has: on a full disk changes continue, and
-		// only growth fails.
+		// The log now starts anew in the space that it has. So changes succeed even on a full disk,
+		// and only growth fails.
 		next, err = s.transact(ctx, records)
 	}
 	if err != nil {
@@ -61,8 +61,9 @@ func (s *Store) Commit(ctx context.Context, records []job.Record) error {
 	return nil
 }
 
-// checkpointIfWritable makes a checkpoint if the disk is not read-only, neither before nor after: a
-// kernel that has just made it so reports a sync as done that was not.
+// checkpointIfWritable makes a checkpoint if the disk is not read-only. It checks that before and
+// after the checkpoint: just after the kernel has made the disk read-only, it reports a sync as
+// done that was not.
 func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (s *Store) checkpointIfWritable(ctx context.Context) error {
 	return s.writable()
 }
 
-// transact writes the records and returns the counters as they are then stored.
+// transact writes the records and returns the counters that are then stored.
 func (s *Store) transact(ctx context.Context, records []job.Record) (counters, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {

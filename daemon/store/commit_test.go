@@ -57,7 +57,8 @@ func TestBadRecordChangesNothing(t *testing.T) {
 	}
 }
 
-// A full disk refuses commits and keeps what there is, until there is space again (invariant 2).
+// A full disk refuses commits and keeps its content. Commits succeed again once there is space
+// (invariant 2).
 func TestFullDisk(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -86,8 +87,8 @@ func TestFullDisk(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// A commit has failed if its sync was the last that the disk carried out, or the first that it only
-// reported as done (invariant 1).
+// A commit fails if its sync was the last one that the disk really made, or the first one that the
+// disk only reported as done (invariant 1).
 func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	for _, tells := range []string{"statfs", "resize file"} {
@@ -116,9 +117,9 @@ func TestCommitOnADiskThatBecomesReadOnly(t *testing.T) {
 	}
 }
 
-// The file of the last ids changes its length before and after each commit. Only a disk that takes
-// changes allows that, whatever else it reports. A full disk is excused, and the next change of the
-// length counts all the same.
+// The file of the last ids changes its length before and after each commit. That succeeds only if
+// the disk accepts changes, whatever else the disk reports. If it fails because the disk is full,
+// the commit succeeds all the same, and the next change makes the length differ again.
 func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -167,7 +168,7 @@ func TestEveryCommitProvesThatTheDiskTakesChanges(t *testing.T) {
 }
 
 // Nothing is written to a read-only disk, although it may accept writes to open files. Everything
-// is written once that is possible again (invariants 1 and 2).
+// is written once the disk is writable again (invariants 1 and 2).
 func TestReadOnlyDiskGetsNothing(t *testing.T) {
 	t.Parallel()
 	for _, op := range []string{"statfs", "resize file"} { // the calls that show that it is read-only

@@ -14,12 +14,12 @@ type access int
 const (
 	writing   access = iota
 	reading          // a few rows, for people
-	urgent           // a few rows, for a submission or a start, which do not wait for people
+	urgent           // a few rows, for a submission or a start, which must not wait for people
 	reporting        // long reads
 )
 
-// connections returns the number of reads of a kind that can run at once. On a machine with several
-// processors long reads leave one to others.
+// connections returns the number of reads of one kind that can run at once. On a machine with
+// several processors, long reads leave one processor to others.
 func connections(a access) int {
 	switch a {
 	case reading:
@@ -32,14 +32,14 @@ func connections(a access) int {
 	return 1
 }
 
-// readCache is the cache of each connection that reads, in KiB. Such connections look up single
+// readCache sets the cache of each connection that reads, in KiB. Such connections look up single
 // rows, or read everything once, and the system's page cache serves all of them. SQLite's default
 // would be 2 MiB.
 const readCache = "cache_size(-512)"
 
-// connect opens a pool of connections. The log (WAL) lets readers see the last committed state
-// without waiting for the writer, and synchronous=FULL makes every commit reach the disk.
-// Checkpoints are made by Commit and not by SQLite, because a failed one would make a durable
+// connect opens a pool of connections. With the log (WAL), readers see the last committed state
+// without waiting for the writer. With synchronous=FULL, every commit reaches the disk. Commit
+// makes the checkpoints, and SQLite makes none, because a failed checkpoint would make a durable
 // commit return an error.
 func connect(ctx context.Context, path, vfs string, a access) (*sql.DB, error) {
 	q := url.Values{}

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// counters are the ids to give out next and the number of the last event. They only grow (invariant
-// 3).
+// counters are the next ids to give out, and the number of the last event. They only grow
+// (invariant 3).
 type counters struct {
 	job         job.ID
 	reservation int64
@@ -26,8 +26,7 @@ func (c *counters) pass(r job.Record) {
 	c.events = max(c.events, r.Events)
 }
 
-// setCounters is the statement that stores the counters. Before the first event there is no row for
-// events.
+// setCounters is the statement that stores the counters. Before the first event, events has no row.
 const setCounters = "INSERT INTO meta (name, value) VALUES ('next_id', ?1), ('next_reservation', ?2), ('events', ?3) " +
 	"ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 

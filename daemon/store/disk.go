@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// disk makes the store's own file system calls, besides SQLite's.
+// disk makes the file system calls of the store itself. SQLite makes its own.
 type disk struct {
-	// judge is asked before each call, by its kind and path. If it returns an error, the call is
-	// not made and returns that error. A nil judge allows every call.
+	// judge is called before each call, with its kind and path. If judge returns an error, the call
+	// is not made and returns that error. A nil judge allows every call.
 	judge func(op, path string) error
 }
 
@@ -35,8 +35,8 @@ func (d disk) lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// unlock releases a lock and closes its file. Closing alone would leave the lock with a process
-// that was just forked and has all descriptors until its exec.
+// unlock releases a lock and closes its file. Closing is not enough: a process that was just forked
+// has all descriptors until its exec, and would keep the lock.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -48,7 +48,7 @@ func (d disk) look(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
-// exists reports whether there is a file at path. After an error that is unknown.
+// exists reports whether there is a file at path. After an error, nobody knows.
 func (d disk) exists(path string) (bool, error) {
 	_, err := d.look(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (d disk) statfs(path string, st *syscall.Statfs_t) error {
 	return syscall.Statfs(path, st)
 }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the file names in dir durable.
 func (d disk) syncDir(dir string) error {
 	f, err := d.open(dir, os.O_RDONLY)
 	if err != nil {

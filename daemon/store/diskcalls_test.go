@@ -50,9 +50,9 @@ func mend(path string, judge func(op, path string) error) error {
 
 var errDied = errors.New("the process has died")
 
-// Any of the store's own calls may fail while a damaged file is moved aside and a new one begun,
-// and the process may die at any of them: nothing is lost, one damage counts once, a disk error is
-// no damage, and no id is given out again (invariants 3 and 6).
+// A damaged file is moved aside and a new one is begun. Any of the store's own calls may fail
+// meanwhile, and the process may die at any of them. Then nothing is lost, one damage counts once,
+// a disk error does not count as damage, and no id is given out again (invariants 3 and 6).
 func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	broken, parts := brokenFile(t)
 	calls := 0
@@ -94,7 +94,8 @@ func TestEveryOwnCallOfSetAsideFails(t *testing.T) {
 	t.Logf("%d calls", calls)
 }
 
-// requireKept checks that exactly one damaged file is beside the new one, with the same content.
+// requireKept checks that there is exactly one damaged file beside the new one, with the same
+// content as before.
 func requireKept(t *testing.T, what, path string, broken []byte) {
 	t.Helper()
 	list, err := Quarantined(path)
@@ -114,7 +115,7 @@ func requireKept(t *testing.T, what, path string, broken []byte) {
 	}
 }
 
-// A log whose file is gone, and that cannot be looked at, is not overwritten.
+// If the state file is gone, and it is unknown whether there is a log, the log is not overwritten.
 func TestLogThatCannotBeSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o600); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// endRecords returns the ends of many jobs that are cancelled at once: similar ones in a row and,
-// among them, one by another person, one of a job that is recorded twice, one of a job queued in
-// the same transaction, and one of an array.
+// endRecords returns the ends of many jobs that are cancelled at once. Similar jobs follow each
+// other. Among them are a job of another person, a job that is recorded twice, a job queued in the
+// same transaction, and an array.
 func endRecords() (before, after []job.Record) {
 	end := func(j *job.Job, by string) job.Record {
 		e := *j

@@ -13,9 +13,9 @@ import (
 
 // Errors of Open, in addition to *CorruptError.
 var (
-	// ErrNewer says that a newer release has written the file.
+	// ErrNewer means that a newer release has written the file.
 	ErrNewer = errors.New("the state file was written by a newer release")
-	// ErrLocked says that another daemon has the file open.
+	// ErrLocked means that another daemon has the file open.
 	ErrLocked = errors.New("another gpuschedd has the state file open")
 )
 
@@ -23,10 +23,10 @@ var (
 type CorruptError struct {
 	Path   string
 	Detail string // what was found
-	Err    error  // of SQLite, or nil
+	Err    error  // error of SQLite, or nil
 }
 
-// Error returns what, why and what next in one sentence.
+// Error says in one sentence what failed, why, and what to do.
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%v: %q: %s (at its next start gpuschedd moves the file aside and begins an empty one; running jobs go on)",
 		job.ErrDamaged, e.Path, e.Detail)
@@ -41,14 +41,15 @@ func (e *CorruptError) Unwrap() []error {
 }
 
 // Retryable reports whether err came from the disk or from memory (no space, read-only, I/O error),
-// so that the same call can succeed later. A damaged file and an invalid record are not retryable.
+// so that the same call can succeed later. Errors about a damaged file or an invalid record are not
+// retryable.
 func Retryable(err error) bool {
 	switch primaryCode(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT:
 		return true
 	}
-	var errno syscall.Errno // of the store's own calls
+	var errno syscall.Errno // from the store's own calls
 	errors.As(err, &errno)
 	switch errno {
 	case syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE,
@@ -79,7 +80,7 @@ func classify(path string, err error) error {
 	return err
 }
 
-// readError classifies the error of a read, and records damage.
+// readError classifies the error of a read, and remembers damage.
 func (s *Store) readError(err error) error {
 	err = classify(s.path, err)
 	if errors.Is(err, job.ErrDamaged) {
@@ -89,7 +90,7 @@ func (s *Store) readError(err error) error {
 }
 
 // Damage returns the first damage that a read of jobs has found since the file was opened, or nil.
-// The store does nothing about it, because the caller has what it needs in memory.
+// The store does not act on it, because its caller has what it needs in memory.
 func (s *Store) Damage() error {
 	if err := s.damage.Load(); err != nil {
 		return *err

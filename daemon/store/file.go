@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// takeLock locks path+".lock" until unlock or the end of the process. The lock has its own file,
-// because closing any descriptor of the state file would drop SQLite's locks on it.
+// takeLock locks path+".lock" until unlock or the end of the process. The lock needs a file of its
+// own: closing any descriptor of the state file would release SQLite's locks on that file.
 func (d disk) takeLock(path string) (*os.File, error) {
 	f, err := d.open(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW)
 	if err != nil {
@@ -27,7 +27,7 @@ func (d disk) takeLock(path string) (*os.File, error) {
 }
 
 // prepareFile makes sure that path is a regular file with mode 0600 before SQLite opens it. SQLite
-// gives its -wal and -shm files the same mode.
+// then gives its -wal and -shm files the same mode.
 func (d disk) prepareFile(path string) error {
 	st, err := d.look(path)
 	switch {
@@ -47,11 +47,11 @@ func (d disk) prepareFile(path string) error {
 }
 
 // begunPath returns the path of a file that exists while the state file is made anew after a loss.
-// Until then the state file may be empty.
+// As long as that file exists, the state file may be empty.
 func begunPath(path string) string { return path + ".begun" }
 
-// checkEmpty tells an empty state file that was just made from one that was emptied: if ids have
-// been given out, jobs have been stored.
+// checkEmpty distinguishes an empty state file that was just made from one that was emptied. If ids
+// have been given out, jobs have been stored, so the file was emptied.
 func (d disk) checkEmpty(path string) error {
 	stored, err := d.exists(idsPath(path))
 	if err != nil || !stored {
@@ -64,8 +64,8 @@ func (d disk) checkEmpty(path string) error {
 	return &CorruptError{Path: path, Detail: "the file is empty, and jobs have been stored in it"}
 }
 
-// createFile makes an empty state file. It refuses to do so if there is a log without a file:
-// SQLite would delete the log, and with it the last acknowledged jobs.
+// createFile makes an empty state file. It refuses to do so if there is a log but no state file:
+// SQLite would delete that log, and with it the last acknowledged jobs.
 func (d disk) createFile(path string) error {
 	st, err := d.look(path + "-wal")
 	if err == nil && st.Size() > 0 {
@@ -77,7 +77,7 @@ func (d disk) createFile(path string) error {
 	if err == nil && stored {
 		err = d.createEmpty(begunPath(path))
 	} else if err == nil {
-		err = d.syncDir(filepath.Dir(filepath.Dir(path))) // the directory may be just as new
+		err = d.syncDir(filepath.Dir(filepath.Dir(path))) // the directory may be as new as the file
 	}
 	if err != nil {
 		return err

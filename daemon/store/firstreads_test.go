@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first reads of a store that was just opened may come all at once, however it was opened.
+// Just after a store was opened, its first reads may come all at once, however it was opened.
 func TestFirstReadsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := openAt(t, path)
@@ -58,8 +58,8 @@ func firstReads(t *testing.T, s *Store, want *job.Job) {
 	group.Wait()
 }
 
-// Reading one job takes only the connection of its transaction: here there is no other. Time passes
-// in the bubble only when everybody waits.
+// Reading one job takes only the connection of its transaction: in this test there is no other.
+// Time in the synctest bubble passes only when every goroutine waits.
 func TestOneJobTakesOneConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openNew(t)

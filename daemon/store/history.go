@@ -12,22 +12,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// History bounds what is kept of ended jobs.
+// History limits what is kept of ended jobs.
 type History struct {
-	UserBytes int64         // of one person's jobs, roughly; 0: no bound
-	Age       time.Duration // time since a job's end; 0: no bound
+	UserBytes int64         // size of one person's jobs, roughly; 0: no limit
+	Age       time.Duration // time since a job's end; 0: no limit
 }
 
 const (
-	keepAttempts  = 100 // of one job, which its user may requeue without end
+	keepAttempts  = 100 // number per job, because its user may requeue it without end
 	olderAttempts = "DELETE FROM attempts WHERE job_id = ? AND number <= ?"
 
-	forgetAtOnce = 200 // jobs in one transaction, which makes others wait
-	forgetSpare  = 10  // percent of the bound that is freed, so that not every end needs it
+	forgetAtOnce = 200 // jobs per transaction, because other transactions wait for it
+	forgetSpare  = 10  // percent of the limit that is freed at once, so that not every end must free something
 )
 
-// pastSize computes in SQL the bytes that an ended job takes, with its indexes. pastBytes estimates
-// the same for a job that ends now, and may return more.
+// pastSize computes in SQL the number of bytes that an ended job takes, including its indexes.
+// pastBytes estimates that number for a job that ends now. The estimate may be too high.
 const pastSize = "1024 + 400 * max(j.attempt, 1) + octet_length(j.label) + octet_length(j.request) + octet_length(j.life) + " +
 	"coalesce((SELECT sum(octet_length(a.gpus)) FROM attempts a WHERE a.job_id = j.id), 0) + " +
 	"coalesce((SELECT octet_length(p.argv) + octet_length(p.dir) + octet_length(p.setup) FROM payloads p WHERE p.job_id = j.id), 0)"
@@ -49,7 +49,7 @@ type historyUse struct {
 	uids  map[int]bool
 }
 
-// historyUses has the persons with ended jobs; nil: they have not been counted yet.
+// historyUses has the persons with ended jobs; nil: not counted yet.
 type historyUses map[int]*historyUse
 
 func (p historyUses) add(person, uid int, bytes int64) {
@@ -63,9 +63,9 @@ func (p historyUses) add(person, uid int, bytes int64) {
 	p[person].uids[uid] = true
 }
 
-// Forget removes ended jobs beyond the bounds of h, oldest first, and everything else that is no
-// longer needed. It takes turns with Commit, and stops early when ctx is done. It returns the
-// number of jobs that it removed.
+// Forget removes ended jobs beyond the limits of h, oldest first, and everything else that is no
+// longer needed. Forget and Commit wait for each other. Forget stops early when ctx is done. It
+// returns the number of jobs that it removed.
 func (s *Store) Forget(ctx context.Context, h History, now time.Time) (int, error) {
 	n, err := s.forget(ctx, h, now)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *Store) withWriter(f func() error) error {
 	return f()
 }
 
-// countPasts adds up, once, the sizes of everybody's ended jobs. Jobs that end meanwhile may be
-// missing or count, which makes little difference.
+// countPasts adds up the sizes of everybody's ended jobs, once. Jobs that end meanwhile may be
+// counted or not, which makes little difference.
 func (s *Store) countPasts(ctx context.Context) error {
 	known := false
 	_ = s.withWriter(func() error { known = s.past != nil; return nil })
@@ -131,7 +131,7 @@ func (s *Store) countPasts(ctx context.Context) error {
 	return s.withWriter(func() error { s.past = counted; return nil })
 }
 
-// above returns the persons whose ended jobs exceed the bound.
+// above returns the persons whose ended jobs exceed the limit.
 func (s *Store) above(most int64) (persons []int) {
 	_ = s.withWriter(func() error {
 		for person, p := range s.past {
@@ -145,8 +145,9 @@ func (s *Store) above(most int64) (persons []int) {
 	return persons
 }
 
-// expired selects the jobs that ended before a time, but no task of an array that has not ended,
-// because a task is as old as its array. The bound of a person counts such tasks.
+// expired selects the jobs that ended before a time. It leaves out tasks of an array that has not
+// ended, because a task counts as being as old as its array. For the limit per person such tasks do
+// count.
 const expired = "SELECT j.id FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at < ?" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs a WHERE a.id = j.array_id AND a.result IS NULL) ORDER BY j.changed_at, j.id"
 
@@ -169,7 +170,7 @@ func (s *Store) expire(ctx context.Context, before time.Time) (int, error) {
 const pastOf = "SELECT j.id, " + pastSize + " FROM jobs j WHERE j.result IS NOT NULL AND j.uid IN (SELECT value FROM json_each(?))" +
 	" AND coalesce(json_extract(j.life, '$.principal.uid'), j.uid) = ? ORDER BY j.changed_at DESC, j.id DESC"
 
-// trimHistory removes a person's oldest ended jobs until the others take less than the bound.
+// trimHistory removes a person's oldest ended jobs until the others take less than the limit.
 func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, error) {
 	var uids []int
 	_ = s.withWriter(func() error { uids = slices.Sorted(maps.Keys(s.past[person].uids)); return nil })
@@ -196,8 +197,8 @@ func (s *Store) trimHistory(ctx context.Context, person int, most int64) (int, e
 	return n, err
 }
 
-// remove deletes ended jobs in the given order, and with an array what is left of its tasks. It
-// keeps jobs that have not ended, even if their array has.
+// remove deletes ended jobs in the given order. With an array it deletes what is left of the
+// array's tasks. It keeps jobs that have not ended, even if their array has ended.
 func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	for some := range slices.Chunk(ids, forgetAtOnce) {
 		if ctx.Err() != nil {
@@ -215,13 +216,12 @@ func (s *Store) remove(ctx context.Context, ids []int64) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// removable selects, from a list of ids, the ended jobs whose tasks have all ended, because a task
-// whose array is gone could never be written again.
+// removable selects, from a list of ids, the ended jobs whose tasks have all ended. An array with
+// other tasks must stay, because a task whose array is gone could never be written again.
 const removable = "(SELECT j.id FROM json_each(?1) JOIN jobs j ON j.id = value WHERE j.result IS NOT NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM jobs t WHERE t.array_id = j.id AND t.result IS NULL))"
 
-// removeJobs deletes these jobs in one transaction, and returns the number of jobs that were
-// deleted.
+// removeJobs deletes these jobs in one transaction, and returns the number of deleted jobs.
 func (s *Store) removeJobs(ctx context.Context, ids []int64) (int, error) {
 	if err := s.writable(); err != nil { // see Commit
 		return 0, err

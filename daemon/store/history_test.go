@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// When a job ends, its environment leaves the file, and so does all but the beginning of a long
-// command. An array's command stays for its tasks.
+// When a job ends, its environment is removed from the file. Of a long command, only the beginning
+// stays. An array's command stays for its tasks.
 func TestEndStripsPayload(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -41,7 +41,7 @@ func TestEndStripsPayload(t *testing.T) {
 	}
 	y, err = s.Payload(ctx, 3)
 	requireEqual(t, err, y, *secret)
-	// A job that ends in the step that made it leaves nothing either.
+	// A job that ends in the step that made it leaves no private data either.
 	commit(t, s, job.Record{Job: ended(5, job.Cancelled), Payload: secret})
 	if y, err = s.Payload(ctx, 5); err != nil || len(y.Env) != 0 {
 		t.Errorf("%q, %v", y.Env, err)
@@ -73,7 +73,7 @@ func TestTaskSharesParameters(t *testing.T) {
 	}
 }
 
-// A job that is requeued for ever does not grow for ever.
+// A job that is requeued for ever does not make the file grow for ever.
 func TestKeepAttempts(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -92,7 +92,7 @@ func TestKeepAttempts(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// Each person keeps a bounded history of the newest jobs. Live jobs stay, and so do other persons'
+// Each person keeps a limited history of the newest jobs. Live jobs stay, and so do other persons'
 // jobs.
 func TestForget(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	mustCheck(t, s)
-	// Jobs that end from now on are counted without another look at all of them.
+	// Jobs that end from now on are counted without counting all jobs again.
 	if again, err := s.Forget(ctx, History{UserBytes: 500 << 10}, epoch); again != 0 || err != nil {
 		t.Errorf("%d more: %v", again, err)
 	}
@@ -143,7 +143,7 @@ func TestForget(t *testing.T) {
 	}
 	mustCheck(t, s)
 
-	// By age, nothing of an array that has not ended is removed.
+	// The limit of age removes nothing of an array that has not ended.
 	task := taskOf(ended(702, job.Completed), 701, 0)
 	commit(t, s, job.Record{Job: task})
 	if _, err := s.Forget(ctx, History{Age: time.Hour}, epoch.Add(365*24*time.Hour)); err != nil {
@@ -152,7 +152,7 @@ func TestForget(t *testing.T) {
 	if id, err := s.Task(ctx, 701, 0); err != nil || id != 702 {
 		t.Errorf("the task of an array that goes on is %d: %v", id, err)
 	}
-	// An array is removed with its tasks, whose last one ended with it.
+	// An array is removed together with its tasks.
 	last := ended(701, job.Completed)
 	last.Request, last.Tasks, last.Attempt = whole.Request, &job.Tasks{Next: 10}, nil
 	task = taskOf(ended(702, job.Completed), 701, 0)
@@ -174,8 +174,8 @@ func TestForget(t *testing.T) {
 	mustCheck(t, s)
 }
 
-// The row of a task that has not ended stays, even if its array has ended, so that its end can be
-// written.
+// The row of a task that has not ended stays, even if its array has ended. Otherwise the task's end
+// could not be written.
 func TestForgetLeavesLiveTasks(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -14,28 +14,30 @@ import (
 // idBlock is the number of ids that are reserved at once.
 const idBlock = 1000
 
-// idsPath returns the path of the file with the bound of the ids: all ids that were given out are
-// below it. The file survives damage to the state file beside it, its removal, and its replacement
-// by an older copy, so that ids are not given out twice (invariant 3): users have them in scripts,
-// and units and journals are named after them.
+// idsPath returns the path of the file with the upper bound of the ids: all ids that were given out
+// are below it. The file stays if the state file beside it is damaged, removed, or replaced by an
+// older copy. So ids are not given out twice (invariant 3): users have them in scripts, and units
+// and journals are named after them.
 func idsPath(path string) string { return path + ".ids" }
 
-// lastPath returns the path of the file with the ids to give out next, which idsPath bounds. It is
-// written at each commit that gives out ids, but synced only at a close: it survives the death of
-// the daemon, but not a power cut. The same holds for the file in Options.LastIDs.
+// lastPath returns the path of the file with the next ids to give out. They are below the bound in
+// idsPath. The file is written at each commit that gives out ids, but synced only when the store is
+// closed: it survives the death of the daemon, but not a power cut. The same is true for the file
+// in Options.LastIDs.
 func lastPath(path string) string { return path + ".last" }
 
-// idsForm is the format of both files. Its width is fixed, so that the last ids can be replaced in
-// place.
+// idsForm is the format of both files. Its width is fixed, so that the last ids can be overwritten
+// in place.
 const idsForm = "job %020d\nreservation %020d\n"
 
 // idsLength is the length of such a file, an even number; see writable.
 const idsLength = 58
 
-// recallIDs makes the ids continue after all that were given out, whatever state file there is: an
-// empty one, or an older copy. A power cut may leave an older file of the last ids. So if the state
-// file knows no id at all, or is far behind even with the last ids, the ids continue at the bound.
-// A file of ids that is missing or invalid is ignored.
+// recallIDs makes the ids continue above all that were given out, whatever state file there is: it
+// may be empty, or an older copy. The file of the last ids may be too old, too, after a power cut.
+// So the ids continue at the bound in two cases: if the state file knows no id at all, or if the
+// ids are far below the bound even with the last ids. A file of ids that is missing or invalid is
+// ignored.
 func (s *Store) recallIDs() (err error) {
 	if s.bound, err = s.disk.readIDs(idsPath(s.path)); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (s *Store) recallIDs() (err error) {
 	return err
 }
 
-// openCopy opens the file of the last ids in Options.LastIDs, and returns its ids.
+// openCopy opens the second file of the last ids, in Options.LastIDs, and returns its ids.
 func (s *Store) openCopy() (last counters) {
 	if s.opts.LastIDs == "" {
 		return last
@@ -72,7 +74,7 @@ func (s *Store) openCopy() (last counters) {
 	return last
 }
 
-// reach raises the counters' ids to at least those of o.
+// reach raises the ids in c to at least the ids in o.
 func (c *counters) reach(o counters) {
 	c.job, c.reservation = max(c.job, o.job), max(c.reservation, o.reservation)
 }
@@ -90,7 +92,7 @@ func (d disk) readIDs(path string) (counters, error) {
 	return c, nil
 }
 
-// openLast opens the file of the last ids, unless it is open.
+// openLast opens the file of the last ids, unless that file is open.
 func (s *Store) openLast() (err error) {
 	if s.last == nil {
 		s.last, err = s.disk.open(lastPath(s.path), os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW)
@@ -123,8 +125,8 @@ func (d disk) closeLast(f *os.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// reserveIDs makes sure that the ids of the records are in the file of the last ids, and below the
-// bound on disk, before the records are on disk.
+// reserveIDs makes sure, before the records are on disk, that their ids are in the file of the last
+// ids and below the bound on disk.
 func (s *Store) reserveIDs(records []job.Record) error {
 	next := s.next
 	for _, r := range records {
@@ -137,7 +139,7 @@ func (s *Store) reserveIDs(records []job.Record) error {
 	return err
 }
 
-// reserveBlock raises the bound on disk well before it is reached, so that a full disk does not
+// reserveBlock raises the bound on disk long before the ids reach it, so that a full disk does not
 // stop everything at once.
 func (s *Store) reserveBlock(next counters) error {
 	near := func(next, bound job.ID) bool { return next > 1 && next > bound-idBlock/2 }

@@ -20,10 +20,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// everyCall makes every call of SQLite fail, and the daemon die at each of them, instead of some.
+// everyCall tests every call: each call of SQLite fails once, and the daemon dies once at each of
+// them. Otherwise only some calls are tested.
 var everyCall = flag.Bool("every-call", false, "let every call fail in every way, not only some")
 
-// oneIn is the part of the calls that fail otherwise: one in so many.
+// oneIn selects the calls that fail otherwise: one in so many.
 const oneIn = 37 * slower
 
 // play takes a state file through its life on a failing disk.
@@ -32,7 +33,7 @@ type play struct {
 	path  string
 	known []string // schemas
 	s     *Store
-	cut   int // endings so far
+	cut   int // number of endings so far
 }
 
 // stage is something that the daemon does, and repeats after an error.
@@ -46,7 +47,7 @@ func (p *play) open() (err error) {
 	return err
 }
 
-// judge subjects the store's own calls to the same faults as SQLite's.
+// judge makes the store's own calls fail in the same ways as SQLite's.
 func (p *play) judge(op, path string) error {
 	return errnos[p.disk.Ask(diskfault.Call{Op: diskfault.Op(op), Path: path})]
 }
@@ -79,7 +80,7 @@ var opening, closing = stage{"open", (*play).open}, stage{"close", func(p *play)
 	return nil
 }}
 
-// life returns a short life with each kind of record.
+// life returns the stages of a short life, with each kind of record.
 func life() []stage {
 	big := payload()
 	big.Env = append(big.Env, "BIG="+strings.Repeat("x", 20_000))
@@ -142,20 +143,22 @@ func dump(s *Store) (h held, err error) {
 	return h, err
 }
 
-// is reports whether a death left exactly this. Ids may have been reserved without being used.
+// is reports whether a death left exactly this state. Ids may have been reserved without being
+// used.
 func (h held) is(left held) bool {
 	return left.text == h.text && left.next.job >= h.next.job && left.next.reservation >= h.next.reservation
 }
 
-// ending says what a death leaves: which changes of names that were not synced, and which sectors.
+// ending says what a death leaves: some of the unsynced changes of names, and some of the unsynced
+// sectors.
 type ending struct {
 	name    string
 	changed func(change int) bool
 	reached func(sector int64) bool
 }
 
-// leave writes what an ending leaves of the state file, and of the files beside it, into an empty
-// directory.
+// leave writes into an empty directory what an ending leaves of the state file and of the files
+// beside it.
 func (p *play) leave(t *testing.T, e ending) string {
 	t.Helper()
 	to := t.TempDir()
@@ -165,8 +168,8 @@ func (p *play) leave(t *testing.T, e ending) string {
 	return filepath.Join(to, filepath.Base(p.path))
 }
 
-// endings returns the deaths of the process and of the machine, where all, some or none of the
-// unsynced changes reached the disk.
+// endings returns the deaths of the process and of the machine. At a death of the machine, all,
+// some or none of the unsynced changes have reached the disk.
 func endings(r *rand.Rand) []ending {
 	cut := func(name string, percent int) ending {
 		return ending{name, func(int) bool { return r.IntN(100) < percent }, func(int64) bool { return r.IntN(100) < percent }}
@@ -175,7 +178,7 @@ func endings(r *rand.Rand) []ending {
 	return []ending{cut("the process dies", 100), cut(fmt.Sprintf("the power goes, with %d %% written", share), share)}
 }
 
-// requireWhole opens what a death leaves. It must hold one of the states, which is returned.
+// requireWhole opens what a death leaves. The content must be one of the states, which is returned.
 func (p *play) requireWhole(t *testing.T, path, what string, states ...held) held {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{known: p.known})
@@ -259,7 +262,7 @@ type counted struct {
 	stage int
 }
 
-// some returns one in every so many of a list, or all of it.
+// some returns one element in every so many of a list, or all of them.
 func some[T any](list []T, every int) (out []T) {
 	for i, v := range list {
 		if i%every == 0 || *everyCall {
@@ -273,7 +276,7 @@ func some[T any](list []T, every int) (out []T) {
 type trial struct {
 	call  int
 	fault diskfault.Fault
-	ever  bool // from then on
+	ever  bool // also every later call
 }
 
 func (tr trial) String() string {
@@ -301,15 +304,15 @@ func trials(calls []counted) (list []trial) {
 	return list
 }
 
-// meets reports whether a call fails after the first fault: calls of the same kind do, and on a
+// meets reports whether a call fails after the first fault. Calls of the same kind fail, and on a
 // full disk all calls that need space.
 func (tr trial) meets(c, first diskfault.Call) bool {
 	needsSpace := c.Op == diskfault.Write || c.Op == diskfault.Truncate || c.Op == "write file"
 	return c.Op == first.Op || tr.fault == diskfault.Full && needsSpace
 }
 
-// run goes through the stages with a fault, and repeats each stage after an error, until the cause
-// is gone.
+// run goes through the stages with a fault. After an error it repeats the stage, until the cause is
+// gone.
 func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(tr.call), uint64(tr.fault)))
@@ -334,7 +337,7 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 			if err == nil {
 				break
 			}
-			// SQLite takes a copy whose size it cannot read for an existing one.
+			// If SQLite cannot read the size of a copy, it takes the copy for an existing one.
 			copied := hit.Op == diskfault.Size && strings.HasSuffix(hit.Path, ".new")
 			if n < tr.call || !Retryable(err) && !copied || errors.Is(err, job.ErrDamaged) {
 				t.Fatalf("%s: %v", what(), err)
@@ -367,15 +370,16 @@ func (tr trial) run(t *testing.T, p *play, stages []stage, states []held) {
 	p.requireWhole(t, p.path, "at the end", states[len(states)-1])
 }
 
-// lifetime says how a state file begins: with a file ("" for none) of a release with these schemas;
-// nil means this release's.
+// lifetime says how the life of a state file begins. file is "" if there is no file at first. The
+// file is of a release with these schemas; nil means this release's.
 type lifetime struct {
 	from   string
 	known  []string
 	stages []stage
 }
 
-// lives returns the lifetimes: without a file, and with one that an older release left.
+// lives returns the lifetimes: one begins without a file, others with a file that an older release
+// left.
 func lives(t *testing.T) map[string]lifetime {
 	return map[string]lifetime{
 		"new": {"", nil, life()},
@@ -397,9 +401,9 @@ func newDisk(t *testing.T, name string) *diskfault.Disk {
 	return disk
 }
 
-// Any call of SQLite may fail, once or for ever: everything acknowledged is there, nothing is there
-// by half, no error passes for damage, and the store goes on when the cause is gone (invariants 1
-// and 2).
+// Any call of SQLite may fail, once or for ever. Then everything acknowledged is stored, nothing is
+// stored in part, no error counts as damage, and the store works again when the cause is gone
+// (invariants 1 and 2).
 func TestEveryCallFails(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -415,8 +419,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// The process may die, or the power go, between any two calls of SQLite: everything acknowledged is
-// there, and what was under way is there whole or not at all (invariant 1).
+// The process may die, or the power fail, between any two calls of SQLite. Then everything
+// acknowledged is stored, and what was under way is stored whole or not at all (invariant 1).
 func TestDeathAtEveryCall(t *testing.T) {
 	for name, l := range lives(t) {
 		t.Run(name, func(t *testing.T) {

@@ -8,13 +8,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// jobColumns are the columns of jobs that are written. The last ones are copies for look-ups and
-// reports.
+// jobColumns are the columns of jobs that are written. The last columns are copies of other values,
+// for look-ups and reports.
 const jobColumns = "id, key, uid, gid, user, owner_groups, name, state, submitted_at, changed_at, stop, stop_by, attempt, label, request, life, result, " +
 	"array_id, task_index, dedup, class, gpu_milli, gpu_mem_bytes, mem_bytes, cpus, time_limit_ns"
 
-// jobQuery reads jobs with the numbers of their current attempts. A clause that names j's columns
-// follows it. It must never read payloads (invariant 4).
+// jobQuery reads jobs with the numbers of their current attempts. It must be followed by a clause,
+// which may use j's columns. It must never read payloads (invariant 4).
 const jobQuery = `SELECT j.id, j.key, j.uid, j.gid, j.user, j.owner_groups, j.name, j.state, j.submitted_at, j.changed_at, j.stop, j.stop_by,
  j.attempt, j.label, j.request, j.life, j.result FROM jobs j `
 
@@ -47,8 +47,8 @@ func jobArgs(j *job.Job) ([]any, error) {
 		int64(r.TimeLimit)}, e.err
 }
 
-// own returns the request without what a task shares with its array. Otherwise parameters of a
-// hundred kilobytes would be written with each of a hundred thousand tasks.
+// own returns the request without the values that a task has from its array. Otherwise parameters
+// of a hundred kilobytes would be written with each of a hundred thousand tasks.
 func own(j *job.Job) *job.Request {
 	if j.Task == nil {
 		return &j.Request
@@ -58,15 +58,15 @@ func own(j *job.Job) *job.Request {
 	return &r
 }
 
-// padded fills a document with blanks to a length that rarely changes. If a row keeps its length,
-// SQLite writes only the pages that differ. This matters for the row of an array: it is written at
-// each start and end of a task, and its parameters can take a hundred kilobytes.
+// padded adds blanks to a document, so that its length rarely changes. If a row keeps its length,
+// SQLite writes only the pages that differ. This matters for the row of an array, because the row
+// is written at each start and end of a task, and its parameters can take a hundred kilobytes.
 func padded(doc string) string {
 	const step = 512
 	return doc + strings.Repeat(" ", (step-len(doc)%step)%step)
 }
 
-// jobText has the columns of jobQuery that need decoding or belong to a decoded part.
+// jobText has the columns of jobQuery that must be decoded, or that belong to a decoded part.
 type jobText struct {
 	groups, submitted, changed, label, request, life string
 	stop                                             job.StopCause
@@ -76,7 +76,7 @@ type jobText struct {
 	attempt int64
 }
 
-// scanJob reads one row of jobQuery. The attempt has only its number.
+// scanJob reads one row of jobQuery. It sets only the number of the attempt.
 func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	var t jobText
 	err = rows.Scan(&j.ID, &j.Key, &j.Owner.UID, &j.Owner.GID, &j.Owner.User, &t.groups, &j.Label.Name, &j.State,
@@ -87,7 +87,7 @@ func scanJob(rows *sql.Rows) (j job.Job, err error) {
 	return j, t.decode(&j)
 }
 
-// decode completes j, except that the attempt still has only its number.
+// decode completes j, except for the attempt, which still has only its number.
 func (t *jobText) decode(j *job.Job) error {
 	d := decoder{}
 	d.list(&j.Owner.Groups, t.groups)

@@ -9,7 +9,8 @@ import (
 )
 
 // jobsIn reads the jobs that the clause selects, with their current attempts. The clause calls the
-// table of jobs j. jobsIn counts first, because growing a long list would take a third of the time.
+// table of jobs j. jobsIn counts the jobs first: if it let a long list grow instead, that would
+// take a third of its time.
 func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.Job, error) {
 	var n int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT id FROM jobs j "+clause+")", args...).Scan(&n); err != nil {
@@ -23,7 +24,8 @@ func jobsIn(ctx context.Context, tx *sql.Tx, clause string, args ...any) ([]job.
 }
 
 // fillAttempts completes the attempts whose numbers are known. The clause must select all of the
-// jobs. Most jobs of a long list have no attempt: a join would take a third of their time.
+// jobs. A join would take a third of the time of reading the jobs, although most jobs of a long
+// list have no attempt.
 func fillAttempts(ctx context.Context, tx *sql.Tx, jobs []job.Job, clause string, args ...any) error {
 	open := map[job.ID]*job.Job{}
 	for i := range jobs {

@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The processes that an attempt left are added to its result, and to the job's result only by the
-// last attempt. Nothing else changes, and an attempt without a result stays without one.
+// The processes that an attempt left are added to its result. They are added to the job's result
+// only if the attempt is the last one. Nothing else changes, and an attempt without a result stays
+// without one.
 func TestLeft(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()

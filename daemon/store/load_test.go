@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Done has the jobs that completed and have a content hash, and nothing else. No task of an array
-// stands for the whole.
+// Done has the jobs that completed and have a content hash, and nothing else. A task of an array
+// does not count as the whole array.
 func TestDone(t *testing.T) {
 	s := openNew(t)
 	hashed := func(j *job.Job, hash string) *job.Job {
@@ -33,8 +33,8 @@ func TestDone(t *testing.T) {
 	requireEqual(t, err, st.Done, []job.Done{{UID: 1001, Dedup: "d", Job: 3}, {UID: 1001, Dedup: "c", Job: 4}, {UID: 1001, Dedup: "e", Job: 6}})
 }
 
-// The newest predictions are kept, the oldest come first, and a reservation is removed a day after
-// its end.
+// The newest predictions are kept, in order from the oldest to the newest. A reservation is removed
+// a day after its end.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -72,7 +72,7 @@ func TestNextReservationOnlyGrows(t *testing.T) {
 	requireEqual(t, err, st.NextID, 1)
 }
 
-// Each job of a long list gets its own attempt, and an error names what cannot be decoded, as in a
+// In a long list, each job gets its own attempt, and an error names what cannot be decoded, as in a
 // short list.
 func TestLongList(t *testing.T) {
 	s := openNew(t)
@@ -103,8 +103,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// The newest predictions of a user with many kinds of jobs are kept, and older ones of other users
-// stay.
+// If a user has many kinds of jobs, the newest predictions are kept, and older predictions of other
+// users stay.
 func TestPrunePerUser(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)
@@ -124,7 +124,7 @@ func TestPrunePerUser(t *testing.T) {
 	requireEqual(t, err, st.Predictions[3].Key, "1001 shape 1000 8")
 }
 
-// The last time at which the machine was on is kept, even if the clock goes back.
+// The last time at which the machine was on is kept, even if the clock is set back.
 func TestAliveIsKept(t *testing.T) {
 	s := openNew(t)
 	for _, at := range []time.Time{noon, noon.Add(-time.Hour)} {

@@ -18,13 +18,13 @@ var schema string
 // applicationID marks our files ("gpuk" in ASCII).
 const applicationID = 0x6770756b
 
-// beforeRelease are the marks of builds before the first release, which also counted their schemas
-// from 1.
+// beforeRelease are the marks of builds before the first release. These builds also numbered their
+// schemas from 1.
 var beforeRelease = []int{0x67707573, 0x6770756a}
 
 // migrations returns the scripts that bring a file from schema n to n+1, in order. The first one
-// makes a new file. A released script is never changed: after the first release a new schema is
-// another script.
+// makes a new file. A released script must never change. After the first release, a new schema
+// needs another script.
 func migrations() []string { return []string{schema} }
 
 // version returns the schema version of the file, 0 for an empty one. A database of another program
@@ -50,8 +50,8 @@ func newerError(path string, have, known int) error {
 		ErrNewer, path, have, known)
 }
 
-// migrate brings the file to the last of the known schemas, each in one transaction. A file that
-// has a schema is copied first.
+// migrate brings the file to the last of the known schemas, each in one transaction. If the file
+// already has a schema, migrate first makes a copy.
 func migrate(ctx context.Context, s *Store, known []string) error {
 	db, path := s.write, s.path
 	have, err := version(ctx, db, path)
@@ -97,8 +97,8 @@ func step(ctx context.Context, db *sql.DB, to int, script string) error {
 	return tx.Commit()
 }
 
-// BackupPath returns the path of the copy of a file with schema v, which a newer release makes when
-// it opens the file.
+// BackupPath returns the path of the copy of a file with schema v. A newer release makes that copy
+// when it opens the file.
 func BackupPath(path string, v int) string { return fmt.Sprintf("%s.schema-%d.bak", path, v) }
 
 // backup writes a complete copy to dst, or nothing.

@@ -27,14 +27,14 @@ func execFile(t *testing.T, path, script string) {
 	}
 }
 
-// withNext returns the schemas that a later release may know.
+// withNext returns the schemas of a later release.
 func withNext() []string {
 	return append(migrations(), `ALTER TABLE jobs ADD COLUMN project TEXT NOT NULL DEFAULT '';
 		UPDATE jobs SET project = name; CREATE INDEX jobs_project ON jobs (project, id)`)
 }
 
-// oldFile makes a state file of this release, for a later one to open: two ended jobs, an array
-// with an ended task, and a waiting job.
+// oldFile makes a state file of this release, which a later release will open: two ended jobs, an
+// array with an ended task, and a waiting job.
 func oldFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -49,7 +49,7 @@ func oldFile(t *testing.T) string {
 	return path
 }
 
-// An older file is copied before it is changed (invariant 6), and both have everything.
+// An older file is copied before it is changed (invariant 6). Both files have everything.
 func TestMigrationCopiesFirst(t *testing.T) {
 	path := oldFile(t)
 	s := openAt(t, path)
@@ -109,7 +109,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	}
 }
 
-// An older file cannot be read beside the daemon before the daemon has changed it.
+// An older file cannot be opened read-only until the daemon has changed it.
 func TestReadOnlyOfAnOlderFile(t *testing.T) {
 	_, err := Open(context.Background(), oldFile(t), Options{ReadOnly: true, known: withNext()})
 	if err == nil || !strings.Contains(err.Error(), "start the daemon once") {
@@ -118,7 +118,7 @@ func TestReadOnlyOfAnOlderFile(t *testing.T) {
 }
 
 // A file of a build before the first release has one of a dozen other schemas, which were also
-// numbered from 1. It is refused whatever its number, and the error says what it is.
+// numbered from 1. It is refused whatever its number, and the error says what kind of file it is.
 func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	for schema := range 12 {
 		path := oldFile(t)
@@ -133,7 +133,8 @@ func TestFileOfABuildBeforeTheFirstRelease(t *testing.T) {
 	}
 }
 
-// A file of a newer release is refused with a hint, and not one byte of it changes (invariant 6).
+// A file of a newer release is refused with a hint, and not one byte of the file changes (invariant
+// 6).
 func TestNewerFileIsLeftAlone(t *testing.T) {
 	path := oldFile(t)
 	execFile(t, path, "PRAGMA user_version=99")

@@ -123,7 +123,7 @@ func (m *model) live() []job.Job {
 	return list
 }
 
-// ended answers a query.
+// ended returns the ended jobs that match a query.
 func (m *model) ended(q job.Query) []job.Job {
 	list := []job.Job{}
 	for _, j := range m.jobs {
@@ -165,7 +165,7 @@ func (m *model) draw(t *rapid.T) job.Record {
 	return r
 }
 
-// compare asks the store every question.
+// compare puts every question to the store and checks the answers.
 func (m *model) compare(t *rapid.T, s *Store) {
 	ctx := context.Background()
 	st, err := s.Load(ctx)
@@ -220,8 +220,8 @@ func same[T any](t *rapid.T, err error, got, want T) {
 	}
 }
 
-// Whatever is committed, in whatever groups and with restarts between, the store answers as plain
-// maps would.
+// Whatever is committed, in whatever groups and with restarts in between, the store answers as
+// plain maps would.
 func TestStoreIsItsModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/store/diskfault"
 )
 
-// cuts calls look for every distinct ending of a power cut now, in which any of the unsynced
-// changes of names and all or none of the unsynced writes reached the disk. It returns the number
-// of endings.
+// cuts calls look for every distinct state that a power cut could leave now. In these states, any
+// of the unsynced changes of names, and all or none of the unsynced writes, have reached the disk.
+// It returns the number of states.
 func (p *play) cuts(t *testing.T, look func(how, path string)) int {
 	t.Helper()
 	late, seen := p.disk.Late(), map[string]bool{}
@@ -71,9 +71,9 @@ func (p *play) atNames(at func(c diskfault.Call)) {
 	})
 }
 
-// A power cut may take any names that were not synced: everything acknowledged is there, and what
-// was under way is there whole or not at all (invariant 1). The ids continue above all that were
-// given out (invariant 3).
+// A power cut may undo any unsynced changes of file names. Then everything acknowledged is stored,
+// and what was under way is stored whole or not at all (invariant 1). The ids continue above all
+// that were given out (invariant 3).
 func TestLostNames(t *testing.T) {
 	t.Parallel()
 	for name, l := range lives(t) {
@@ -108,15 +108,16 @@ func TestLostNames(t *testing.T) {
 	}
 }
 
-// idsBeside returns the id to continue at without the state file; 0 for the beginning.
+// idsBeside returns the id at which a store without the state file would continue; 0 for the
+// beginning.
 func idsBeside(t *testing.T, path string) (bound job.ID) {
 	t.Helper()
 	_, _ = fmt.Sscanf(filesBeside(t, path)[filepath.Base(idsPath(path))], "job %d", &bound)
 	return bound
 }
 
-// The directory of a first state file may be as new as the file, so its name is synced, too
-// (invariant 1).
+// The directory of a first state file may be as new as the file. So the name of the directory is
+// synced, too (invariant 1).
 func TestNameOfTheDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gpusched", "state.db")
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
@@ -134,7 +135,8 @@ func TestNameOfTheDirectory(t *testing.T) {
 	s.Close()
 }
 
-// unfolded returns a state file that lacks what its log has: the end of a job.
+// unfolded returns a state file and a log. The log has the end of a job, which the state file
+// lacks.
 func unfolded(t *testing.T) (files map[string][]byte) {
 	t.Helper()
 	s := openNew(t)
@@ -154,9 +156,9 @@ func unfolded(t *testing.T) (files map[string][]byte) {
 	return files
 }
 
-// A power cut may take any names while a file is moved aside and a new one begun: both parts of the
-// file are there, an older state never passes for the newest, and no id is given out again
-// (invariants 3 and 6).
+// A damaged file is moved aside and a new one is begun. If a power cut meanwhile undoes any
+// unsynced changes of names, both parts of the file are still there, an older state never counts as
+// the newest, and no id is given out again (invariants 3 and 6).
 func TestLostNamesOfSetAside(t *testing.T) {
 	t.Parallel()
 	p := newPlay(t, newDisk(t, "names-aside"), lifetime{})
@@ -183,8 +185,8 @@ func TestLostNamesOfSetAside(t *testing.T) {
 	t.Logf("%d cuts", cuts)
 }
 
-// requireNewest starts like the daemon. It must find the newest state, or begin an empty one beside
-// all of the old.
+// requireNewest starts like the daemon. It must find the newest state, or begin an empty file and
+// keep all of the old one.
 func requireNewest(t *testing.T, what, path string, files map[string][]byte) {
 	t.Helper()
 	found := slices.Collect(maps.Values(filesBeside(t, path)))

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// errNotFound is the error of Job for a missing job.
+// errNotFound is the error that Job returns for a missing job.
 var errNotFound = errors.New("no such job in the store")
 
 // Job returns one job, live or ended, with its current attempt.

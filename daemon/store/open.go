@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Options changes how a store is opened. The daemon uses the zero value.
+// Options changes how a store is opened.
 type Options struct {
-	// ReadOnly opens an existing file, which a daemon may own, for checks and reports. Nothing is
-	// created, migrated or locked, and Commit fails.
+	// ReadOnly opens an existing file for checks and reports; a daemon may have the file open.
+	// Nothing is created, migrated or locked, and Commit fails.
 	ReadOnly bool
-	// FileSystem is SQLite's name of the file system to use; "" means the operating system's.
+	// FileSystem is the name of the file system that SQLite uses; "" means the operating system's.
 	FileSystem string
-	// Judge is asked before each file system call of the store itself, by its kind and path. If it
-	// returns an error, the call fails with it. Nil allows every call.
+	// Judge is called before each file system call of the store itself, with its kind and path. If
+	// Judge returns an error, the call fails with that error. Nil allows every call.
 	Judge func(op, path string) error
-	// Migrating is called before the schema of the file changes, and the function that it returns once the schema
-	// has changed. It may be nil.
+	// Migrating, if not nil, is called before the schema of the file changes. The function that it
+	// returns is called once the schema has changed.
 	Migrating func(from, to int) (done func())
-	// LastIDs is a directory for a second file of the last ids, which survives when the state
-	// file's directory is replaced by a copy. Failures there are ignored. "" means none.
+	// LastIDs is a directory for a second file of the last ids. That file survives if the directory
+	// of the state file is replaced by a copy. Failures there are ignored. "" means no second file.
 	LastIDs string
 
-	known []string // the scripts of the schemas, for tests of a next one; nil means migrations()
+	known []string // scripts of the schemas, set by tests of a later schema; nil means migrations()
 }
 
 // Store is an open state file. Its methods may be called from any goroutine.
@@ -40,26 +40,26 @@ type Store struct {
 	lock *os.File // nil if read-only
 	read *sql.DB  // connections that cannot write
 
-	urgent  *sql.DB // such connections for submissions and starts
-	reports *sql.DB // such connections for long reads, which others need not wait for
+	urgent  *sql.DB // connections that cannot write, for submissions and starts
+	reports *sql.DB // connections that cannot write, for long reads, so that others need not wait for these
 	long    longReads
 	write   *sql.DB // one connection; nil if read-only
 	stmts   statements
 
 	mu    sync.Mutex  // held by a Commit; guards the fields that follow
-	next  counters    // as stored
+	next  counters    // the counters that are stored
 	bound counters    // the bound in the file of ids
 	last  *os.File    // the file of the last ids; nil until it is needed
 	copy  *os.File    // the file in Options.LastIDs; nil if it cannot be opened
 	dirty int         // approximate number of pages written since the last checkpoint
 	past  historyUses // the sizes of ended jobs
 
-	damage atomic.Pointer[error] // the first that a read has found
+	damage atomic.Pointer[error] // the first damage that a read has found
 }
 
 // Open opens or creates the state file at path and brings it to the current schema. Its directory
-// must exist. A damaged file is a *CorruptError, a file from a newer release ErrNewer, and a file
-// in use ErrLocked. None of these is changed.
+// must exist. The error is a *CorruptError for a damaged file, ErrNewer for a file from a newer
+// release, and ErrLocked for a file in use. None of these files is changed.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{path: path, opts: opts, disk: disk{opts.Judge}, long: longReads{searchRows, maxTurnWait}}
 	known := opts.known
@@ -125,7 +125,7 @@ func (s *Store) connectReaders(ctx context.Context) (err error) {
 	return err
 }
 
-// begin makes the file's name durable. From then on the file may no longer be empty.
+// begin makes the file's name durable. From then on an empty state file counts as damaged.
 func (s *Store) begin() error {
 	if err := s.disk.remove(begunPath(s.path)); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (s *Store) openReadOnly(ctx context.Context, known int) error {
 	return nil
 }
 
-// Close writes the rest of the log into the file and releases the file.
+// Close moves the rest of the log into the file and releases the file.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes everything that is open. It closes the writer last, which makes SQLite move the
+// release closes everything that is open. It closes the writer last, so that SQLite then moves the
 // log into the file.
 func (s *Store) release() error {
 	errs := []error{s.stmts.close()}

@@ -39,7 +39,7 @@ func overwrite(t *testing.T, path string, at, n int64) {
 	}
 }
 
-// Open finds damage, names it, and leaves the file as it is.
+// Open finds damage, says what is damaged, and leaves the file as it is.
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, path string){
@@ -71,7 +71,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	}
 }
 
-// Only root can read the files, whatever the umask is, including those that SQLite makes.
+// Only root can read the files, whatever the umask is. This includes the files that SQLite makes.
 func TestFilesArePrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -93,7 +93,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A name that has a meaning in SQLite's URI syntax is still a name.
+// A path with characters of SQLite's URI syntax is taken literally.
 func TestPathIsNotInterpreted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b%20?mode=memory&x=#1'")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -109,7 +109,7 @@ func TestPathIsNotInterpreted(t *testing.T) {
 	}
 }
 
-// Two daemons never share a file. The lock ends with its holder.
+// Two daemons never share a file. When the daemon that has the lock ends, the lock ends.
 func TestOneOwner(t *testing.T) {
 	s := openNew(t)
 	if _, err := Open(context.Background(), s.path, Options{}); !errors.Is(err, ErrLocked) {
@@ -121,7 +121,7 @@ func TestOneOwner(t *testing.T) {
 	openAt(t, s.path)
 }
 
-// A forked child that has not reached its exec does not keep the lock: until then it has a
+// A forked child that has not reached its exec does not keep the lock, although until then it has a
 // duplicate of the descriptor.
 func TestLockIsNotKeptByAChild(t *testing.T) {
 	s := openNew(t)
@@ -146,7 +146,7 @@ func TestLockIsNotKeptByAChild(t *testing.T) {
 	}
 }
 
-// A reader beside the daemon sees what is committed, and changes nothing.
+// A reader sees what the running daemon has committed, and changes nothing.
 func TestReadOnly(t *testing.T) {
 	s := openNew(t)
 	commit(t, s, job.Record{Job: ended(1, job.Completed), Payload: payload()})
@@ -202,7 +202,7 @@ func TestConnectionSettings(t *testing.T) {
 	}
 }
 
-// The log does not grow without end, and its checkpoints are not in the way.
+// The log does not grow without end, and its checkpoints do not disturb anything.
 func TestLogIsFoldedIn(t *testing.T) {
 	t.Parallel()
 	s := openNew(t)

@@ -21,7 +21,7 @@ func (f *filter) add(cond string, args ...any) {
 }
 
 // Past returns the page of ended jobs that the query asks for, in one snapshot. It reads along an
-// index by the time of the end, so that jobs before the page cost nothing.
+// index by the time of the end, so jobs before the page cost no time.
 func (s *Store) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	past, err := s.pastJobs(ctx, q)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) pastJobs(ctx context.Context, q job.PastQuery) (past job.Past, e
 // pageOf returns the most jobs of one page.
 func pageOf(q *job.PastQuery) int {
 	most := job.MaxPast
-	if q.Attempts { // a job may have keepAttempts of them, each with the whole job
+	if q.Attempts { // a job may have keepAttempts attempts, each as large as the job
 		most /= 20
 	}
 	if q.Limit <= 0 || q.Limit > most {
@@ -101,7 +101,7 @@ func pastClause(q *job.PastQuery) (string, []any) {
 	return fmt.Sprintf("%s LIMIT %d", clause, pageOf(q)), f.args
 }
 
-// ownedBy adds the owner, by the rules of job.Query.Matches.
+// ownedBy adds a condition on the owner, by the rules of job.Query.Matches.
 func (f *filter) ownedBy(uid *int, user string) {
 	switch {
 	case uid != nil && job.Nameless(*uid, user):
@@ -114,7 +114,7 @@ func (f *filter) ownedBy(uid *int, user string) {
 	}
 }
 
-// chosen adds the choice, by the rules of job.Query.Matches.
+// chosen adds the conditions of a choice, by the rules of job.Query.Matches.
 func (f *filter) chosen(c job.Choice) {
 	if len(c.States) > 0 {
 		f.add("j.state IN (SELECT value FROM json_each(?))", listOf(c.States))

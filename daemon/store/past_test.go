@@ -38,8 +38,8 @@ func pastJobs(t testing.TB, s *Store, n int) {
 	}
 }
 
-// The pages of the history have all of it, each job once, in either order, even if many jobs ended
-// at one time.
+// The pages together have all of the history, each job once, in either order, even if many jobs
+// ended at the same time.
 func TestPagesOfTheHistory(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 23)

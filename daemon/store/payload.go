@@ -13,9 +13,10 @@ import (
 
 const payloadColumns = "job_id, argv, env_mode, env, dir, umask, limits, setup"
 
-// When a job has ended, the store keeps only a part of its private data: the directory, the beginning
-// of the command and its set-up for people to read, and the destinations of messages. It drops the
-// environment and its secrets. An array's payload serves its tasks, and the array ends after them.
+// When a job has ended, the store keeps only a part of its private data: the directory, the
+// beginning of the command and its set-up for people to read, and the destinations of messages. It
+// removes the environment, which may contain secrets. The payload of an array stays until the array
+// ends, which is after its tasks.
 const (
 	keepCommand   = "4096" // bytes
 	redactPayload = "UPDATE payloads SET env = x'', limits = '[]', argv = CASE WHEN octet_length(argv) > " + keepCommand +
@@ -42,8 +43,8 @@ func payloadArgs(id job.ID, p *job.Payload) ([]any, error) {
 	return []any{int64(id), argv, string(p.EnvMode), env, []byte(p.Dir), p.Umask, limits, setup}, e.err
 }
 
-// Payload returns the private part under the id, which for a task is its array's (job.PayloadID). A
-// missing or damaged one is job.ErrNoPayload.
+// Payload returns the private part that is stored under the id; for a task that is the id of its
+// array (job.PayloadID). If the part is missing or damaged, the error is job.ErrNoPayload.
 func (s *Store) Payload(ctx context.Context, id job.ID) (job.Payload, error) {
 	row := s.urgent.QueryRowContext(ctx, "SELECT "+payloadColumns+" FROM payloads WHERE job_id = ?", int64(id))
 	p, err := scanPayload(row)
@@ -82,8 +83,8 @@ func scanPayload(row interface{ Scan(...any) error }) (job.Payload, error) {
 	return p, d.err
 }
 
-// joinNUL ends each string in a NUL byte, as the kernel stores arguments and environments. JSON
-// could not hold strings that are not UTF-8.
+// joinNUL ends each string with a NUL byte, as the kernel stores arguments and environments. JSON
+// could not represent strings that are not UTF-8.
 func joinNUL(list []string) ([]byte, error) {
 	n := 0
 	for _, s := range list {

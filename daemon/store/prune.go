@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// keepPredictions and keepDone bound what is loaded of data that only helps: a missing prediction
-// is made from fewer runs, and a repetition that is not recognised runs again.
+// keepPredictions and keepDone limit data that is useful but not necessary. Without a prediction,
+// one is made from fewer runs. If a repetition is not recognised, the job runs again.
 const (
 	keepPredictions     = 100_000
 	keepUserPredictions = 1000 // as many as the scheduler remembers of one user
@@ -16,15 +16,15 @@ const (
 )
 
 // staleOfUser removes a user's oldest predictions beyond a number, so that a user with many kinds
-// of jobs does not push out those of others. A key begins with the user's number.
+// of jobs does not displace the predictions of others. A key begins with the user's number.
 const staleOfUser = `DELETE FROM predictions WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER (
 	PARTITION BY substr(key, 1, instr(key || ' ', ' ')) ORDER BY at DESC, key DESC) AS n FROM predictions) WHERE n > ?)`
 
 // keepReservation is the time that a reservation is kept after its end.
 const keepReservation = 24 * time.Hour
 
-// prune removes what is no longer needed, and the oldest predictions beyond the bounds of each user
-// and in total.
+// prune removes what is no longer needed, and the oldest predictions beyond the limits per user and
+// in total.
 func prune(ctx context.Context, db *sql.DB, now time.Time, predictions int) error {
 	_, err := db.ExecContext(ctx, staleOfUser, keepUserPredictions)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 // asideMark is in the name of a damaged file that was moved aside.
 const asideMark = ".damaged-"
 
-// asideTime is the format of the time that follows it.
+// asideTime is the format of the time that follows asideMark.
 const asideTime = "20060102T150405Z"
 
 // Quarantine moves the state file at path and its log out of the way, so that Open makes an empty
-// one, and returns the new path. It deletes nothing, and the log keeps the name that SQLite looks
-// for beside the file. The file of ids stays. Nobody may have the file open.
+// file. It returns the new path, and deletes nothing. The log gets the name at which SQLite looks
+// for the log of the moved file. The file of ids stays. No process may have the file open.
 func Quarantine(path string, now time.Time) (string, error) { return disk{}.quarantine(path, now) }
 
 func (d disk) quarantine(path string, now time.Time) (string, error) {
@@ -32,8 +32,9 @@ func (d disk) quarantine(path string, now time.Time) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("move the state file aside: %w", err)
 	}
-	// The file is moved first, and durably. If a power cut leaves the log alone, that is damage,
-	// too, and the next start moves it. A file without its log would pass for an older state.
+	// The state file is moved first, and durably. If a power cut then leaves the log alone, that
+	// counts as damage, and the next start moves the log. In the other order, the file without its
+	// log would look like an older state.
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := d.moveAway(path+suffix, to+suffix); err != nil {
 			return "", fmt.Errorf("move the state file aside: %w", err)

@@ -24,8 +24,8 @@ func quarantine(t *testing.T, path string) (string, *Store) {
 	return to, openAt(t, path)
 }
 
-// A damaged file is kept byte for byte with its log, for root only. The new file is empty, and no
-// id is given out again (invariant 3).
+// A damaged file is kept byte for byte with its log, readable only by root. The new file is empty,
+// and no id is given out again (invariant 3).
 func TestDamagedFileIsSetAside(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	before, err := os.ReadFile(path)
@@ -77,8 +77,8 @@ func TestSetAsideOfAnOpenFile(t *testing.T) {
 	}
 }
 
-// If a death leaves the log alone, the next start finds damage and moves it, too: an older state
-// never passes for the newest.
+// If a death leaves the log alone, the next start finds damage and moves the log, too: an older
+// state never counts as the newest.
 func TestDeathBetweenTheMoves(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) { overwrite(t, path, 0, 100) })
 	if err := errors.Join(os.WriteFile(path+"-wal", []byte("log"), 0o600), os.Rename(path, path+asideMark+"x")); err != nil {
@@ -93,7 +93,7 @@ func TestDeathBetweenTheMoves(t *testing.T) {
 	}
 }
 
-// A file that was truncated to nothing is damaged; it is no first start.
+// A file that was truncated to nothing counts as damaged. It does not look like a first start.
 func TestEmptiedFile(t *testing.T) {
 	path := spoil(t, func(t *testing.T, path string) {
 		if err := os.Truncate(path, 0); err != nil {
@@ -120,8 +120,8 @@ func TestLoadFindsDamagedRows(t *testing.T) {
 }
 
 // After an older copy is put back, no later id is given out again. The ids continue exactly where
-// they were, even if few were given out since and the daemon was killed. Without the file of the
-// last ids, which a power cut may take, they continue at the bound if the copy is far behind it.
+// they were, even if only few were given out since then and the daemon was killed. A power cut may
+// remove the file of the last ids. The ids then continue at the bound if the copy is far below it.
 func TestOldCopyPutBack(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -172,8 +172,8 @@ func TestOldCopyPutBack(t *testing.T) {
 	}
 }
 
-// Even if the whole directory of the state file is put back, the ids continue where they were. The
-// other directory may be lost or unavailable without causing a failure.
+// Even if the whole directory of the state file is replaced by an older copy, the ids continue
+// where they were. If the other directory is lost or unavailable, nothing fails.
 func TestOldDirectoryPutBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost func(dir string) error
@@ -214,7 +214,7 @@ func TestOldDirectoryPutBack(t *testing.T) {
 	}
 }
 
-// If a power cut takes the newest file of the last ids and damages the state file, the new state
+// A power cut may remove the newest file of the last ids and damage the state file. The new state
 // file still gives out no id again (invariant 3).
 func TestPowerCutThatDamages(t *testing.T) {
 	s := openNew(t)
@@ -238,8 +238,8 @@ func TestPowerCutThatDamages(t *testing.T) {
 	}
 }
 
-// copyOf copies the files of ids beside a state file, as the death of the daemon leaves them, and
-// returns the path of the state file there.
+// copyOf copies the files of ids beside a state file, as the death of the daemon leaves them. It
+// returns the path of the state file in the new directory.
 func copyOf(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
@@ -255,7 +255,7 @@ func copyOf(t *testing.T, path string) string {
 	return to
 }
 
-// The file of ids is only a help: if it is missing or invalid, a new one is made.
+// The file of ids is not essential: if it is missing or invalid, a new one is made.
 func TestFileOfIDsIsGone(t *testing.T) {
 	for name, spoil := range map[string]func(string) error{
 		"gone":     os.Remove,

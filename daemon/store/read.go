@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Jobs returns the jobs with these ids that exist, in any order, in one snapshot.
+// Jobs returns the jobs with these ids, in any order, in one snapshot. It leaves out ids without a
+// job.
 func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	list, err := s.jobsByID(ctx, ids)
 	if err != nil {
@@ -19,7 +20,7 @@ func (s *Store) Jobs(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return list, nil
 }
 
-// manyIDs is the number of ids from which on Jobs is a long read. No command asks for as many at
+// manyIDs is the number of ids at which Jobs becomes a long read. No command asks for as many at
 // once.
 const manyIDs = 2000
 
@@ -37,8 +38,8 @@ func (s *Store) jobsByID(ctx context.Context, ids []job.ID) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, list)
 }
 
-// Attempts returns all attempts of a job, first to current; none for a job that does not exist or
-// was never placed.
+// Attempts returns all attempts of a job, from the first to the current one. It returns none if the
+// job does not exist or was never placed.
 func (s *Store) Attempts(ctx context.Context, id job.ID) ([]job.Attempt, error) {
 	var list []job.Attempt
 	err := each(ctx, s.read, "SELECT "+attemptColumns+" FROM attempts WHERE job_id = ? ORDER BY number", func(rows *sql.Rows) error {
@@ -63,8 +64,8 @@ func (s *Store) Notifications(ctx context.Context, id job.ID) ([]job.Notificatio
 	return list, nil
 }
 
-// Lately counts an account's jobs that ended at or after a time. It reads no more than that of each
-// job, because every listing calls it.
+// Lately counts an account's jobs that ended at or after a time. It reads only what it counts,
+// because every listing calls it.
 func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.Lately, err error) {
 	const query = `SELECT count(*), count(*) FILTER (WHERE state NOT IN ('completed', 'cancelled')) FROM jobs
  WHERE uid = ? AND changed_at >= ? AND result IS NOT NULL AND json_extract(request, '$.array') IS NULL`
@@ -76,7 +77,7 @@ func (s *Store) Lately(ctx context.Context, uid int, since time.Time) (out job.L
 }
 
 // ByKey returns the job, live or ended, that the user submitted with the request key. The empty key
-// names no job.
+// belongs to no job.
 func (s *Store) ByKey(ctx context.Context, uid int, key string) (id job.ID, known bool, err error) {
 	err = s.urgent.QueryRowContext(ctx, "SELECT id FROM jobs WHERE uid = ? AND key = ? AND key <> ''", uid, key).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

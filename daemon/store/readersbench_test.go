@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BenchmarkSubmitBesideReaders measures a submission's commit while four people search a history of
-// 300 000 jobs, again and again, for a job that is not in it. It reports the median and the
-// maximum, which the disk and the checkpoint cause.
+// BenchmarkSubmitBesideReaders measures the commit of a submission while four people search a
+// history of 300 000 jobs, again and again, for a job that is not there. It reports the median and
+// the maximum. The disk and the checkpoint cause the maximum.
 func BenchmarkSubmitBesideReaders(b *testing.B) {
 	const history = 300_000
 	s := openAt(b, filepath.Join(b.TempDir(), "state.db"))

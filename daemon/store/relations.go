@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// relation is an invariant between rows: a query for the numbers of those that break it, and the
-// message about each.
+// relation is an invariant between rows. query selects the numbers of the rows that violate it, and
+// what is the message about each.
 type relation struct{ query, what string }
 
 // notLive selects jobs without a unit.

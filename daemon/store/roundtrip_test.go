@@ -58,8 +58,8 @@ func fillValue(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// Every field of every stored value comes back after a restart, including those that are added
-// later.
+// Every field of every stored value has the same value after a restart. This includes fields that
+// are added in future.
 func TestEveryFieldIsStored(t *testing.T) {
 	var j job.Job
 	var p job.Payload
@@ -72,7 +72,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 	other.Notification.Job = j.ID
 	other.Reservation.To = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 	j.State, j.Result.Outcome = job.Failed, job.Failed
-	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // an existing class
+	j.Request.Priority = job.Priority{Class: job.Low, Number: -7} // a class that exists
 	parent := array(j.Task.Array, 1)
 	parent.Request, j.Request.Array = j.Request, nil // shared with its tasks
 	parent.Request.Dedup = ""

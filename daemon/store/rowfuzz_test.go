@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// FuzzJobRow decodes any texts of a row. A row that decodes is encoded as something that decodes
-// to the same.
+// FuzzJobRow decodes any texts of a row. If a row can be decoded, encoding the result gives a row
+// that decodes to the same result.
 func FuzzJobRow(f *testing.F) {
 	e := encoder{}
 	for _, j := range []*job.Job{queued(1), running(2), ended(3, job.Failed), array(4, 1), taskOf(running(5), 4, 3)} {
@@ -48,15 +48,15 @@ func FuzzJobRow(f *testing.F) {
 	})
 }
 
-// alike compares what is stored: an empty list equals none.
+// alike compares the stored values: an empty list equals no list.
 func alike(a, b *job.Job) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// FuzzPayloadRow decodes any private columns. A row that decodes is encoded byte for byte as it
-// was.
+// FuzzPayloadRow decodes any private columns. If a row can be decoded, encoding the result gives
+// the same row byte for byte.
 func FuzzPayloadRow(f *testing.F) {
 	f.Add([]byte("python\x00train.py\x00"), []byte("A=\xff\x00"), "[]", "{}")
 	f.Add([]byte("\x00"), []byte{}, `[{"name":"NOFILE","soft":1,"hard":18446744073709551615}]`, `{"venv":"/v","modules":["a"]}`)
@@ -83,7 +83,7 @@ func FuzzPayloadRow(f *testing.F) {
 	})
 }
 
-// row stands for a row of payloads.
+// row imitates a row of payloads.
 type row struct {
 	id        job.ID
 	argv, env []byte

@@ -8,17 +8,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runOfJob are the columns of a run that come from its job.
+// runOfJob has the columns of a run that come from its job.
 const runOfJob = "j.id, j.uid, j.gid, j.user, j.owner_groups, j.name, j.label, j.class, j.gpu_mem_bytes, j.mem_bytes, j.cpus, j.time_limit_ns"
 
-// runOfAttempt selects runs with an attempt. Only the result of a job's last attempt is the end of
-// the job.
+// runOfAttempt selects runs with an attempt. Only the result of a job's last attempt counts as the
+// end of the job.
 const runOfAttempt = "SELECT " + runOfJob + ", iif(j.result IS NOT NULL AND j.attempt = a.number, j.state, '')," +
 	" a.number, a.gpus, a.placed_at, a.started_at, a.ended_at, a.eligible_at, a.peak_mem_bytes, a.cpu_time_ns" +
 	" FROM attempts a CROSS JOIN jobs j ON j.id = a.job_id"
 
-// runs selects what ended from ?1 on, in order: attempts, and jobs without an attempt, except for
-// arrays, which run nothing. goingOn selects the attempts that have not ended.
+// runs selects what ended at ?1 or later, in order: attempts, and jobs without an attempt. It
+// leaves out arrays, which run nothing. goingOn selects the attempts that have not ended.
 const (
 	runs = runOfAttempt + " WHERE a.ended_at >= ?1 AND coalesce(j.uid = ?2, 1) UNION ALL SELECT " + runOfJob +
 		", j.state, 0, '[]', '', '', j.changed_at, '', 0, 0 FROM jobs j WHERE j.result IS NOT NULL AND j.changed_at >= ?1 AND" +
@@ -29,10 +29,10 @@ const (
 // someTime sorts before all times.
 const someTime = "0"
 
-// Runs calls f for every attempt on record that may have been under way at q.From or later, and for
-// every job that has ended without an attempt since then, except for arrays, which run nothing. It
-// calls f in the order of the ends, and then for the attempts that still run. It reads one
-// snapshot, and stops at the first error. A run is valid until f returns.
+// Runs calls f for every attempt on record that may have been under way at q.From or later. It also
+// calls f for every job that has ended since q.From without an attempt, except for arrays, which
+// run nothing. The calls are in the order of the ends, and then come the attempts that still run.
+// Runs reads one snapshot, and stops at the first error. A run is valid until f returns.
 func (s *Store) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	r, err := s.reporter(ctx)
 	if err != nil {

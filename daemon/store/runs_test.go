@@ -16,7 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Runs returns all attempts that may overlap the period, ends without an attempt, and no array.
+// Runs returns all attempts that may overlap the period, and the ends without an attempt, but no
+// array.
 func TestRuns(t *testing.T) {
 	s := openNew(t)
 	pastJobs(t, s, 12)
@@ -44,8 +45,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A run is read as it was written, whatever its job is. Removed jobs have no runs, and a change
-// after the end shows.
+// A run is read as it was written, whatever its job is. Jobs that were removed have no runs. If a
+// run changes after its end, the change shows.
 func TestRunsAreWhole(t *testing.T) {
 	s := openNew(t)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -88,7 +89,7 @@ func TestRunsAreWhole(t *testing.T) {
 	check(of(&live, live.Attempt))
 }
 
-// The query on the state file in gpuschedd(8) works, with SQLite's own functions.
+// The query on the state file that gpuschedd(8) shows works, with SQLite's own functions.
 func TestManualsQuery(t *testing.T) {
 	manual, err := os.ReadFile("../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -137,8 +138,8 @@ func manyRuns(b *testing.B, n int) *Store {
 	return s
 }
 
-// BenchmarkRuns reads a month of 100 000 jobs. For comparison it makes SQLite sum one column of the
-// same rows, the fastest possible report.
+// BenchmarkRuns reads a month of 100 000 jobs. For comparison, SQLite sums one column of the same
+// rows: no report can be faster.
 func BenchmarkRuns(b *testing.B) {
 	s := manyRuns(b, 100_000)
 	b.Run("runs", func(b *testing.B) {

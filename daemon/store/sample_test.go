@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// openAt opens the store at path and closes it with the test.
+// openAt opens the store at path and closes it at the end of the test.
 func openAt(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(context.Background(), path, Options{})

@@ -12,14 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Bounds of long reads.
+// Limits of long reads.
 const (
-	searchRows  = 5000             // jobs that a search looks at before it lets others read
-	maxTurnWait = 20 * time.Second // the longest wait for a turn, and the time limit of a search
-	fewEnded    = 1000             // the newest jobs that can be read without a turn
+	searchRows  = 5000             // number of jobs that a search reads before it lets others read
+	maxTurnWait = 20 * time.Second // the longest wait for a turn, and the longest search
+	fewEnded    = 1000             // number of newest jobs that can be read without a turn
 )
 
-// longReads has the bounds that tests set.
+// longReads has limits that tests can set.
 type longReads struct {
 	rows        int
 	maxTurnWait time.Duration
@@ -28,8 +28,8 @@ type longReads struct {
 // errBusy returns the refusal of a long read because too many others are under way.
 func errBusy() error { return job.Refuse("unavailable/reads") }
 
-// reporter waits for a turn to read long, and returns the connection for it, which the caller must
-// close.
+// reporter waits for a turn to make a long read. It returns the connection for that read, which the
+// caller must close.
 func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
@@ -40,8 +40,8 @@ func (s *Store) reporter(ctx context.Context) (*sql.Conn, error) {
 	return conn, err
 }
 
-// Ended returns the ended jobs that match the query, newest first: at most q.Ended, or all if that
-// is 0.
+// Ended returns the ended jobs that match the query, newest first: at most q.Ended jobs, or all if
+// q.Ended is 0.
 func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 	list, err := s.ended(ctx, &q)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) Ended(ctx context.Context, q job.Query) ([]job.Job, error) {
 func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	along, which := filter{where: []string{"j.result IS NOT NULL"}}, filter{}
 	if q.UID != nil {
-		along.add("j.uid = ?", *q.UID) // an index has it
+		along.add("j.uid = ?", *q.UID) // there is an index with the uid
 	}
 	if !q.Since.IsZero() {
 		along.add("j.changed_at >= ?", formatTime(q.Since))
@@ -79,8 +79,8 @@ func (s *Store) ended(ctx context.Context, q *job.Query) ([]job.Job, error) {
 	return jobsFrom(ctx, r, clause, args...)
 }
 
-// search goes through the ended jobs along an index, newest first. It gives up its turn every
-// searchRows jobs, so that a search of a long history holds up nobody.
+// search goes through the ended jobs along an index, newest first. After every searchRows jobs it
+// gives up its turn, so that a search of a long history delays nobody.
 func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]job.Job, error) {
 	limited, cancel := context.WithTimeout(ctx, s.long.maxTurnWait)
 	defer cancel()
@@ -106,7 +106,7 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 }
 
 // searchSome goes through the next jobs before a cursor. It returns the cursor for the jobs after
-// them; zero at the end.
+// them, or zero if there are none.
 func (s *Store) searchSome(
 	ctx context.Context, along, which *filter, from job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {
@@ -145,8 +145,8 @@ func (s *Store) searchSome(
 	return found, to, err
 }
 
-// and combines two filters and restricts them to the jobs before one cursor and from another one
-// on. A zero cursor is no bound.
+// and combines two filters. It also restricts them to the jobs that come before the cursor before,
+// and not before the cursor from. A zero cursor restricts nothing.
 func (f *filter) and(o *filter, before, from job.Cursor) *filter {
 	both := &filter{slices.Concat(f.where, o.where), slices.Concat(f.args, o.args)}
 	if !before.IsZero() {

@@ -23,7 +23,7 @@ func hold(t *testing.T, db *sql.DB, a access) {
 	}
 }
 
-// Invariant 5: the reads of a submission or a start wait for no other reader.
+// Invariant 5: the reads of a submission or a start do not wait for other readers.
 func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	s := openNew(t)
 	j := queued(1)
@@ -31,7 +31,7 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	commit(t, s, job.Record{Job: j, Payload: payload()}, job.Record{Job: ended(2, job.Completed)})
 	hold(t, s.read, reading)
 	hold(t, s.reports, reporting)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without connections of its own it would hang
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // without its own connections it would hang
 	defer cancel()
 	if id, known, err := s.ByKey(ctx, 1001, "k"); id != 1 || !known || err != nil {
 		t.Errorf("the job of a request key is %d, %t, %v", id, known, err)
@@ -44,7 +44,8 @@ func TestSubmissionsHaveReadersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Invariant 5: a search of ended jobs holds up no look-up of a job, and is refused if too many run.
+// Invariant 5: a search of ended jobs does not delay a look-up of a job, and is refused if too many
+// searches run.
 func TestLongReadsTakeTurns(t *testing.T) {
 	s := openNew(t)
 	s.long.maxTurnWait = time.Millisecond
@@ -74,7 +75,7 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A search that lets others read in between finds the same as one that does not.
+// A search that lets others read in between finds the same jobs as a search that does not.
 func TestSearchInParts(t *testing.T) {
 	s := openNew(t)
 	var records []job.Record

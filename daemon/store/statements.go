@@ -60,8 +60,8 @@ func (p *statements) prepare(ctx context.Context, db *sql.DB) (err error) {
 	return nil
 }
 
-// upsert returns a statement that inserts a row. If a row with the same first keys columns of fixed
-// exists, the statement sets all columns but the fixed ones.
+// upsert returns a statement that inserts a row. If there is already a row with the same values in
+// the first keys columns of fixed, the statement sets all columns except the fixed ones.
 func upsert(table, columns string, keys int, fixed ...string) string {
 	var marks, sets []string
 	for c := range strings.SplitSeq(columns, ", ") {
@@ -74,8 +74,8 @@ func upsert(table, columns string, keys int, fixed ...string) string {
 		strings.Join(fixed[:keys], ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
-// fixedOfJob are the columns of jobs that the first record of a job fixes, beginning with the
-// table's key.
+// fixedOfJob are the columns of jobs that the first record of a job fixes. The table's key comes
+// first.
 var fixedOfJob = []string{"id", "key", "uid", "gid", "owner_groups", "submitted_at", "array_id", "task_index"}
 
 // in returns the statements inside a transaction. They end with it.
@@ -147,7 +147,7 @@ func (p *statements) record(ctx context.Context, r job.Record) error {
 	return w.err
 }
 
-// redact removes from the payloads of ended jobs what is not kept.
+// redact removes from the payloads of ended jobs everything that must not be kept.
 func (p *statements) redact(ctx context.Context, records []job.Record) error {
 	var w writer
 	for _, r := range records {
@@ -161,8 +161,8 @@ func (p *statements) redact(ctx context.Context, records []job.Record) error {
 // writer executes statements and keeps the first error.
 type writer struct{ err error }
 
-// put executes a statement. Err is an error of the arguments, or nil; what and subject name what is
-// written, for errors.
+// put executes a statement. err is an error of the arguments, or nil. what and subject say in
+// errors what was to be written.
 func (w *writer) put(ctx context.Context, stmt *sql.Stmt, args []any, err error, what string, subject any) {
 	if w.err != nil {
 		return

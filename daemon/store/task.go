@@ -22,7 +22,8 @@ const (
  FROM jobs j WHERE j.result IS NOT NULL AND j.id IN (SELECT value FROM json_each(?))`
 )
 
-// Task returns the job that a task of an array became; 0 if there is none, or not yet.
+// Task returns the job that a task of an array became. It returns 0 if there is no such task, or no
+// job yet.
 func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, err error) {
 	err = s.read.QueryRowContext(ctx, taskQuery, int64(array), index).Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -31,7 +32,7 @@ func (s *Store) Task(ctx context.Context, array job.ID, index int) (id job.ID, e
 	return id, nil
 }
 
-// Results returns how the tasks of an array ended that are on record.
+// Results returns how the tasks of an array ended, as far as that is on record.
 func (s *Store) Results(ctx context.Context, array job.ID) (out job.Results, err error) {
 	r, err := s.reporter(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A task is found by its name, and an array's tasks by the array.
+// A task is found by its name, and the tasks of an array by the array.
 func TestTasks(t *testing.T) {
 	s := openNew(t)
 	ctx := context.Background()
@@ -65,8 +65,7 @@ func TestEndedFilters(t *testing.T) {
 	requireEqual(t, err, list, []job.Job{*task})
 }
 
-// A row whose array is gone can never be written, and the error says that trying again does not
-// help.
+// A row whose array is gone can never be written. The error says that trying again does not help.
 func TestRecordWithoutItsArray(t *testing.T) {
 	s := openNew(t)
 	task := job.Job{ID: 2, State: job.Queued, Life: job.Life{Task: &job.Task{Array: 1}}}
@@ -76,7 +75,7 @@ func TestRecordWithoutItsArray(t *testing.T) {
 	}
 }
 
-// The results of an array's tasks are read whole, in the order of their numbers.
+// The results of an array's tasks are all read, in the order of the tasks' numbers.
 func TestResults(t *testing.T) {
 	s := openNew(t)
 	ctx := t.Context()
@@ -97,7 +96,7 @@ func TestResults(t *testing.T) {
 	requireEqual(t, err, got, job.Results{})
 }
 
-// An account's recent ends are counted as job.Lately does, from one time on.
+// An account's ends since a time are counted in the same way as job.Lately counts them.
 func TestLately(t *testing.T) {
 	s := openNew(t)
 	old, other := ended(3, job.Failed), ended(4, job.Failed)

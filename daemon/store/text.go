@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// timeLayout has a fixed width, so that texts sort like times.
+// timeLayout has a fixed width, so that the texts sort in the order of the times.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // lastTime is the last time that timeLayout can write. A later time, which only a broken clock can
-// give, is stored as this one: a time that could not be read again would keep the scheduler from
-// starting.
+// give, is stored as lastTime. If it were stored as it is, it could not be read again, and the
+// scheduler would not start.
 var lastTime = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
 func formatTime(t time.Time) string {

@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// writable returns an error if the state's disk has become read-only. When the kernel makes a disk
-// read-only under open files, after an error or by command, ext4 still accepts writes to them and
-// reports syncs as done that were not.
+// writable returns an error if the disk of the state file has become read-only. The kernel may make
+// a disk read-only while files are open, after an error or by command. ext4 then still accepts
+// writes to these files, and reports syncs as done that were not.
 //
-// After an error it does so some milliseconds before statfs shows the disk as read-only. By then
-// its journal accepts no changes. Therefore writable changes the length of the file of the last
-// ids: if that succeeds, everything that was synced before is on disk.
+// After an error this begins some milliseconds before statfs shows that the disk is read-only. From
+// then on the journal of ext4 accepts no changes. Therefore writable changes the length of the file
+// of the last ids. If that succeeds, everything that was synced before is on disk.
 func (s *Store) writable() error {
 	const readOnly = 1 // ST_RDONLY
 	var st syscall.Statfs_t
@@ -23,13 +23,13 @@ func (s *Store) writable() error {
 		return fmt.Errorf("%q: %w", s.path, syscall.EROFS)
 	}
 	err := s.resizeLast()
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk accepts what it has room for
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) { // a full disk still accepts what fits
 		return nil
 	}
 	return err
 }
 
-// resizeLast gives the file of the last ids the other of its two lengths.
+// resizeLast toggles the length of the file of the last ids between its two values.
 func (s *Store) resizeLast() error {
 	if err := s.openLast(); err != nil {
 		return err

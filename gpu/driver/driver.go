@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Installed reads the versions below root, "" for this machine. The libraries are looked for where
-// distributions install them, as the loader of a job would find them.
+// Installed reads the versions below root, "" for this machine. It looks for the libraries where
+// distributions install them, in the order in which the loader of a job would find them.
 func Installed(root string) gpu.DriverVersions {
 	v := gpu.DriverVersions{Loaded: loaded(root)}
 	for _, library := range []string{"libcuda.so.1", "libnvidia-ml.so.1"} {
@@ -63,8 +63,9 @@ func versionOf(file string) string {
 	return version
 }
 
-// isVersion reports whether a word is a driver's version, such as 550.54.15. libcuda.so.1.1, the name on
-// Jetson and WSL, has none: a driver's first number has three digits.
+// isVersion reports whether a word is a driver's version, such as 550.54.15. The first number of a
+// driver's version has three digits. libcuda.so.1.1, the name on Jetson and WSL, contains no
+// version.
 func isVersion(word string) bool {
 	major, _, parts := strings.Cut(word, ".")
 	return parts && len(major) >= 3 && strings.Trim(word, "0123456789.") == ""

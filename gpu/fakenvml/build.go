@@ -24,9 +24,9 @@ const (
 	SimCUDAName = "simcuda"
 )
 
-// Build compiles the fake library into dir and returns its path. The names in without are not
-// exported, as in an older driver. It needs cc, and a go command with the go-nvml module (it runs
-// inside this module).
+// Build compiles the fake library into dir and returns its path. The library does not export the
+// names in without, like an older driver. Build needs cc, and a go command with the go-nvml module
+// (it runs inside this module).
 func Build(dir string, without ...string) (lib string, err error) {
 	header, err := nvmlHeader()
 	if err != nil {
@@ -90,8 +90,8 @@ func unpack() (string, error) {
 	return work, nil
 }
 
-// generate writes stubs.c, with a weak stub for each export, and exports, the version script that
-// hides everything else.
+// generate writes two files: stubs.c, with a weak stub for each export, and exports, the version
+// script that hides everything else.
 func generate(work, header string, without []string) error {
 	text, err := os.ReadFile(header)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Invariant 1.
+// The library exports every name that nvml.h declares (invariant 1).
 func TestBuildExportsWhatTheHeaderDeclares(t *testing.T) {
 	header, err := nvmlHeader()
 	if err != nil {

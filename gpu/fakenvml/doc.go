@@ -20,7 +20,7 @@
 //	rows_pending  1: a bad memory row will be replaced at the next reset
 //	rows_failed   1: a bad memory row could not be replaced
 //	recovery      the recovery action that the driver reports, 0: none; default -1: not reported
-//	lost          1: calls report it, 2: there is no handle either
+//	lost          1: calls report that the GPU is lost, 2: the GPU has no handle either
 //	hang          calls never return
 //	error         calls return this code
 //	unified       1: the GPU uses the host's memory, which the driver does not report, as on a GB10
@@ -39,10 +39,10 @@
 //
 // Invariants, cited by tests:
 //
-//  1. The library exports every name that nvml.h declares. A caller that forgot a guard is
-//     therefore found by leaving a name out (Without), not by luck.
-//  2. The claim of a process that has ended does not count unless it is a ghost. Whoever may delete
-//     it does.
+//  1. The library exports every name that nvml.h declares. So a test that builds it without a name
+//     (see Build) reliably finds callers that do not check for that name.
+//  2. The claim of a process that has ended does not count unless it is a ghost. Each program that
+//     finds such a claim deletes it, if it may.
 //  3. free + used + reserved = total, and free is never negative.
 //  4. simcuda takes memory on all its GPUs or on none, and never more than is free.
 //

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A bench is a machine of simulated GPUs whose device nodes are plain files.
+// A bench is a machine of simulated GPUs, with plain files as device nodes.
 type bench struct {
 	state   State
 	dev     string
@@ -117,7 +117,7 @@ func TestSimCUDASees(t *testing.T) {
 	}
 }
 
-// Invariant 4.
+// simcuda takes no memory if one of its GPUs has too little (invariant 4).
 func TestSimCUDARunsOutOfMemory(t *testing.T) {
 	b := newBench(t, 2)
 	if err := b.state.SetGPUs("mem_mib=4096 reserved_mib=96 used_mib=1000", "mem_mib=8192"); err != nil {

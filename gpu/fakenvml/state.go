@@ -19,7 +19,7 @@ type State struct {
 	Dir string
 }
 
-// NewState makes dir a state directory with the default GPUs, in which every user can claim memory.
+// NewState makes dir a state directory with the default GPUs. Every user can claim memory there.
 func NewState(dir string) (State, error) {
 	claims := filepath.Join(dir, "claims")
 	if err := os.MkdirAll(claims, 0o755); err != nil {
@@ -36,13 +36,13 @@ func (s State) Env() string {
 	return DirVariable + "=" + s.Dir
 }
 
-// SetGPUs replaces the GPUs with one for each line of key=value pairs. An empty line is a default
-// GPU.
+// SetGPUs replaces all GPUs. Each line of key=value pairs makes one GPU, and an empty line makes a
+// default GPU.
 func (s State) SetGPUs(lines ...string) error {
 	return s.replace("gpus", GPUsText(lines...))
 }
 
-// GPUsText returns the text of the file "gpus" for the lines of SetGPUs.
+// GPUsText returns the text of the file "gpus" with the lines given to SetGPUs.
 func GPUsText(lines ...string) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -51,10 +51,10 @@ func GPUsText(lines ...string) string {
 	return b.String()
 }
 
-// Islands returns the lines of SetGPUs for eight GPUs in two islands of four. NVLinks join all
+// Islands returns lines for SetGPUs that make eight GPUs in two islands of four. NVLinks join all
 // pairs within an island; between islands there is only the path from one NUMA node to the other.
-// CPU 0 is near the first island and CPU 1 near the second, so a machine with two CPUs shows the
-// difference.
+// CPU 0 is near the first island and CPU 1 near the second, so a machine with two CPUs is enough to
+// see the difference.
 func Islands() []string {
 	var lines []string
 	for i := range 8 {
@@ -74,7 +74,7 @@ func (s State) SetInit(answer string) error {
 	return s.replace("init", answer+"\n")
 }
 
-// SetTopology sets what calls that compare two GPUs do: "hang", or "" for an answer.
+// SetTopology sets what happens to calls that compare two GPUs: "hang", or "" for an answer.
 func (s State) SetTopology(answer string) error {
 	return s.replace("topology", answer+"\n")
 }

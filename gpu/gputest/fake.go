@@ -14,8 +14,8 @@ import (
 // ErrClosed is the error of a closed Fake.
 var ErrClosed = errors.New("the source is closed")
 
-// A Fake is a source of Snapshots in memory. Several goroutines may call its methods. A change
-// shows in the Samples that end after it.
+// A Fake is a source of Snapshots in memory. Several goroutines may call its methods. Samples that
+// end after a change show it.
 type Fake struct {
 	mu      sync.Mutex // guards the following fields
 	devices []gpu.Device
@@ -26,8 +26,8 @@ type Fake struct {
 	closed  bool
 }
 
-// A claim is a process on a GPU. A real one counts while its pid lives, with its owner from /proc.
-// Others are reported as given.
+// A claim is a process on a GPU. A claim of a real process counts as long as its pid lives, and its
+// owner is read from /proc. Other claims are reported as they were given.
 type claim struct {
 	minor   int
 	process gpu.Process
@@ -83,7 +83,7 @@ func (f *Fake) Claim(pid, minor int, bytes uint64) error {
 	return nil
 }
 
-// Put puts a process on a GPU, which need not exist on this machine.
+// Put puts a process on a GPU. The process need not exist on this machine.
 func (f *Fake) Put(minor int, p gpu.Process) {
 	f.put(claim{minor: minor, process: p})
 }

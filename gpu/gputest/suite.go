@@ -22,19 +22,19 @@ type Source interface {
 	Close() error
 }
 
-// A Machine has the GPUs of a Source and can change them. The GPUs are A100 of 80 GiB whose minors
-// are their indexes.
+// A Machine has the GPUs of a Source and can change them. The GPUs are A100 of 80 GiB. The minor
+// number of each is its index.
 type Machine interface {
 	SetGPUs(n int) error // n idle GPUs on one NUMA node, for Sources that have not sampled yet
-	// Likewise eight: GPUs 0 to 3 joined by 4 NVLinks each on node 0 with CPU 0, and 4 to 7 on node
-	// 1 with CPU 1.
+	// SetIslands sets eight GPUs in the same way: GPUs 0 to 3 are joined by 4 NVLinks each on node
+	// 0 with CPU 0, and GPUs 4 to 7 on node 1 with CPU 1.
 	SetIslands() error
 	Claim(pid, minor int, bytes uint64) error // while pid lives
 	Unclaim(pid, minor int) error             // succeeds without a claim
 	Lose(minor int, lost bool) error          // off the bus, or back
 }
 
-// Run tests what holds for any GPUs. Each call of open returns a new Source, which the suite
+// Run tests what is true for any GPUs. Each call of open returns a new Source, which the suite
 // closes.
 func Run(t *testing.T, open func(t *testing.T) Source) {
 	run := func(name string, test func(t *testing.T, s Source)) {
@@ -56,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) Source) {
 	run("closed", testClosed)
 }
 
-// RunScripted runs Run, and tests that changes of the machine show.
+// RunScripted calls Run, and then tests that Snapshots show changes of the machine.
 func RunScripted(t *testing.T, open func(t *testing.T) (Source, Machine)) {
 	Run(t, func(t *testing.T) Source {
 		s, _ := open(t)
@@ -184,7 +184,7 @@ func testEndedContext(t *testing.T, s Source) {
 	sample(t, s, -1)
 }
 
-// wantStale checks that the Snapshot beside an error is valid.
+// wantStale checks that the Snapshot that comes with an error is valid.
 func wantStale(t *testing.T, s gpu.Snapshot) {
 	t.Helper()
 	Check(t, s)

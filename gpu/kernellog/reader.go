@@ -19,7 +19,7 @@ import (
 type Reader struct {
 	path  string
 	retry time.Duration
-	pause time.Duration // delay at the end of a file, which does not block like the kernel log
+	pause time.Duration // delay at the end of a file: reading a file does not block there, unlike the kernel log
 
 	mu      sync.Mutex
 	trouble error
@@ -61,7 +61,7 @@ func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
 
 // follow reads until ctx is done or the log cannot be read.
 func (r *Reader) follow(ctx context.Context, tell func(gpu.XidReport)) error {
-	// Opening must not wait for the writer of a FIFO. Reading waits anyway.
+	// Opening a FIFO must not wait for a writer. Reading waits anyway.
 	f, err := os.OpenFile(r.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("open the kernel's log: %w", err)
@@ -98,7 +98,7 @@ func (r *Reader) line(line string, tell func(gpu.XidReport)) {
 	}
 }
 
-// uptime returns the kernel's monotonic clock, which stamps log records.
+// uptime returns the time of the kernel's monotonic clock, which also stamps log records.
 func uptime() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
@@ -117,7 +117,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // maxRecord is larger than any record of the kernel.
 const maxRecord = 16 << 10
 
-// lines assembles lines from pieces. The rest of a line that is too long is dropped.
+// lines assembles lines from pieces. If a line is too long, it drops the rest of the line.
 type lines struct {
 	part []byte
 	skip bool

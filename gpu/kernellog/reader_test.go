@@ -110,7 +110,7 @@ func TestFollowsAFIFO(t *testing.T) {
 	}
 }
 
-// Invariant 3.
+// A log that can't be read is opened again and again (invariant 3).
 func TestComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kmsg")
 	f := follow(t, path)
@@ -124,7 +124,7 @@ func TestComesBack(t *testing.T) {
 	dir.until("told that it cannot be read", func(err error) bool { return errors.Is(err, syscall.EISDIR) })
 }
 
-// Invariant 5.
+// Only records of the kernel itself are accepted (invariant 5).
 func TestParseRecord(t *testing.T) {
 	tests := []struct {
 		line string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A record is a line of the kernel itself, without the fields that may follow it.
+// A record is a line that the kernel itself logged, without the fields that may follow the line.
 type record struct {
 	seq  uint64        // increases during one boot
 	at   time.Duration // since boot, by the monotonic clock

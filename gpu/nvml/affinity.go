@@ -14,14 +14,14 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Sizes of the masks that the driver is asked for. (go-nvml takes these numbers of bits for bytes,
-// so there is room for eight times as many.)
+// Sizes of the masks that the driver is asked for. (go-nvml takes these numbers of bits for numbers
+// of bytes, so each mask has room for eight times as many CPUs.)
 const (
 	askCPUs  = 1024
 	askNodes = 64
 )
 
-// affinity reads the NUMA node and the CPUs near the GPU. They never change, so a GPU that was read
+// affinity reads the NUMA node and the CPUs near the GPU. Both never change, so a GPU that was read
 // before keeps its values.
 func (r *reader) affinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
@@ -32,8 +32,8 @@ func (r *reader) affinity(dev nvml.Device) {
 	r.out.CPUs = r.cpus(dev)
 }
 
-// numaNode returns the NUMA node of the GPU's slot, or -1. (NVML's GetNumaNodeId returns the node
-// that is a Grace GPU's own memory: see memory.)
+// numaNode returns the NUMA node of the GPU's slot, or -1. (NVML's GetNumaNodeId returns another
+// node: the one that is a Grace GPU's own memory. See memory.)
 func (r *reader) numaNode(dev nvml.Device) int {
 	if line, ok := r.slotFile("numa_node"); ok {
 		node, err := strconv.Atoi(line)
@@ -46,7 +46,7 @@ func (r *reader) numaNode(dev nvml.Device) int {
 	words, ok := may(r, needNodes, "reading the NUMA node", nodes)
 	node, err := strconv.Atoi(listOf(words))
 	if !ok || err != nil {
-		return -1 // none or several
+		return -1 // no node or several
 	}
 	return node
 }

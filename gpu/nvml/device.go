@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A reader reads one GPU once. It has only copies, because it may outlive the Snapshot that started
-// it.
+// A reader reads one GPU once. It has only copies of what it needs, because it may outlive the
+// Snapshot that started it.
 type reader struct {
 	nv                nvml.Interface
 	has               symbols
@@ -19,7 +19,7 @@ type reader struct {
 	procRoot, sysRoot string
 	below             string
 	look              bool       // leave out the energy
-	known             gpu.Device // the GPU at this index when it was last well
+	known             gpu.Device // the GPU at this index, as it was last read without an error
 	out               gpu.Device
 }
 
@@ -72,8 +72,8 @@ func (r *reader) fail(h gpu.Health, detail string) {
 	}
 }
 
-// must asks for something that every GPU has. Without an answer the GPU is not well, and no more
-// questions are asked.
+// must asks for something that every GPU has. If the GPU does not answer, it is not well and gets
+// no more questions.
 func must[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (T, bool) {
 	v, ret, asked := ask(r, n, doing, call)
 	if asked && ret != nvml.SUCCESS {
@@ -88,8 +88,8 @@ func may[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (
 	return v, asked && ret == nvml.SUCCESS
 }
 
-// ask makes one call if the GPU is well so far and the library has the function. Some errors tell
-// about the GPU, whatever the question was.
+// ask makes one call if the GPU is well so far and the library has the function. Some errors say
+// that the GPU is not well, whatever the question was.
 func ask[T any](r *reader, n need, doing string, call func() (T, nvml.Return)) (v T, ret nvml.Return, asked bool) {
 	if !r.ok() || !r.has.any(n) {
 		return v, nvml.SUCCESS, false
@@ -130,10 +130,11 @@ func text[C int8 | uint8](chars []C) string {
 	return b.String()
 }
 
-// memory reads the driver's own figure for free memory: version 1 counts reserved memory as used,
-// and total - used is not free in either version. GPUs that use the host's memory (GB10) report
-// nothing. If the memory is a NUMA node of the host (GH200), the kernel manages it and keeps pages
-// there after processes have ended, according to the comment on nvmlDeviceGetMemoryInfo in nvml.h.
+// memory reads the driver's own figure for free memory. It cannot compute total - used: version 1
+// of the function counts reserved memory as used, and in neither version is the difference free.
+// GPUs that use the host's memory (GB10) report nothing. If the memory is a NUMA node of the host
+// (GH200), the kernel manages it and keeps pages there after processes have ended, according to the
+// comment on nvmlDeviceGetMemoryInfo in nvml.h.
 func (r *reader) memory(dev nvml.Device) {
 	_, r.out.MemIsNode = may(r, needMemoryNode, "asking whether its memory is a NUMA node", dev.GetNumaNodeId)
 	if v, ok := may(r, needMemory2, "reading the memory", dev.GetMemoryInfo_v2); ok {

@@ -8,23 +8,24 @@
 //
 //  1. No function of the library is called before its symbol was found: calling a missing function
 //     ends the process (exit 127).
-//  2. A GPU that is lost, refuses or hangs affects only itself. The others are read as usual, and
-//     one that hangs is not asked again until the call returns. After a complete reading of a GPU
-//     has failed, only complete readings follow until one succeeds. Looks at a GPU that hangs on
-//     the energy therefore also take until the timeout.
+//  2. A GPU that is lost, refuses or hangs affects only itself. The others are read as usual. A GPU
+//     that hangs is not asked again until the call returns. After a complete reading of a GPU has
+//     failed, all readings of it are complete until one succeeds. So if a GPU hangs when its energy
+//     is read, Looks also take until the timeout.
 //  3. The library is never unmapped, and a process loads only one, because the linker binds each
 //     function for good at its first call. Loading another library (after a driver upgrade) needs
 //     another process: see NeedsRestart.
 //  4. While the library or the driver is missing, every Snapshot tries again.
-//  5. Drivers 535.43 to 535.86 write past the buffer of a process list. Their lists are not read,
-//     and HealthDetail says so.
-//  6. Connections between GPUs do not affect the success of a Snapshot. Pairs that the driver does
-//     not report are left out, and a survey that hangs is waited for only once.
+//  5. Drivers 535.43 to 535.86 write past the buffer of a process list. The lists of these drivers
+//     are not read, and HealthDetail says so.
+//  6. Connections between GPUs that can't be read do not make a Snapshot fail. Pairs that the
+//     driver does not report are left out. If reading the connections hangs, only one Snapshot
+//     waits for it.
 //  7. Serve answers each request in order, with exactly one line that has its seq and was read
-//     after the request arrived. Anything else causes a line on stderr, and the next request is
+//     after the request arrived. Any other input causes a line on stderr, and the next request is
 //     served. At most MaxRequestBytes of a request are kept.
-//  8. Serve ends successfully at the end of its input, and also after an answer with NeedsRestart,
-//     because only a new process can load another library.
+//  8. Serve ends successfully at the end of its input. It also does so after an answer with
+//     NeedsRestart, because only a new process can load another library.
 //
 // Serve and Print implement the program gpusched-nvml:
 //
@@ -32,6 +33,6 @@
 //	stdout  a gpu.Snapshot with that seq
 //	stderr  messages
 //
-// The program must not be linked with "-z now", which is the default of some compilers: then it
-// does not start if the library is missing. Link with -ldflags "-extldflags=-Wl,-z,lazy".
+// The program must not be linked with "-z now", which is the default of some compilers: such a
+// program does not start if the library is missing. Link with -ldflags "-extldflags=-Wl,-z,lazy".
 package nvml

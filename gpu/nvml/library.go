@@ -15,11 +15,11 @@ import (
 
 // Options configure Open. The zero value is right for a machine with GPUs.
 type Options struct {
-	Path          string           // of the library, default libnvidia-ml.so.1 as the linker finds it
+	Path          string           // path of the library, by default libnvidia-ml.so.1 as the linker finds it
 	ProcRoot      string           // default /proc
 	SysRoot       string           // default /sys
 	Below         string           // control group of the user's own systemd that runs the jobs, "" for the machine's
-	DeviceTimeout time.Duration    // for one GPU, default 4 s
+	DeviceTimeout time.Duration    // time limit for one GPU, default 4 s
 	RenewEvery    time.Duration    // interval between initialisations while a GPU is not well, default 1 min
 	TopologyEvery time.Duration    // interval between surveys of the connections, default 5 min
 	Now           func() time.Time // default time.Now
@@ -64,17 +64,18 @@ func Open(o Options) *Library {
 }
 
 // NeedsRestart reports whether a loaded library refused to work. A new process may succeed, because
-// the file may have been replaced.
+// the library's file may have been replaced.
 func (l *Library) NeedsRestart() bool {
 	return l.needsRestart
 }
 
-// Close shuts the library down. GPUs that hang are left alone.
+// Close shuts the library down. It does not wait for GPUs that hang.
 func (l *Library) Close() {
 	l.drop()
 }
 
-// Symbols returns which functions that we use the library has, or why it cannot be loaded.
+// Symbols returns which of the functions that we use the library has. The error says why the
+// library cannot be loaded.
 func (l *Library) Symbols() ([]Symbol, error) {
 	if err := l.load(); err != nil {
 		return nil, err
@@ -146,7 +147,8 @@ func (l *Library) readVersions() {
 	}
 }
 
-// words describes ret in the driver's words, with its number. Return.Error calls into the library.
+// words describes ret in the driver's words, with its number. (Return.Error calls into the
+// library.)
 func (l *Library) words(ret nvml.Return) string {
 	if !l.has.any(needErrorString) {
 		return fmt.Sprintf("NVML error %d", int(ret))

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
-// Invariant 4.
+// A Snapshot uses a library that was missing before (invariant 4).
 func TestALibraryThatAppears(t *testing.T) {
 	r := newRig(t)
 	there := r.lib
@@ -30,7 +30,7 @@ func TestALibraryThatAppears(t *testing.T) {
 	well(t, r.sample(), 4)
 }
 
-// Invariant 4.
+// A Snapshot uses a driver that was missing before (invariant 4).
 func TestADriverThatAppears(t *testing.T) {
 	tests := []struct {
 		code    string
@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: without a function, only what Symbols says is missing.
+// Invariant 1: without a function, only what Symbols says is lost.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})
@@ -123,7 +123,7 @@ func TestOlderVersionsOfFunctions(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// The process lists of drivers that write past the buffer are not read (invariant 5).
 func TestDriversThatOverrunTheList(t *testing.T) {
 	r := newRig(t).hide("nvmlDeviceGetRunningProcessDetailList")
 	r.start()

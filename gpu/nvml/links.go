@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A survey reads the connections between GPUs. Like a reader it has only copies. Pairs that the
-// driver does not report are left out.
+// A survey reads the connections between GPUs. Like a reader it has only copies of what it needs.
+// It leaves out pairs that the driver does not report.
 type survey struct {
 	nv    nvml.Interface
 	has   symbols
@@ -54,7 +54,8 @@ func (s *survey) links() (links []gpu.Link) {
 	return links
 }
 
-// countNVLinks counts the active NVLinks of p. The first link that the driver refuses is past the last one.
+// countNVLinks counts the active NVLinks of p. The first link that the driver refuses comes after
+// the last existing one.
 func (s *survey) countNVLinks(p *port) {
 	if !s.has.any(needNVLink) {
 		return
@@ -110,10 +111,10 @@ func (s *survey) link(a, b *port) (gpu.Link, bool) {
 	return l, ret == nvml.SUCCESS && l.Kind != ""
 }
 
-// lanes returns the number of NVLinks that a and b can use to reach each other: direct ones, or
-// through NVSwitches as many as the one with fewer links to switches has. The driver's P2P status
-// overrides that: NVLinks may be up but unusable (each GPU in its own partition), or connect GPUs
-// in an unknown way.
+// lanes returns the number of NVLinks that a and b can use to reach each other: the direct ones, or
+// those through NVSwitches. The latter are as many as the links to switches of the GPU that has
+// fewer of them. The driver's P2P status overrides the count: NVLinks may be up but unusable (each
+// GPU in its own partition), or connect GPUs in an unknown way.
 func (s *survey) lanes(a, b *port) int {
 	n := min(a.toGPU[b.slot], b.toGPU[a.slot])
 	if n == 0 {

@@ -57,7 +57,7 @@ func printNotes(w io.Writer, devices []gpu.Device) error {
 	return t.Flush()
 }
 
-// PrintSymbols writes which functions the library has, and what is lost without the others.
+// PrintSymbols writes which functions the library has, and what does not work without the others.
 func PrintSymbols(w io.Writer, symbols []Symbol) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range symbols {

@@ -41,9 +41,9 @@ func (r *reader) processes(dev nvml.Device) {
 	}
 }
 
-// list reads one list. If the driver does not say who computes, processes are unknown. A missing
-// list of other kinds is empty. After any other error the GPU is not well, because then nobody
-// knows who uses it.
+// list reads one list. If the driver does not report computing processes, the processes of the GPU
+// are unknown. A missing list of other kinds counts as empty. After any other error the GPU is not
+// well, because then nobody knows who uses it.
 func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvml.Return)) []nvml.ProcessInfo {
 	infos, ret, asked := ask(r, n, doing, call)
 	if !asked {
@@ -63,8 +63,8 @@ func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvm
 }
 
 // merge returns one Process per pid, ordered by pid. Several lists report the same memory of a
-// process, so the maximum counts. Within one list a pid appears once per MIG instance, so these
-// values add up.
+// process, so the maximum counts. Within one list a pid appears once per MIG instance, and the
+// values of all instances are added.
 func merge(lists []list) []gpu.Process {
 	byPID := make(map[int]gpu.Process)
 	for _, l := range lists {

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/gpu/nvml"
 )
 
-// A process loads only one library (invariant 3), so every test has its own process: this test
-// binary, which then serves like gpusched-nvml.
+// A process loads only one library (invariant 3), so every test needs another process. That process
+// is this test binary, which then serves like gpusched-nvml.
 const (
 	variableLibrary  = "NVML_TEST_LIBRARY"
 	variableTimeout  = "NVML_TEST_TIMEOUT"

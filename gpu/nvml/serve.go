@@ -85,7 +85,8 @@ func parse(line []byte) (request, error) {
 	return req, nil
 }
 
-// answer writes s, or an error about it, because the other side waits for a line.
+// answer writes s. If it can't, it writes the error instead, because the other side waits for a
+// line.
 func answer(out io.Writer, s gpu.Snapshot) error {
 	line, err := gpu.Encode(s)
 	if err != nil {

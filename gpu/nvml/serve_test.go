@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// scripted answers with nothing but the seq, and needs a restart after a number of answers.
+// scripted answers only with the seq, and needs a restart after a number of answers.
 type scripted struct {
 	spentAfter, answered, looks int
 	devices                     []gpu.Device
@@ -30,7 +30,7 @@ func (s *scripted) NeedsRestart() bool {
 	return s.spentAfter > 0 && s.answered >= s.spentAfter
 }
 
-// Invariants 7 and 8.
+// Each request gets one answer, in order, until the end (invariants 7 and 8).
 func TestServe(t *testing.T) {
 	long := strings.Repeat("x", 3*MaxRequestBytes)
 	tests := []struct {
@@ -118,7 +118,7 @@ func TestServeReportsABrokenPipe(t *testing.T) {
 	}
 }
 
-// Invariant 7.
+// Any input is answered line by line (invariant 7).
 func FuzzServe(f *testing.F) {
 	f.Add([]byte("{\"op\":\"sample\",\"seq\":3}\nhello\n"))
 	f.Add(bytes.Repeat([]byte("x"), 2*MaxRequestBytes))

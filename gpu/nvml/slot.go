@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// A slot holds what is known about the GPU at one index between Snapshots.
+// A slot holds what is known, between Snapshots, about the GPU at one index.
 type slot struct {
-	known      gpu.Device      // the GPU when it was last well; Health "" if never
+	known      gpu.Device      // the GPU, as it was last read without an error; Health "" if never
 	running    chan gpu.Device // result of the running reading, or nil
-	started    time.Time       // when it was started
-	whole      bool            // it is complete
+	started    time.Time       // when that reading was started
+	whole      bool            // that reading is complete
 	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
 }
 
-// busy reports whether an earlier reading has still not returned.
+// busy reports whether an earlier reading is still under way.
 func (s *slot) busy() bool {
 	if s.running == nil {
 		return false
@@ -31,7 +31,7 @@ func (s *slot) busy() bool {
 }
 
 // begin starts a reading in its own goroutine, which lives until its last call into the driver
-// returns. While an earlier reading is running it starts none and returns false.
+// returns. If an earlier reading is still running, begin starts nothing and returns false.
 func (s *slot) begin(r *reader, now time.Time) bool {
 	if s.busy() {
 		return false
@@ -70,7 +70,7 @@ func (s *slot) done(d gpu.Device) gpu.Device {
 	return s.restoreIdentity(d)
 }
 
-// hung returns the GPU as one whose reading has not returned.
+// hung returns the GPU as not well, because its reading has not returned.
 func (s *slot) hung(index int) gpu.Device {
 	s.needsWhole = s.needsWhole || s.whole
 	d := blank(index)
@@ -79,7 +79,8 @@ func (s *slot) hung(index int) gpu.Device {
 	return s.restoreIdentity(d)
 }
 
-// restoreIdentity fills in the identity that the GPU had when it was last well, unless d has another UUID.
+// restoreIdentity fills in the identity of the GPU as it was last read without an error, unless d
+// has another UUID.
 func (s *slot) restoreIdentity(d gpu.Device) gpu.Device {
 	k := s.known
 	if k.Health != "" && (d.UUID == "" || d.UUID == k.UUID) {

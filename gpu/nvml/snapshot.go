@@ -13,8 +13,9 @@ import (
 // the driver hangs as a whole.
 func (l *Library) Snapshot(seq uint64) gpu.Snapshot { return l.read(seq, false) }
 
-// Look is a Snapshot without the energy, the only value that the driver has to fetch from the GPU:
-// on an H100 that took 3 to 15 ms of CPU time (driver 580), and everything else together 0.8 ms.
+// Look is a Snapshot without the energy. The energy is the only value that the driver has to fetch
+// from the GPU: on an H100 that took 3 to 15 ms of CPU time (driver 580), and everything else
+// together 0.8 ms.
 func (l *Library) Look(seq uint64) gpu.Snapshot { return l.read(seq, true) }
 
 func (l *Library) read(seq uint64, look bool) gpu.Snapshot {
@@ -64,15 +65,15 @@ func (l *Library) readDevices(s *gpu.Snapshot, look bool) error {
 	return nil
 }
 
-// resize makes n slots. If the number of GPUs has changed, an index no longer identifies a GPU, but
-// one that hangs keeps its slot.
+// resize makes n slots. If the number of GPUs has changed, an index no longer identifies a GPU, so
+// the slots are new. A GPU that hangs keeps its slot.
 func (l *Library) resize(n int) {
 	if n == len(l.slots) {
 		return
 	}
 	slots := make([]*slot, n)
 	for i := range slots {
-		slots[i] = &slot{needsWhole: true} // until it was read completely
+		slots[i] = &slot{needsWhole: true} // until the GPU was read completely
 		if i < len(l.slots) && l.slots[i].busy() {
 			slots[i] = l.slots[i]
 		}
@@ -80,7 +81,7 @@ func (l *Library) resize(n int) {
 	l.slots = slots
 }
 
-// dropDuplicates removes a recalled identity if a GPU that answers now has it.
+// dropDuplicates removes a remembered identity if another GPU, which answers now, has the same.
 func dropDuplicates(devices []gpu.Device) {
 	answers := make(map[string]bool)
 	for _, d := range devices {
@@ -107,8 +108,8 @@ func (l *Library) renew(devices []gpu.Device) {
 	}
 }
 
-// Count initialises the library and counts the GPUs, because an initialised library does not notice
-// new ones.
+// Count counts the GPUs. It initialises the library for that, because an initialised library does
+// not notice new GPUs.
 func (l *Library) Count() (int, error) {
 	if _, err := l.ensure(); err != nil {
 		return 0, err

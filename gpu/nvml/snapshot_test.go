@@ -115,7 +115,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// Invariant 2.
+// A lost GPU does not affect the others (invariant 2).
 func TestALostGPUAffectsOnlyItself(t *testing.T) {
 	for _, lost := range []string{"lost=1", "lost=2"} {
 		t.Run(lost, func(t *testing.T) {
@@ -157,12 +157,12 @@ func TestARefusingGPUAffectsOnlyItself(t *testing.T) {
 	wantHealth(t, devices[2], gpu.HealthOK, "")
 }
 
-// Invariant 2.
+// A GPU that hangs does not affect the others (invariant 2).
 func TestAHangingGPUAffectsOnlyItself(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	well(t, r.sample(), 2)
 	r.gpus("", "hang=1")
-	for range 3 { // only the first waits for the timeout
+	for range 3 { // only the first Snapshot waits for the timeout
 		devices := well(t, r.sample(), 2)
 		wantHealth(t, devices[0], gpu.HealthOK, "")
 		wantHealth(t, devices[1], gpu.HealthError, "a call into the driver hangs since ")
@@ -183,8 +183,8 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 	}
 }
 
-// A look does not ask for the energy, and finds nothing wrong if only that hangs. After a sample
-// has hung, looks ask for the energy too, and only an answer makes the GPU well.
+// A look does not ask for the energy, so it finds nothing wrong if only the energy hangs. After a
+// sample has hung, looks ask for the energy too, and only an answer makes the GPU well.
 func TestALookDoesNotClearAHang(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {

@@ -44,8 +44,8 @@ const (
 	needs
 )
 
-// An entry has the names of a need, newest first (go-nvml calls the newest one present), and what
-// is lost without it. An empty loss means that nothing works.
+// An entry has the names of a need, newest first, and what does not work without it. go-nvml calls
+// the newest name that the library has. An empty loss means that nothing works.
 type entry struct {
 	names []string
 	loss  string
@@ -102,12 +102,12 @@ func newest(name string, versions ...string) []string {
 
 // A Symbol describes one function of the library.
 type Symbol struct {
-	Name    string // the newest name present, or else the newest possible
+	Name    string // the newest name that the library has, or else the newest possible
 	Present bool
-	Loss    string // what is lost without it, "" for everything
+	Loss    string // what does not work without it; "": nothing works
 }
 
-// symbols holds the newest name that the library has for each need, or "".
+// symbols has, for each need, the newest name that the library has, or "".
 type symbols [needs]string
 
 // findSymbols finds the functions of the library. lookup returns an error for a missing name.
@@ -139,7 +139,7 @@ func (has symbols) missing() string {
 	return strings.Join(names, ", ")
 }
 
-// overruns reports whether this is a driver of invariant 5.
+// overruns reports whether the driver writes past the buffer of a process list (invariant 5).
 func (has symbols) overruns() bool {
 	return has.any(needOf535) && !has.any(needOf535Fixed)
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // topology remembers the connections between GPUs. A set of GPUs is surveyed once, and again from
-// time to time, because on some machines a service starts the NVSwitches later than us.
+// time to time, because on some machines the service of the NVSwitches starts later than this
+// program.
 type topology struct {
 	of      map[int]string // UUIDs by index of the GPUs in links
 	links   []gpu.Link
@@ -16,7 +17,7 @@ type topology struct {
 	since   time.Time       // beginning of the last survey
 }
 
-// busy reports whether a survey has still not returned, and stores its result if it has.
+// busy reports whether a survey is still under way. If it has ended, busy stores its result.
 func (t *topology) busy() bool {
 	if t.running == nil {
 		return false
@@ -34,7 +35,7 @@ func (t *topology) take(links []gpu.Link) {
 	t.of, t.links, t.running = t.about, links, nil
 }
 
-// covers reports whether links include every GPU that is well.
+// covers reports whether the links include every GPU that is well.
 func (t *topology) covers(devices []gpu.Device) bool {
 	for _, d := range devices {
 		if uuid, ok := t.of[d.Index]; d.Health == gpu.HealthOK && (!ok || uuid != d.UUID) {
@@ -60,8 +61,8 @@ func (t *topology) among(devices []gpu.Device) []gpu.Link {
 	return links
 }
 
-// readLinks returns the connections between devices. A survey that is not back before expired shows
-// in a later Snapshot. A repeated survey is not waited for.
+// readLinks returns the connections between devices. A survey that does not return before expired
+// shows in a later Snapshot. Nobody waits for a repeated survey.
 func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu.Link {
 	t := &l.topology
 	well := wellOf(devices)

@@ -104,7 +104,7 @@ func TestLaterLinksAreFound(t *testing.T) {
 	}
 }
 
-// Invariant 6.
+// If a survey hangs, only one Snapshot waits for it (invariant 6).
 func TestASurveyThatHangsIsNotWaitedForAgain(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	if err := r.state.SetTopology("hang"); err != nil {

@@ -13,12 +13,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lookGrace is the time to check for an answer that may have arrived while nobody was reading,
-// after its timeout.
+// lookGrace is the time to check for an answer after its timeout. The answer may have arrived while
+// nobody was reading.
 const lookGrace = 50 * time.Millisecond
 
-// ask sends a request and waits for its answer, each for at most timeout and not beyond limit. An
-// answer that an earlier caller did not wait for is read first and dropped.
+// ask sends a request and waits for its answer, at most for timeout and not beyond limit. If an
+// earlier caller did not wait for its answer, ask first waits for that answer within the same
+// limits, and drops it.
 func (c *child) ask(
 	ctx context.Context, op string, seq uint64, timeout time.Duration, limit time.Time,
 ) (gpu.Snapshot, error) {
@@ -36,8 +37,8 @@ func (c *child) ask(
 	return c.answer(ctx, timeout, limit)
 }
 
-// request writes the pending request. The pipe always has room for a request, even if starting the
-// child took all the time.
+// request writes the pending request. Writing always gets a moment, even if starting the child took
+// all the time.
 func (c *child) request(op string, limit time.Time) error {
 	if least := time.Now().Add(lookGrace); limit.Before(least) {
 		limit = least
@@ -54,8 +55,8 @@ func (c *child) request(op string, limit time.Time) error {
 	}
 }
 
-// answer reads the answer to the pending request. It returns ErrNoAnswer if the request has had
-// timeout, and errCut if ctx or limit ended earlier.
+// answer reads the answer to the pending request. It returns ErrNoAnswer if there was no answer
+// within timeout, and errCut if ctx or limit ended before that.
 func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Time) (gpu.Snapshot, error) {
 	began, due := time.Now(), c.since.Add(timeout)
 	deadline := due
@@ -90,7 +91,7 @@ func (c *child) answer(ctx context.Context, timeout time.Duration, limit time.Ti
 	return s, nil
 }
 
-// line reads a line. When deadline passes or ctx ends it keeps the incomplete line, and returns
+// line reads a line. When deadline passes or ctx ends, it keeps the incomplete line and returns
 // os.ErrDeadlineExceeded.
 func (c *child) line(ctx context.Context, deadline time.Time) ([]byte, error) {
 	_ = c.stdout.SetReadDeadline(deadline)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Invariant 3.
+// The delay before a restart grows up to its maximum, and an answer resets it (invariant 3).
 func TestBackoff(t *testing.T) {
 	var b backoff
 	now := time.Unix(0, 0)
@@ -36,7 +36,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// The number of log lines is limited by a rate (invariant 5).
 func TestLogRate(t *testing.T) {
 	now := time.Unix(0, 0)
 	log := newChildLog(slog.New(slog.DiscardHandler))

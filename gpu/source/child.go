@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// endGrace is how long end waits for a killed child: long enough to learn how it ended, and short
-// enough not to matter.
+// endGrace is the time for which end waits for a killed child: long enough to learn how the child
+// ended, and short enough not to matter.
 const endGrace = time.Second
 
 const endedWell = " (exit status 0)"
@@ -28,7 +28,7 @@ type child struct {
 
 	pending uint64        // seq of the unanswered request, 0 for none
 	since   time.Time     // when pending was sent
-	looked  time.Duration // time spent reading after the timeout of pending
+	looked  time.Duration // time spent on reading after the timeout of pending
 
 	ended     chan struct{} // closed when the child was reaped
 	how       string        // how it ended, valid after ended
@@ -37,9 +37,8 @@ type child struct {
 	closeLog  func()        // closes its stderr
 }
 
-// start runs the program with three pipes. The goroutine that waits for the process keeps its
-// thread, because the kernel sends the parent death signal when the thread that started the child
-// ends.
+// start runs the program with three pipes. A goroutine waits for the process and keeps its thread:
+// if that thread ended, the kernel would send the child the parent death signal.
 func start(o Options, log *childLog) (*child, error) {
 	cmd := exec.Command(o.Path, o.Args...)
 	cmd.Dir, cmd.Env = "/", o.Env
@@ -68,7 +67,7 @@ func start(o Options, log *childLog) (*child, error) {
 		p.closeOurs()
 		return nil, err
 	}
-	c.pid, c.kill = cmd.Process.Pid, func() { _ = cmd.Process.Kill() } // an error means that it has ended
+	c.pid, c.kill = cmd.Process.Pid, func() { _ = cmd.Process.Kill() } // an error means that the child has ended
 	stderr := p.ours[2]
 	c.closeLog = func() { _ = stderr.Close() }
 	go func() {
@@ -119,9 +118,9 @@ func describe(state *os.ProcessState) string {
 	return how
 }
 
-// end kills the child and closes its pipes. It reports whether the child ended within endGrace;
-// otherwise the goroutine that waits for it stays until it does. It waits as long for the child's
-// last output.
+// end kills the child and closes its pipes. It waits up to endGrace for the child's end and last
+// output, and reports whether the child has ended. If not, the goroutine that waits for the child
+// stays until the child ends.
 func (c *child) end() bool {
 	c.kill()
 	_ = c.stdin.Close()

@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// countInterval is the interval at which a second child counts the GPUs. A child counts them only when
-// it starts, and does not notice new ones. Restarting it instead would shut down GPUs that nobody
-// else uses.
+// countInterval is the interval at which a second child counts the GPUs. The first child counts the
+// GPUs only when it starts, and does not notice new ones. Restarting it for that would shut down
+// GPUs that nobody else uses.
 const countInterval = time.Minute
 
 // count holds the time of the last count, and the result channel of the running one, or nil.
@@ -19,9 +19,9 @@ type count struct {
 	n    chan int
 }
 
-// recount starts a count from time to time, and ends the child if there are more GPUs than it
-// knows. It does not wait for counts. A child without GPUs restarts by itself, and a count would
-// only repeat its complaint.
+// recount starts a count from time to time, and ends the child if there are more GPUs than the
+// child knows. It does not wait for counts. If the child found no GPUs, recount does nothing: that
+// child restarts by itself, and a count would only repeat its error.
 func (s *Source) recount(known *gpu.Snapshot) {
 	select {
 	case n := <-s.count.n:
@@ -44,8 +44,8 @@ func (s *Source) recount(known *gpu.Snapshot) {
 	go func() { n <- s.counted() }()
 }
 
-// counted counts the GPUs with a new child, and returns 0 if that fails. It waits for the child to
-// end, so if that hangs in the driver, no further count starts.
+// counted counts the GPUs with a new child, and returns 0 if that fails. It waits for that child to
+// end. So while the child hangs in the driver, no further count starts.
 func (s *Source) counted() (n int) {
 	o := s.opts
 	o.Args = append([]string{"--count"}, o.Args...)

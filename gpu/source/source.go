@@ -17,13 +17,13 @@ import (
 type Options struct {
 	Path    string // of gpusched-nvml
 	Args    []string
-	Env     []string      // nil for our own
+	Env     []string      // nil: the environment of this process
 	Timeout time.Duration // for an answer, default 10 s
 	Log     *slog.Logger  // for the child's stderr, default slog.Default
 }
 
-// MaxAbandoned is the number of killed children that may hang in the driver before no other is
-// started.
+// MaxAbandoned is the number of killed children that may hang in the driver. At that number, no
+// other child is started.
 const MaxAbandoned = 3
 
 var (
@@ -49,7 +49,7 @@ type Source struct {
 
 	turn      chan struct{} // holds one token, whose owner may use the fields up to mu
 	seq       uint64
-	child     *child // nil if not running
+	child     *child // nil if no child is running
 	abandoned []*child
 	backoff   backoff
 	count     count
@@ -74,13 +74,13 @@ func New(o Options) *Source {
 	return s
 }
 
-// Sample returns a complete Snapshot. It waits up to Options.Timeout for its turn, and as long
-// again for the child. On an error, the Snapshot is still valid: it has ProblemStale, with the
-// error as its Detail. The error wraps ErrClosed, ErrNoAnswer, ErrAbandoned, a *BackoffError, the
-// cause of ctx, or the child's failure.
+// Sample returns a complete Snapshot. It waits up to Options.Timeout for its turn, and up to the
+// same time for the child. After an error, the Snapshot is still valid: it has ProblemStale, and
+// its Detail is the error. The error wraps ErrClosed, ErrNoAnswer, ErrAbandoned, a *BackoffError,
+// the cause of ctx, or the child's failure.
 func (s *Source) Sample(ctx context.Context) (gpu.Snapshot, error) { return s.get(ctx, gpu.OpSample) }
 
-// Look is a Sample without the energy. It is several times as fast, and enough for decisions.
+// Look is a Sample without the energy. It takes a fraction of the time, and suffices for decisions.
 func (s *Source) Look(ctx context.Context) (gpu.Snapshot, error) { return s.get(ctx, gpu.OpLook) }
 
 func (s *Source) get(ctx context.Context, op string) (gpu.Snapshot, error) {
@@ -127,8 +127,8 @@ func (s *Source) setCancel(cancel context.CancelCauseFunc) bool {
 	return !s.closed
 }
 
-// sample asks the child. A child that ended since its last answer is replaced at once. One that
-// crashes during this request is also replaced, but only once.
+// sample asks the child. A child that has ended since its last answer is replaced at once. A child
+// that crashes during this request is also replaced, but only once.
 func (s *Source) sample(ctx context.Context, op string) (gpu.Snapshot, error) {
 	limit := time.Now().Add(s.opts.Timeout)
 	for {
@@ -199,8 +199,8 @@ func (s *Source) dropEnded() {
 	s.abandoned = slices.DeleteFunc(s.abandoned, (*child).hasEnded)
 }
 
-// logEnd logs the end of a child that had answered before. A child exits with success to be
-// replaced by one that loads the library again.
+// logEnd logs the end of a child that had answered before. A child that exits with success wants to
+// be replaced by one that loads the library again.
 func (s *Source) logEnd(how string) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(how, endedWell) {

@@ -105,7 +105,7 @@ func TestAChildThatEndsIsReplaced(t *testing.T) {
 	}
 }
 
-// Invariant 2.
+// A child that hangs is killed, and nobody waits for its end (invariant 2).
 func TestAHungChildIsAbandoned(t *testing.T) {
 	there := filename(t)
 	o := options(t, "hang unless there", there)
@@ -294,7 +294,7 @@ func (s *Source) asking() bool {
 	return s.cancel != nil
 }
 
-// Invariant 6.
+// Close ends all goroutines (invariant 6).
 func TestNoGoroutineIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, mode := range []string{"good", "one answer", "crash on a request", "garbage", "talk", "hang"} {
@@ -354,7 +354,7 @@ func TestAChildDoesNotOutliveUs(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// The stderr of a child is limited (invariant 5).
 func TestStderrIsBounded(t *testing.T) {
 	var log lockedBuffer
 	o := options(t, "talk")

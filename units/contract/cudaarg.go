@@ -1,8 +1,8 @@
 package contract
 
 // WithCUDA returns the command with the job's GPUs as the value of --cuda, if the set-up asks for
-// that. It replaces the value of each --cuda, or appends the option if there is none. It does not
-// look inside arguments, such as a line for a shell.
+// that. It replaces the value of each --cuda in the command, or appends the option if there is
+// none. It does not look inside arguments, such as a line for a shell.
 func (s Setup) WithCUDA(argv []string, gpus string) []string {
 	if !s.CUDAArg {
 		return argv

@@ -1,7 +1,7 @@
 package contract
 
-// The numbers of NVIDIA's device nodes. Only this major number is fixed; the kernel assigns those
-// of nvidia-uvm and nvidia-caps, which are read with stat.
+// The numbers of NVIDIA's device nodes. NVIDIA always has this major number. The kernel assigns
+// those of nvidia-uvm and nvidia-caps, which are read with stat.
 const (
 	NvidiaMajor  = 195
 	CtlMinor     = 255 // /dev/nvidiactl
@@ -9,6 +9,6 @@ const (
 	ProbeMinor   = 250 // ProbePath
 )
 
-// ProbePath is a device node that no job may open. The launcher tries to, to prove that the device
-// filter is active.
+// ProbePath is a device node that no job may open. The launcher tries to open it, to prove that the
+// device filter is active.
 const ProbePath = "/dev/gpusched-probe"

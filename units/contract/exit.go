@@ -4,9 +4,9 @@ package contract
 type Exit struct {
 	Code    int // exit status; 0 if Signal is set
 	Signal  int
-	OOM     bool   // the kernel killed it for memory
-	Stopped bool   // it ended while its unit was being stopped, whoever ordered that
+	OOM     bool   // the kernel killed the process for lack of memory
+	Stopped bool   // the process ended while its unit was being stopped, whoever ordered the stop
 	Launch  Step   // "": the command began
 	Errno   int    // of the launch failure; 0: unknown
-	Detail  string // for people: the step of systemd's that failed
+	Detail  string // for people: systemd's step that failed
 }

@@ -1,10 +1,10 @@
 package contract
 
-// Step is the step before a job's command at which the launch failed. "" means that the command
-// began.
+// Step is the step at which a launch failed before the job's command began. "" means that the
+// command began.
 type Step string
 
-// The steps. All but the last are the launcher's own.
+// The steps. All but the last belong to the launcher.
 const (
 	StepSpec   Step = "spec"   // the spec could not be written or read
 	StepChdir  Step = "chdir"  // the working directory
@@ -51,18 +51,19 @@ const (
 	StatusBegun      = "gpusched: the job's command has been started"                // the launch succeeded
 	StatusUnfiltered = StatusBegun + ", without a device filter"
 
-	// StatusSetup is the last status line of a launcher that runs the submitter's set-up. From then
-	// on only the exit status reports a failure.
+	// StatusSetup is the last status line of a launcher that runs the submitter's set-up. A later
+	// failure is reported by the exit status alone.
 	StatusSetup = "gpusched: the job's set-up has been started, its command follows"
 )
 
-// TellFlag makes the launcher print the note beside a spec instead of starting a job. The unit of a
-// job runs it to reload, so that the note is in the job's own journal, where its user finds it.
+// TellFlag makes the launcher print a note for the job's user instead of starting a job. The note
+// is in a file next to the spec. The launcher runs with TellFlag as the reload of a job's unit, so
+// that the note is in the job's own journal, where its user finds it.
 const TellFlag = "--tell"
 
-// CheckFlag makes the launcher go through the steps before a command and stop there. systemd runs
-// it before a job's main process if it is unknown whether the launcher survives the site's settings
-// for jobs.
+// CheckFlag makes the launcher go through the steps that precede a command, and stop there. If it
+// is unknown whether the launcher can run under the site's settings for jobs, systemd runs it with
+// this flag before a job's main process.
 const CheckFlag = "--check"
 
 // MaxSignal is the highest signal number on Linux, the last real-time signal.

@@ -1,14 +1,14 @@
 package contract
 
 // Message is the JSON input of gpusched-notify. It has been validated: the address and the URL are
-// plain, and there is at most one of them.
+// plain text, and there is at most one of them.
 type Message struct {
 	Way     string `json:"way"`     // mail, webhook or terminal
 	To      string `json:"to"`      // the address, or the URL
 	Host    string `json:"host"`    // of the machine
 	ID      string `json:"id"`      // a message that is sent twice has the same id
 	Subject string `json:"subject"` // one line
-	Body    string `json:"body"`    // of a mail its text, of a webhook the JSON
+	Body    string `json:"body"`    // text of a mail, or JSON for a webhook
 
 	// OfSite means that To is a webhook of the site, which the user must not learn.
 	OfSite bool `json:"of_site,omitempty"`
@@ -20,9 +20,9 @@ const MaxMessageBytes = 256 << 10
 // MessagePrefix begins the names of units that send messages.
 const MessagePrefix = "gpusched-notify-"
 
-// The exit statuses of gpusched-notify besides 0. Its status line to the service manager says what
-// failed.
+// The exit statuses of gpusched-notify after a failure. Its status line to the service manager says
+// what failed.
 const (
-	MessageRefused = 1  // further tries would fail, too
+	MessageRefused = 1  // further tries would fail too
 	MessageAgain   = 75 // EX_TEMPFAIL: a further try may succeed
 )

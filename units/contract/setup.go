@@ -1,13 +1,13 @@
 package contract
 
 // Setup is what runs in a job's unit, as its user, before the command: first the modules, then the
-// conda environment, then the virtual environment, then the shell command. The zero value is
+// conda environment, then the virtual environment, then the shell command. The zero value runs
 // nothing.
 type Setup struct {
 	Modules []string `json:"modules,omitempty"` // of the site's environment modules, in order
 	Conda   string   `json:"conda,omitempty"`   // prefix of a conda environment, absolute
 	Venv    string   `json:"venv,omitempty"`    // directory of a virtual environment, absolute
-	Command string   `json:"command,omitempty"` // for a shell, which then becomes the job's command
+	Command string   `json:"command,omitempty"` // for a shell, which afterwards becomes the job's command
 
 	CUDAArg bool   `json:"cuda_arg,omitempty"` // the command gets --cuda with the job's GPUs
 	Compat  string `json:"compat,omitempty"`   // other scheduler whose variables the job also has: "" or CompatSlurm
@@ -21,12 +21,12 @@ func (s Setup) IsZero() bool {
 	return len(s.Modules) == 0 && s.Conda == "" && s.Venv == "" && s.Command == "" && !s.CUDAArg && s.Compat == ""
 }
 
-// SetupShells lists the shells that can run a set-up, the preferred one first: bash, for which
-// users write and for which conda's packages come.
+// SetupShells lists the shells that can run a set-up. The preferred shell is bash, because users
+// write set-ups for it and conda's packages come with scripts for it.
 func SetupShells() []string { return []string{"/bin/bash", "/usr/bin/bash", "/bin/sh"} }
 
-// ModuleInits lists files that may define the command "module" in a shell (bash or sh), the
-// likeliest first. home is MODULESHOME, or "".
+// ModuleInits lists files that may define the command "module" in a shell (bash or sh), the most
+// likely file first. home is MODULESHOME, or "".
 func ModuleInits(home, shell string) []string {
 	files := []string{
 		"/etc/profile.d/modules.sh", "/etc/profile.d/z00_lmod.sh", "/etc/profile.d/lmod.sh",

@@ -15,14 +15,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The file systems that should be mounted on this machine, and those that are.
+// Two tables: the file systems that should be mounted on this machine, and those that are mounted.
 const (
 	mountTable = "/etc/fstab"
 	mounted    = "/proc/self/mountinfo"
 )
 
-// blameFileSystem turns a missing directory or command into the failure of a file system, if it is plain
-// that one is missing. The job is then not at fault, and is tried again.
+// blameFileSystem turns the failure of a missing directory or command into the failure of a file
+// system, if it is plain that a file system is missing. The job is then not at fault, and is tried
+// again.
 func (r *run) blameFileSystem(f *Failure) {
 	switch {
 	case f.Step != contract.StepChdir && f.Step != contract.StepExec && f.Step != contract.StepShell:
@@ -52,9 +53,9 @@ func (r *run) blameFileSystem(f *Failure) {
 
 const triedAgain = "the job is tried again; an administrator should see 'gpusched health'"
 
-// neededAway reports whether the conda or virtual environment of the set-up, or the script of the
-// command, is on a missing file system. Otherwise another command of the same name would run, or
-// the command would fail at once.
+// neededAway returns a failure if the conda or virtual environment of the set-up, or the script of
+// the command, is on a missing file system. Otherwise another command of the same name would run,
+// or the command would fail at once.
 func neededAway(s *Spec, home, table string) *Failure {
 	for _, path := range []string{s.Setup.Conda, s.Setup.Venv, script(s)} {
 		err := unix.Access(path, unix.F_OK)
@@ -73,9 +74,9 @@ func neededAway(s *Spec, home, table string) *Failure {
 	return nil
 }
 
-// script returns the first path among the arguments of the command, which is what an interpreter
-// runs, or "". It is "" also for a job with a set-up command, which may mount the path or change
-// the directory.
+// script returns the first path among the arguments of the command, which is the file that an
+// interpreter runs, or "". It also returns "" for a job with a set-up command, because that command
+// may mount the path or change the directory.
 func script(s *Spec) string {
 	if s.Setup.Command != "" {
 		return ""
@@ -92,8 +93,8 @@ func script(s *Spec) string {
 	return ""
 }
 
-// away says why a path, or the target of its links, may be missing through no fault of the job, ""
-// if nothing suggests that.
+// away returns the reason why a path, or the target of its links, may be missing through no fault
+// of the job. It returns "" if nothing suggests that.
 func away(path, home, table string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := unmounted(path, table, mounted); at != "" {
@@ -106,7 +107,7 @@ func away(path, home, table string) string {
 	return ""
 }
 
-// maybeAway is away for file systems that no table lists.
+// maybeAway does the same as away for file systems that no table lists.
 func maybeAway(path string) string {
 	for _, path := range pathAndTargets(path) {
 		if at := emptyMountPoint(path); at != "" {
@@ -145,7 +146,7 @@ func pathAndTargets(path string) []string {
 	return list
 }
 
-// linkChain returns a path and what each of its links, in turn, resolves to.
+// linkChain returns a path, and the paths that result from resolving its links one after another.
 func linkChain(path string) (list []string) {
 	const most = 40 // the kernel's limit
 	for ; path != "" && len(list) < most; path = resolveFirstLink(path) {
@@ -170,9 +171,9 @@ func resolveFirstLink(path string) string {
 	return ""
 }
 
-// emptyMountPoint returns the last existing directory on the way to a missing path if a file system may be
-// missing there: it is an automount point, or an empty directory from which this account can't have
-// removed anything.
+// emptyMountPoint returns the last existing directory on the way to a missing path, if a file
+// system may be missing there. That is so if the directory is an automount point, or if it is empty
+// and this account can't have removed anything from it.
 func emptyMountPoint(path string) string {
 	if !errors.Is(unix.Access(path, unix.F_OK), unix.ENOENT) {
 		return ""
@@ -203,7 +204,7 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, dir+"/")
 }
 
-// mountedByHand reports whether a line of the table is only mounted on request.
+// mountedByHand reports whether a line of the table is mounted only on request.
 func mountedByHand(f []string) bool {
 	if len(f) < 4 {
 		return false
@@ -212,8 +213,9 @@ func mountedByHand(f []string) bool {
 	return slices.Contains(options, "noauto") && !slices.Contains(options, "x-systemd.automount")
 }
 
-// unmounted returns the mount point above the path that the table lists, if nothing is mounted
-// there and the directory is empty; otherwise "". Both files write a path in the same way.
+// unmounted returns the mount point above the path that the table lists, if nothing is mounted at
+// that mount point and its directory is empty; otherwise "". Both tables spell paths in the same
+// way.
 func unmounted(path, table, mounted string) string {
 	should, err := os.ReadFile(table)
 	is, err2 := os.ReadFile(mounted)

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A missing file is the machine's fault if its file system is not mounted or the user's home is missing.
+// A missing file is the machine's fault if its file system is not mounted or the user's home is
+// missing.
 func TestAway(t *testing.T) {
 	dir := t.TempDir()
 	table, mounts := filepath.Join(dir, "fstab"), filepath.Join(dir, "mountinfo")
@@ -54,7 +55,7 @@ func TestAway(t *testing.T) {
 		{[]string{"python", "./none.py"}, at, true},
 		{[]string{"torchrun", "--nproc-per-node", "4", ofDir, "/none/too"}, "/", true},
 		{[]string{"python", "/none/train.py", ofDir}, "/", false}, // the job's own mistake comes first
-		{[]string{"python", own}, "/", false},                     // it exists
+		{[]string{"python", own}, "/", false},                     // the file exists
 		{[]string{"sleep", "10"}, at, false},
 		{[]string{"sh", "-c", "./none.py | tee x"}, at, false},
 		{[]string{"prog", "--out=" + ofDir}, "/", false},

@@ -7,15 +7,17 @@ import (
 	"fmt"
 )
 
-// magic is the first line of a spec file. Its number changes with the meaning of Spec: a launcher
-// must not ignore what a job asks for. A launcher of another release than the daemon refuses the
-// file, and the job is started again once both are of the same release.
+// magic is the first line of a spec file. Its number changes with the meaning of Spec, because a
+// launcher must not ignore what a job asks for. If the launcher and the daemon are of different
+// releases, the launcher refuses the file. The job is started again once both are of the same
+// release.
 const magic = "gpusched-spec 1\n"
 
 // ErrSpec means that the bytes are not a spec of this version.
 var ErrSpec = errors.New("not a job spec of this version")
 
-// Encode returns the content of a spec file, as gob: JSON mangles bytes that are not UTF-8.
+// Encode returns the content of a spec file. It uses gob, because JSON mangles bytes that are not
+// UTF-8.
 func Encode(s *Spec) []byte {
 	b := bytes.NewBufferString(magic)
 	if err := gob.NewEncoder(b).Encode(s); err != nil {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyLog copies in to out and to the log until in ends. It ignores signals, which are meant for
-// the job: the job's last output must arrive. It writes to ready as soon as it ignores them. A
-// failure of the log does not affect the job, which keeps printing to out.
+// copyLog copies in to out and to the log until in ends. It ignores signals, because they are meant
+// for the job, and the job's last output must still arrive. It writes to ready as soon as it
+// ignores signals. If the log fails, the job continues and still prints to out.
 func copyLog(in, out, file, ready int) int {
-	signal.Ignore()                   // all signals that Go can ignore, with SIGXFSZ and SIGPIPE
+	signal.Ignore()                   // all signals that Go can ignore, including SIGXFSZ and SIGPIPE
 	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads
 		setAction(uintptr(sig), sigIgnore)
 	}
@@ -22,10 +22,10 @@ func copyLog(in, out, file, ready int) int {
 	return 0
 }
 
-// A hanging file system does not answer a write, and perhaps never will. So the log has a writer of
-// its own, with at most logPieces pieces of logPiece bytes on their way to it. The reader of the
-// job's output waits for the writer as for any slow disk, but only for logPatience. Then it
-// continues without the log, which lacks the pieces that found no room.
+// A file system that hangs may not answer a write for a long time, or ever. So a separate goroutine
+// writes the log, and at most logPieces pieces of logPiece bytes wait for it. The reader of the
+// job's output waits for that goroutine as for any slow disk, but only for logPatience. Then the
+// reader continues, and the log lacks the pieces for which there was no room.
 const (
 	logPieces = 16
 	logPiece  = 64 << 10
@@ -46,7 +46,7 @@ type logCopy struct {
 	told  bool
 }
 
-// piece is content for the log, preceded by a number of lost bytes.
+// piece is content for the log, with the number of bytes that were lost before it.
 type piece struct {
 	content []byte
 	lost    int64
@@ -109,8 +109,8 @@ func (c *logCopy) run(in int) {
 	c.finish()
 }
 
-// buffer returns a buffer for the next piece, or nil if the log has no room. After a timeout it
-// does not wait again until the writer has made progress.
+// buffer returns a buffer for the next piece, or nil if the log has no room. After a timeout,
+// buffer does not wait again until the writer has made progress.
 func (c *logCopy) buffer() []byte {
 	select {
 	case b := <-c.free:
@@ -138,8 +138,8 @@ func (c *logCopy) begin(b []byte) []byte {
 	return b[:logPiece]
 }
 
-// finish lets the writer write the last pieces, unless it hangs. A slow writer has the patience for
-// each of them.
+// finish lets the writer write the last pieces, unless the writer hangs. The limit of patience
+// applies to each piece, so a slow writer has enough time.
 func (c *logCopy) finish() {
 	if c.lost > 0 && len(c.work) < logPieces {
 		c.work <- piece{lost: c.lost}
@@ -156,7 +156,7 @@ func (c *logCopy) finish() {
 func (c *logCopy) awaitWriter() bool {
 	late := time.NewTimer(c.patience)
 	defer late.Stop()
-	if c.hangs && len(c.free) == 0 { // waiting has timed out, and there was no progress since
+	if c.hangs && len(c.free) == 0 { // waiting has timed out, and the writer has made no progress since
 		late.Reset(0)
 	}
 	for {
@@ -171,8 +171,8 @@ func (c *logCopy) awaitWriter() bool {
 	}
 }
 
-// tell reports the failure of the log, once, between lines of the job's output. before ends an
-// unfinished line.
+// tell reports the failure of the log, once, between lines of the job's output. It prints before
+// first, to end an unfinished line.
 func (c *logCopy) tell(before string) {
 	select {
 	case c.why = <-c.trouble:
@@ -210,7 +210,7 @@ func (l *logWriter) write(b []byte) {
 }
 
 // fill writes a line about missing bytes, and reports whether more can be written. After a failure
-// it waits for logRetry before it tries again, except at the end.
+// it tries again only after logRetry, except at the end.
 func (l *logWriter) fill(last bool) bool {
 	if l.missing == 0 {
 		return true

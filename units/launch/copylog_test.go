@@ -19,8 +19,8 @@ type copied struct {
 	finished chan struct{}
 }
 
-// startLogCopy starts a logCopy. answers is the other end of a log that hangs; it is closed at the
-// end, so that the writer does not outlive the test with its descriptor.
+// startLogCopy starts a logCopy. answers is the other end of a log that hangs. It is closed at the
+// end of the test, so that the writer, which has a descriptor of it, does not outlive the test.
 func startLogCopy(t *testing.T, out, file *os.File, patience time.Duration, answers ...*os.File) *copied {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -116,8 +116,8 @@ func hangingLog(t *testing.T) (answers, file *os.File) {
 }
 
 // A file system that hangs in the middle of a job delays the job's output by the log's patience and
-// no longer, and the journal has all of it. When the file system answers again, the log continues
-// and says how much is missing.
+// no longer. The journal has all of the output. When the file system answers again, the log
+// continues and says how much is missing.
 func TestLogThatHangsLater(t *testing.T) {
 	answers, file := hangingLog(t)
 	out := create(t, "out")
@@ -170,7 +170,7 @@ func TestLogThatHangsLater(t *testing.T) {
 	}
 }
 
-// answered is the content that arrived in a log.
+// answered is the content that a log received.
 type answered struct {
 	mu   sync.Mutex
 	text bytes.Buffer

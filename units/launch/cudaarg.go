@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withCUDA returns the command, with the job's GPUs as the value of --cuda if the job has any and
-// asks for that.
+// withCUDA returns the command. If the job has GPUs and asks for --cuda, the command has them as
+// its value.
 func withCUDA(s *Spec, filterActive bool) []string {
 	if len(s.GPUs) == 0 {
 		return s.Argv
@@ -14,8 +14,8 @@ func withCUDA(s *Spec, filterActive bool) []string {
 	return s.Setup.WithCUDA(s.Argv, strings.Join(gpuNumbers(s, filterActive), ","))
 }
 
-// gpuNumbers returns the job's GPUs as CUDA numbers them: behind an active filter it sees only them
-// and counts from 0; without one it uses the machine's numbers.
+// gpuNumbers returns the numbers that CUDA gives the job's GPUs. Behind an active filter CUDA sees
+// only these GPUs and counts them from 0. Without a filter CUDA uses the machine's numbers.
 func gpuNumbers(s *Spec, filterActive bool) []string {
 	numbers := make([]string, len(s.GPUs))
 	for i, g := range s.GPUs {

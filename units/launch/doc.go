@@ -1,31 +1,36 @@
-// Package launch is the launcher between a job's unit and its command, and the private spec file that the daemon
-// writes for it. The daemon imports it to write that file (Write, Remove, Sweep); cmd/gpusched-job runs the launcher
-// (Main).
+// Package launch is the launcher, which runs between a job's unit and its command. It also defines
+// the private spec file that the daemon writes for the launcher. The daemon imports the package to
+// write that file (Write, Remove, Sweep); cmd/gpusched-job runs the launcher (Main).
 //
-// The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more rights than the job. It
-// forks only for a log (contract.Log): that process copies the output and ends after the job's last process. The
-// launcher itself becomes the command, which so has its process id. If a set-up (contract.Setup) needs a shell, the
-// launcher becomes that shell, which becomes the launcher again. The daemon's half never opens a path that a user
-// named and never follows a link.
+// The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more
+// rights than the job. It replaces itself by the command, which therefore has its process id. If a
+// set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes the
+// launcher again. The launcher forks only for a log (contract.Log): the forked process copies the
+// output, and ends after the job's last process. The part that runs in the daemon never opens a
+// path that a user named and never follows a link.
 //
 // Invariants, cited by tests:
 //
-//  1. What the submitter wrote (arguments, environment, directory) reaches the command byte for byte; nothing is
-//     expanded, decoded or normalised.
-//  2. A spec file is complete or absent. The job's user can read it but not change it; nobody else but root can open
-//     it; its size reveals nothing about an ordinary job. Read accepts no file that another user made.
-//  3. If the spec requires the device filter, the command of a job starts only after the kernel has refused the probe
-//     node (or, for a job without GPUs, no GPU could be opened), its own GPUs are reachable, and no other GPU is.
-//  4. The GPU variables are ours: whatever the submitter's environment said about GPUs, service manager or login
-//     session does not reach the job.
-//  5. Before the command begins, every signal has its default action and is unblocked, no descriptor above 2 is
-//     passed on, and the umask and soft limits are those of the spec.
-//  6. Every failure says on stderr what failed, why and what to do, reports its step and errno to the service
-//     manager, and exits with the step's status. A failure that only the kernel can find, when it executes the
-//     command, is reported on stderr and by the status alone.
-//  7. What Decode accepts, Encode writes, and Decode reads the same again. A damaged file is an error, never a panic
-//     or a large allocation.
-//  8. Each user has a limited part of the directory of specs, even if somebody keeps removed files open.
-//  9. If the service manager can (systemd 254 and later), the command can't send it messages: the launcher's last
-//     message is that the unit will be silent.
+//  1. What the submitter wrote (arguments, environment, directory) reaches the command byte for
+//     byte; nothing is expanded, decoded or normalised.
+//  2. A spec file is complete or absent. The job's user can read it but not change it. Nobody else
+//     but root can open it. Its size reveals nothing about an ordinary job. Read accepts no file
+//     that another user made.
+//  3. If the spec requires the device filter, the command of a job starts only after three checks:
+//     the kernel has refused the probe node (or, for a job without GPUs, no GPU could be opened),
+//     the job's own GPUs are reachable, and no other GPU is.
+//  4. The launcher alone sets the GPU variables. What the submitter's environment said about GPUs,
+//     service manager or login session does not reach the job.
+//  5. Before the command begins, every signal has its default action and is unblocked, no
+//     descriptor above 2 is passed on, and the umask and soft limits are those of the spec.
+//  6. Every failure says on stderr what failed, why and what to do, reports its step and errno to
+//     the service manager, and exits with the step's status. Some failures are found only by the
+//     kernel, when it executes the command. Such a failure is reported on stderr and by the exit
+//     status alone.
+//  7. If Decode accepts a file, Encode can write its value, and Decode reads the same value again.
+//     A damaged file is an error, never a panic or a large allocation.
+//  8. Each user has a limited part of the directory of specs, even if somebody keeps removed files
+//     open.
+//  9. If the service manager supports it (systemd 254 and later), the command can't send messages
+//     to the service manager: in its last message, the launcher gives up that right for the unit.
 package launch

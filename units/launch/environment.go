@@ -13,8 +13,8 @@ import (
 // defaultPath is systemd's default for system services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// unbuffered makes Python print at once even without a terminal. A submitter or site that sets it,
-// even to nothing, keeps its own value.
+// unbuffered makes Python print at once even without a terminal. If the submitter or the site sets
+// the variable, even to nothing, that value stays.
 const unbuffered = "PYTHONUNBUFFERED"
 
 // Environment returns the job's environment, with or without an active device filter. The base is
@@ -31,8 +31,9 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 	return environmentOf(s, filterActive, base).kept()
 }
 
-// commandEnvironment is Environment within the conda and virtual environment of the job's set-up.
-// front is what they put in front of PATH, which must wait for modules.
+// commandEnvironment returns the Environment after entering the conda and virtual environment of
+// the job's set-up. front is what these put in front of PATH. If the set-up has modules, front must
+// be added after them.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
@@ -71,7 +72,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		name := nameOf(kv)
 		switch kind := kindOf(name); {
 		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
-		case inner && strings.HasPrefix(name, "SLURM_"): // of the job that submitted this one
+		case inner && strings.HasPrefix(name, "SLURM_"): // variable of the job that submitted this one
 		case name == "PWD" && inherit:
 			e.set(name, s.Dir)
 		default:
@@ -176,8 +177,8 @@ func (e *environment) job(s *Spec) {
 }
 
 // gpus sets the job's GPUs. Behind an active filter CUDA sees only the job's GPUs and counts them
-// from 0; without one the machine's numbers apply. A job without GPUs gets the empty list, since a
-// missing list would mean all GPUs.
+// from 0. Without a filter the machine's numbers apply. A job without GPUs gets an empty list,
+// because a missing list would mean all GPUs.
 func (e *environment) gpus(s *Spec, filterActive bool) {
 	var indexes, uuids []string
 	for _, g := range s.GPUs {

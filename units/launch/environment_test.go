@@ -162,7 +162,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// What the unit's environment lacks comes from the spec.
+// What the unit's environment lacks is taken from the spec.
 func TestFallbacks(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvClean}, Home: "/home/bob", User: "bob", Shell: "/bin/bash"}
 	expect(t, Environment(s, true, nil), map[string]string{
@@ -171,8 +171,8 @@ func TestFallbacks(t *testing.T) {
 	expect(t, Environment(&Spec{Program: contract.Program{EnvMode: contract.EnvInherit}}, true, nil), map[string]string{"HOME": "(unset)", "PATH": "(unset)"})
 }
 
-// Whatever both sides contain, each name occurs once, the GPU variables are ours, and the
-// launcher's own variables are gone.
+// Whatever the environments of the submitter and the unit contain, each name occurs once, the
+// launcher sets the GPU variables, and the launcher's own variables are gone.
 func TestEnvironmentAlways(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) string {
 		name := rapid.SampledFrom([]string{"A", "B", "PATH", "CUDA_VISIBLE_DEVICES", "NOTIFY_SOCKET", "INVOCATION_ID", "PWD", "LC_ALL", "GPUSCHED_GPU_IDS", "", "\xff"}).Draw(t, "name")

@@ -17,10 +17,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// roleEnv makes the test binary a launcher, with the device nodes of the world that it names.
+// roleEnv makes the test binary a launcher. Its value names the world whose device nodes the
+// launcher finds.
 const roleEnv = "GPUSCHED_LAUNCH_ROLE"
 
-// reportArg as the first argument makes the test binary a command that reports what it got.
+// If reportArg is the first argument, the test binary is a command that reports what it got.
 const reportArg = "report-what-arrived"
 
 func TestMain(m *testing.M) {
@@ -154,7 +155,7 @@ func testBinary(t *testing.T) string {
 	return path
 }
 
-// reporter returns a spec whose command reports what it got.
+// reporter returns a spec with a command that reports what it got.
 func reporter(t *testing.T, args ...string) *Spec {
 	return command(t, append([]string{testBinary(t), reportArg}, args...)...)
 }
@@ -199,11 +200,11 @@ func TestEverythingArrives(t *testing.T) {
 	}
 }
 
-// lastWord is the only message of a launcher that meets no obstacle.
+// lastWord is the only message that a launcher sends if nothing fails.
 const lastWord = "STATUS=" + contract.StatusBegun + "\n" + silence
 
-// Without the filter the command runs only if the spec allows that, and the service manager learns
-// it (invariants 3 and 6).
+// Without the filter the command runs only if the spec allows that, and the service manager is told
+// (invariants 3 and 6).
 func TestFilterDecidesNaming(t *testing.T) {
 	for _, c := range []struct {
 		world    string

@@ -13,9 +13,9 @@ import (
 // shell runs files that the kernel can't run, as execvp does.
 const shell = "/bin/sh"
 
-// execute replaces the process by the command, which it looks up like execvp: in the PATH of the
-// given environment and from the current directory. It returns only after a failure, with the error
-// and the path that it concerns, if any.
+// execute replaces the process by the command. Like execvp, it looks the command up in the PATH of
+// the given environment and from the current directory. It returns only after a failure, with the
+// error and, if there is one, the path that the error is about.
 func execute(argv, env []string, exec func(path string, argv, env []string) error) (path string, err error) {
 	file := argv[0]
 	if strings.Contains(file, "/") {
@@ -27,7 +27,7 @@ func execute(argv, env []string, exec func(path string, argv, env []string) erro
 		if dir == "" {
 			candidate = file
 		}
-		// Checking first saves a copy of all arguments for each miss.
+		// Checking first avoids a copy of all arguments for each directory without the command.
 		e := unix.Faccessat(unix.AT_FDCWD, candidate, unix.X_OK, 0)
 		if e == nil {
 			e = tryExec(candidate, argv, env, exec)
@@ -69,8 +69,8 @@ func tryExec(path string, argv, env []string, exec func(string, []string, []stri
 // maxArgument is the kernel's limit for one argument or variable, with its final NUL.
 const maxArgument = 32 * 4096
 
-// foreseen returns the error with which the kernel would refuse a program, as far as that can be
-// known without trying.
+// foreseen returns the error with which the kernel would refuse a program, as far as this process
+// can find it without trying.
 func foreseen(path string, argv, env []string) error {
 	for _, list := range [][]string{argv, env} {
 		for _, s := range list {
@@ -99,14 +99,15 @@ func foreseen(path string, argv, env []string) error {
 }
 
 // isScript reports whether a file that the kernel refused may be meant for a shell. Like the shells
-// themselves it takes a NUL in the first line as the sign of another machine's program.
+// themselves, it takes a NUL byte in the first line as a sign that the file is a program for
+// another machine.
 func isScript(path string) bool {
 	line := firstLine(path)
 	return line != "" && strings.IndexByte(line, 0) < 0
 }
 
-// firstLine returns a file's first line, with its end, as far as the kernel reads it; "" if it
-// can't be read.
+// firstLine returns a file's first line with its line end, up to the length that the kernel reads;
+// "" if it can't be read.
 func firstLine(path string) string {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -122,8 +123,7 @@ func firstLine(path string) string {
 	return line + "\n"
 }
 
-// missingInterpreter reports whether the file exists and its interpreter or loader is what is
-// missing.
+// missingInterpreter reports whether the file exists but its interpreter or loader is missing.
 func missingInterpreter(path string, err error) bool {
 	return err == unix.ENOENT && unix.Faccessat(unix.AT_FDCWD, path, unix.F_OK, 0) == nil
 }
@@ -151,7 +151,7 @@ func execFailure(argv []string, path string, err error) *Failure {
 	return f
 }
 
-// shorten limits a very long name, to keep a message readable.
+// shorten cuts a very long name, so that a message stays readable.
 func shorten(s string) string {
 	const most = 200
 	if len(s) > most {

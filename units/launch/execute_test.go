@@ -102,7 +102,7 @@ func TestFailures(t *testing.T) {
 		said := []string(nil)
 		switch {
 		case c.note == unforeseen:
-			said = []string{lastWord} // a service manager that honours it gets only the exit status
+			said = []string{lastWord} // a service manager that obeys that message gets only the exit status
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
 			said = []string{"STATUS=" + contract.StatusBegun}
 		}
@@ -118,7 +118,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// unforeseen is the note about an error that only the kernel's attempt shows.
+// unforeseen is the report of an error that shows only when the kernel tries.
 const unforeseen = "exec\nERRNO=8"
 
 func checkFailure(t *testing.T, l launched, status int, note string, stderr []string, said ...string) {

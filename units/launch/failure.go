@@ -15,10 +15,10 @@ type Failure struct {
 	What string // completes "the job could not start: "
 	Err  error  // the cause, or nil
 	Next string // what to do about it
-	path string // what could not be run, if not the command
+	path string // path of the file that could not be run, if it is not the command
 }
 
-// Error returns what, why and what next.
+// Error says what failed, why, and what to do.
 func (f *Failure) Error() string {
 	s := f.What
 	if f.Err != nil {

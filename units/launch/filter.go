@@ -17,9 +17,9 @@ const devDir = "/dev"
 type nodes struct {
 	// open opens a node for reading and writing and closes it again.
 	open func(path string) error
-	// access asks the kernel whether the node could be opened that way. The device filter also
-	// answers this question (EPERM), without involving the driver: opening a GPU's node can take
-	// seconds, or hang if the GPU is faulted.
+	// access asks the kernel whether the node could be opened for reading and writing. The device
+	// filter also answers this question (EPERM). The driver is not involved: opening a GPU's node
+	// can take seconds, or hang if the GPU is faulty.
 	access func(path string) error
 	// list returns the names in a directory.
 	list func(dir string) ([]string, error)
@@ -48,7 +48,7 @@ func systemNodes() nodes {
 
 func node(minor int) string { return devDir + "/nvidia" + strconv.Itoa(minor) }
 
-// minorOf returns the number by which nvidia-modprobe knows the node of a GPU, or nvidiactl.
+// minorOf returns the number with which nvidia-modprobe creates the node of a GPU, or of nvidiactl.
 func minorOf(node string) string {
 	if number := strings.TrimPrefix(node, devDir+"/nvidia"); number != "ctl" {
 		return number
@@ -138,7 +138,7 @@ func (n nodes) ownReachable(s *Spec) *Failure {
 	return nil
 }
 
-// foreign returns the first GPU node that is not the job's but open to it.
+// foreign returns the first GPU node that does not belong to the job but is open to it.
 func (n nodes) foreign(s *Spec) (string, error) {
 	names, err := n.list(devDir)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestUnreadableDevIsNoProof(t *testing.T) {
 	}
 }
 
-// The real functions distinguish the answers that need no filter.
+// The real functions answer correctly about nodes that exist or not, which needs no filter.
 func TestSystemNodes(t *testing.T) {
 	n := systemNodes()
 	for path, want := range map[string]error{"/dev/null": nil, "/dev/none-such": unix.ENOENT} {

@@ -9,14 +9,14 @@ import (
 )
 
 // aclName and aclVersion are from linux/posix_acl_xattr.h. An entry consists of a tag, permissions
-// and the id that it applies to.
+// and the id to which they apply.
 const (
 	aclName    = "system.posix_acl_access"
 	aclVersion = 2
 	aclEntry   = 8
 )
 
-// The tags of linux/posix_acl.h, in the order of a list.
+// The tags of linux/posix_acl.h, in the order that a list must have.
 const (
 	aclOwner = 0x01
 	aclUser  = 0x02
@@ -31,8 +31,9 @@ const (
 	aclNobody = ^uint32(0) // the id of entries that apply to no particular user
 )
 
-// grant lets uid read a file of ours, and nobody but us do more, by an access control list. An
-// owner could change the mode of the file, write to it, and so fill the memory that holds it.
+// grant lets uid read a file of ours by an access control list. Nobody but us may do more with it.
+// As the owner, uid could change the mode of the file, write to it, and so fill the memory that
+// holds it.
 func grant(fd, uid int) error {
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range []struct {
@@ -53,7 +54,7 @@ func grant(fd, uid int) error {
 	return err
 }
 
-// granted returns the user whom a file's access control list lets read it.
+// granted returns the user who may read the file according to its access control list.
 func granted(path string) (uid int, ok bool) {
 	var list [256]byte
 	n, err := unix.Lgetxattr(path, aclName, list[:])

@@ -42,7 +42,7 @@ func TestSignalsAreDefault(t *testing.T) {
 	}
 }
 
-// A warning signal that is not meant for the command is ignored by it, and otherwise unchanged.
+// The command ignores a warning signal that is not meant for it. Everything else is unchanged.
 func TestIgnoredSignal(t *testing.T) {
 	s := command(t, "/bin/sh", "-c", "kill -s USR2 $$; echo survived; /bin/grep SigIgn /proc/self/status; kill -s USR1 $$")
 	s.Ignored = int(unix.SIGUSR2)
@@ -96,8 +96,8 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// Limits are the spec's, within the unit's. Those that the spec does not name stay as in the unit,
-// even the one that Go's runtime raises for itself.
+// Limits are those of the spec, and never above those of the unit. Limits that the spec does not
+// name stay as in the unit, even the one that Go's runtime raises for itself.
 func TestLimits(t *testing.T) {
 	pad := strings.Repeat("x", 120<<10)
 	tight := []contract.Limit{{Name: "NPROC", Soft: 1, Hard: 1}, {Name: "FSIZE", Soft: 0}}
@@ -134,8 +134,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The holder of a terminal has the limits under which it can run, and gives the command the others.
-// If the command can't be run, its output says so.
+// The process that keeps a terminal has limits under which it can run, and gives the command the
+// other limits. If the command can't be run, its output says so.
 func TestLimitsOfTerminals(t *testing.T) {
 	space := uint64(64 << 20)
 	if raced { // the race detector reserves terabytes of addresses
@@ -173,7 +173,7 @@ func TestLimitsOfTerminals(t *testing.T) {
 	}
 }
 
-// Mode login reads what the user's login shell reads and looks the command up in its PATH, but
+// Mode login reads what the user's login shell reads, and looks the command up in its PATH. It
 // never overrides the job's own variables.
 func TestLoginShell(t *testing.T) {
 	for _, shell := range []string{"/bin/sh", "/bin/bash"} {

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Beside the spec of an attempt there may be a file with the decisions made since its unit was
-// made, which the unit does not have. Only the daemon reads it, once nothing else is known about
-// the job.
+// Beside the spec of an attempt there may be a file with the decisions that were made after its
+// unit was made, and that the unit therefore does not show. Only the daemon reads it, when it knows
+// nothing else about the job.
 
 const keptSuffix = ".kept"
 
 // maxKept limits the bytes read from such a file.
 const maxKept = 4 << 10
 
-// Keep stores what must be known about an attempt of job id in dir, and replaces what was stored
-// before.
+// Keep stores data that must be known about an attempt of job id in dir. It replaces what was
+// stored before.
 func Keep(dir string, id int64, attempt int, data []byte) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep stored about all attempts that are not wanted any more.
+// SweepKept removes what Keep stored about attempts that are no longer wanted.
 func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Kept returns what Keep stored last. It is removed with its spec, survives Sweep, and is swept by
-// SweepKept. Only we can read it.
+// Kept returns what Keep stored last. The file is removed with its spec, survives Sweep, and is
+// swept by SweepKept. Only its owner can read it.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"a longer one", "short"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// limitsWord encodes limits for Limited, without those that this process has already.
+// limitsWord encodes limits for Limited, without those that this process already has.
 func limitsWord(limits []contract.Limit) string {
 	var words []string
 	for _, l := range limits {
@@ -68,8 +68,9 @@ func parseLimits(word string) (limits []contract.Limit, ok bool) {
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Limited becomes the command argv under the limits that word encodes. Holders of terminals put it
-// before the commands that they run. It returns only after a failure.
+// Limited replaces this process by the command argv under the limits that word encodes. The
+// processes that keep terminals put it before the commands that they run. It returns only after a
+// failure.
 func Limited(word string, argv, environ []string) int {
 	limits, ok := parseLimits(word)
 	if !ok {

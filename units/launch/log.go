@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// keepLog copies the job's output to its log, too. If that fails, it says so, and the job starts
-// anyway: the journal has its output.
+// keepLog copies the job's output to its log, in addition to the journal. If that fails, it says so
+// in the output, and the job starts anyway.
 func (r *run) keepLog(s *Spec) {
 	path := logPath(s, r.base)
 	file, err := inTime(logPatience, func() (int, error) {
@@ -35,7 +35,7 @@ func (r *run) keepLog(s *Spec) {
 	}
 }
 
-// logPath returns the path of the log for the kernel.
+// logPath returns the path of the log for the kernel, with the home directory in place of "~/".
 func logPath(s *Spec, base []string) string {
 	rest, ofHome := strings.CutPrefix(s.Log.Path, "~/")
 	if !ofHome {
@@ -50,8 +50,8 @@ func logPath(s *Spec, base []string) string {
 	return filepath.Join("/", home, rest)
 }
 
-// logPatience is how long the start of a job waits for its log: a network file system that hangs
-// may never answer.
+// logPatience is the time for which the start of a job waits for its log. A network file system
+// that hangs may never answer.
 const logPatience = 10 * time.Second
 
 type unanswered struct{}
@@ -60,9 +60,10 @@ func (unanswered) Error() string {
 	return "its file system has not answered for " + strconv.Itoa(int(logPatience/time.Second)) + " s"
 }
 
-// inTime opens a file within a time limit. A file that is opened later is closed at the end of this
-// process, since the descriptor is not passed on. A wait that no signal can end, for example for a
-// frozen file system, exceeds the limit: the command can't replace this process before it ends.
+// inTime opens a file within a time limit. If the file opens after the limit, its descriptor is not
+// passed on, and so is closed at the end of this process. Some waits can't be ended by any signal,
+// for example for a frozen file system. Such a wait exceeds the limit, because the command can't
+// replace this process before it ends.
 func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	type opened struct {
 		fd  int
@@ -83,7 +84,7 @@ func inTime(limit time.Duration, open func() (int, error)) (fd int, err error) {
 	}
 }
 
-// beginLog separates the attempt from what is already in the log.
+// beginLog separates the attempt from the earlier content of the log.
 func beginLog(fd int, id string, s *Spec) {
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) == nil && st.Size > 0 {
@@ -95,10 +96,10 @@ func beginLog(fd int, id string, s *Spec) {
 	}
 }
 
-// startCopy puts a process that also writes to the log between the job's output and the journal.
-// Its parent is the service manager, not the command, which would otherwise get the end of an
-// unknown child. It sends no messages about the unit, and ends when no process of the job is left
-// that could print.
+// startCopy puts a process between the job's output and the journal. That process writes the output
+// to the journal and to the log. Its parent is the service manager. If its parent were the command,
+// the command would be told about the end of an unknown child. The process sends no messages about
+// the unit, and ends when no process of the job is left that could print.
 func startCopy(self string, file int) error {
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
@@ -117,9 +118,10 @@ func startCopy(self string, file int) error {
 	return nil
 }
 
-// forkCopy returns once signals can't end the copier any more. A job of milliseconds is over, and
-// its unit being stopped, before a Go program has started, and the contents of the pipe would be
-// lost; Go's runtime undoes an ignored or blocked SIGTERM at its start.
+// forkCopy returns once signals can't end the copying process any more. A Go program takes some
+// time to start, and its runtime undoes an ignored or blocked SIGTERM at the start. Without
+// waiting, a job of milliseconds would be over and its unit being stopped by then, and the contents
+// of the pipe would be lost.
 func forkCopy(self string, in, out, file int) (pid int, err error) {
 	var ready [2]int
 	if err := unix.Pipe2(ready[:], unix.O_CLOEXEC); err != nil {

@@ -33,8 +33,8 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// The log and the journal get all output byte for byte, including a line without an end, the output
-// of children, and that of a signal handler. Exit status and process are the command's.
+// The log and the journal get all output byte for byte: an incomplete last line, the output of
+// children, and that of a signal handler. Exit status and process are the command's.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	l := logged(t, dir, contract.Log{Path: "new/logs/42.txt"}, 1,
@@ -74,7 +74,8 @@ func TestLogOfAttempts(t *testing.T) {
 	}
 }
 
-// A path that is not a file of the user's is neither waited for nor written to, and the job runs.
+// If the path is not a file of the user's, the launcher does not wait for it or write to it, and
+// the job runs.
 func TestLogThatCannotBeOpened(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o666); err != nil {
@@ -159,7 +160,7 @@ func TestLogOfAnotherUser(t *testing.T) {
 	}
 }
 
-// A log that does not open is not waited for indefinitely.
+// The launcher does not wait for ever for a log that does not open.
 func TestLogThatHangs(t *testing.T) {
 	answer := make(chan int)
 	defer close(answer)
@@ -174,7 +175,7 @@ func TestLogThatHangs(t *testing.T) {
 	}
 }
 
-// Whatever signals the copier of a short job gets, the contents of the pipe arrive.
+// The contents of the pipe arrive, whatever signals the copying process of a short job gets.
 func TestLogCopySurvivesSignals(t *testing.T) {
 	in, words, err := os.Pipe()
 	if err != nil {
@@ -207,7 +208,7 @@ func TestLogCopySurvivesSignals(t *testing.T) {
 	}
 }
 
-// If the copier does not start, the job keeps its output as it was.
+// If the copying process does not start, the job's output stays as it was.
 func TestLogCopyThatEndsAtOnce(t *testing.T) {
 	if _, err := forkCopy("/bin/true", 0, 1, 2); err == nil {
 		t.Error("it is taken for ready")

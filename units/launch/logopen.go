@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openLog opens a file for appending, and creates it and its directories if they are missing. This
-// process runs as the job's user, so the kernel checks every path. It does not open, or wait for,
-// anything but a file.
+// openLog opens a file for appending, and creates the file and its directories if they are missing.
+// This process runs as the job's user, so the kernel checks every path. openLog opens only regular
+// files, and does not wait for anything else, such as a FIFO.
 //
-// Where others may write to a directory, they could put a symbolic link in place of a log, and make
-// the job write to some file of its user. With fs.protected_symlinks the kernel follows no links of
-// others in sticky directories. Here none is followed as the last element, in any directory; on the
-// way, only a link of the owner of its directory is.
+// If others may write to a directory, they could put a symbolic link in place of a log, and so make
+// the job write to another file of its user. With fs.protected_symlinks, the kernel does not follow
+// the links of other users in sticky directories. openLog is stricter, and so in any directory: it
+// follows only links of this user and of root and, except at the end of the path, links of the
+// owner of the directory that the link is in.
 func openLog(path string, truncate bool) (fd int, err error) {
 	fd, err = openFile(path)
 	if err != nil {
@@ -139,8 +140,8 @@ func (w *walk) file(name string) (fd int, err error) {
 		unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o666)
 }
 
-// follow follows a link, unless others may have put it there. At the end of the path, anything but
-// a link or a file is an error.
+// follow follows a link, unless another user may have put it there. At the end of the path,
+// anything but a link or a file is an error.
 func (w *walk) follow(name string) (followed bool, err error) {
 	fd, err := unix.Openat(w.dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -171,7 +172,7 @@ func (w *walk) follow(name string) (followed bool, err error) {
 	return true, w.prepend(string(target[:n]))
 }
 
-// trusts reports whether a link of this owner, in this place, is followed.
+// trusts reports whether a link in this place is followed if it belongs to owner.
 func (w *walk) trusts(owner uint32) bool {
 	if owner == 0 || int(owner) == unix.Geteuid() {
 		return true

@@ -58,8 +58,8 @@ func opened(t *testing.T, dir, path string) string {
 }
 
 // A link that another user may have created never leads output into the user's own files, with or
-// without the sticky bit. Links of the user, of root and, on the way, of the directory's owner are
-// followed.
+// without the sticky bit. Links of the user and of root are followed. On the way, links of the
+// directory's owner are followed, too.
 func TestLogThroughLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

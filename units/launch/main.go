@@ -11,8 +11,8 @@ import (
 )
 
 // Main is the launcher, with the arguments and the environment of its process. After a success it
-// does not return, because the process has become the job's command. Otherwise it has said why, and
-// returns the exit status.
+// does not return, because the process has become the job's command. After a failure it says why,
+// and returns the exit status.
 func Main(args, environ []string) int { return start(args, environ, systemNodes()) }
 
 func start(args, environ []string, n nodes) int {
@@ -52,7 +52,7 @@ func start(args, environ []string, n nodes) int {
 }
 
 // check makes the system calls of a launch, except on the user's own files, which may hang. It only
-// matters whether the launcher survives them: the launch itself reports errors.
+// shows whether the launcher survives these calls: errors are reported by the launch itself.
 func (r *run) check(path string) int {
 	s, err := Read(path)
 	if err != nil {

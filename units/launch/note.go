@@ -20,7 +20,7 @@ const noteSuffix = ".note"
 // notePath returns the path of the note for a job, whatever its attempt.
 func notePath(dir, id string) string { return filepath.Join(dir, id+noteSuffix) }
 
-// maxNoteBytes limits what is printed of a note.
+// maxNoteBytes is the length to which a printed note is cut.
 const maxNoteBytes = 64 << 10
 
 // WriteNote writes a note for job id beside its specs in dir, readable only by uid.
@@ -44,8 +44,8 @@ func RemoveNote(dir string, id int64) error {
 	return nil
 }
 
-// WantsDoor reports whether the note beside a spec asks for a door to its job, and returns the name
-// that its terminal would have.
+// WantsDoor reports whether the note beside a spec asks for a door to its job (contract.DoorNote).
+// It also returns the name that the job's terminal would have.
 func WantsDoor(spec string) (terminal string, wanted bool) {
 	id := jobOf(spec)
 	text, err := os.ReadFile(notePath(filepath.Dir(spec), id))
@@ -53,14 +53,14 @@ func WantsDoor(spec string) (terminal string, wanted bool) {
 	return cmp.Or(name, id), err == nil && wanted
 }
 
-// HasTerminal reports whether the command of a job runs in a held terminal.
+// HasTerminal reports whether the command of a job runs in a terminal that a process keeps for it.
 func HasTerminal(spec string) bool {
 	s, err := Read(spec)
 	return err == nil && s.held()
 }
 
-// DoorEnviron returns the environment of a door to a job: environ, and whether the site let
-// sandboxed processes submit when the job began.
+// DoorEnviron returns the environment of a door to a job: environ and, if the site let sandboxed
+// processes submit when the job began, the variable that says so.
 func DoorEnviron(spec string, environ []string) []string {
 	const allowed = contract.SandboxVariable + "=" + contract.SandboxAllowed
 	if s, err := Read(spec); err == nil && slices.Contains(s.Variables, allowed) {
@@ -69,8 +69,8 @@ func DoorEnviron(spec string, environ []string) []string {
 	return environ
 }
 
-// tell prints the note beside the spec, with the sender in front of each line. A missing note is
-// not an error.
+// tell prints the note beside the spec. Each line begins with the sender. A missing note is not an
+// error.
 func tell(spec string, w io.Writer) int {
 	f, err := os.Open(notePath(filepath.Dir(spec), jobOf(spec)))
 	if os.IsNotExist(err) {

@@ -40,7 +40,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// TestSweepTakesNotes: the next daemon removes the notes that a dead one left, even those of
+// TestSweepTakesNotes: a new daemon removes the notes that a dead daemon left, even those for
 // running jobs.
 func TestSweepTakesNotes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "specs")

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// notifier sends messages to the service manager over its datagram socket. Without a socket, or a
-// listener, it sends nothing, and only the exit status remains.
+// notifier sends messages to the service manager over its datagram socket. If there is no socket,
+// or nobody reads it, nothing is sent, and only the exit status reports a failure.
 type notifier struct {
 	fd   int
 	addr unix.SockaddrUnix
@@ -18,15 +18,16 @@ type notifier struct {
 
 const notifySocket = "NOTIFY_SOCKET"
 
-// silence is the last message before the command begins: a service manager from 254 on ignores all
-// later messages of the process. Otherwise a command could extend its stop (EXTEND_TIMEOUT_USEC),
-// and so a shutdown. Messages are read in the order in which they were sent.
+// silence is the last message before the command begins. After it, a service manager from 254 on
+// ignores all messages of the process. Otherwise a command could extend the time for its stop
+// (EXTEND_TIMEOUT_USEC), and so delay a shutdown. Messages are read in the order in which they were
+// sent.
 const silence = "NOTIFYACCESS=none"
 
-// begun reports that the launcher ran, unless a message has done so already: the program that
-// replaces it may exit with any status, even one that systemd reserves. It goes into the same
-// message as more, since each message costs the service manager work and wakes everybody who
-// watches the unit.
+// begun reports that the launcher ran, unless an earlier message has done so. The report is needed
+// because the program that replaces the launcher may exit with any status, even one that systemd
+// reserves. begun sends the text in more in the same message, because each message costs the
+// service manager work and wakes everybody who watches the unit.
 func (r *run) begun(more string) {
 	if r.stage == first && !r.notify.said {
 		more = strings.TrimSuffix("STATUS="+contract.StatusBegun+"\n"+more, "\n")

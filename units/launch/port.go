@@ -10,8 +10,8 @@ import (
 )
 
 // The ports for jobs are below those that the kernel assigns automatically (from 32768, unless the
-// site changes that). Each job has one in each part; jobs whose ids differ by less than portsInPart
-// have different ones.
+// site changes that). The range has several parts, and each job has one port in each part. Jobs
+// whose ids differ by less than portsInPart have different ports.
 const (
 	firstPort   = 20000
 	portsInPart = 2500
@@ -27,10 +27,10 @@ func portsOf(id int64) []int {
 	return list
 }
 
-// rendezvous gives the processes of the job an address to meet that no other job on the machine
-// has: frameworks use MASTER_ADDR and MASTER_PORT, and torchrun, whose own default is one port for
-// everybody, PET_MASTER_PORT. It keeps what the submitter set, unless that is the port of the job
-// that submitted this one.
+// rendezvous gives the processes of the job an address at which they can meet, and which no other
+// job on the machine has. Frameworks use MASTER_ADDR and MASTER_PORT. torchrun, whose own default
+// is the same port for everybody, uses PET_MASTER_PORT. rendezvous keeps what the submitter set,
+// unless that is the port of the job that submitted this one.
 func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	const port, torchrun = "MASTER_PORT", "PET_MASTER_PORT"
 	if outer, err := strconv.ParseInt(valueOf(s.Env, "GPUSCHED_JOB_ID"), 10, 64); err == nil && outer > 0 {
@@ -50,12 +50,12 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	e.orSet(torchrun, strconv.Itoa(chosen))
 }
 
-// otherPort tells a job inside a job that its MASTER_PORT belongs to the outer one, even though it
-// is not one of portsOf.
+// otherPort tells a job that was submitted by a job that its MASTER_PORT belongs to the outer job,
+// even though the port is not one of portsOf.
 const otherPort = "GPUSCHED_MASTER_PORT"
 
-// choosePort returns the first free port of the job's own, or else, since anybody can take those,
-// the first free port after them, and says so in the job's output.
+// choosePort returns the first of the job's own ports that is free. Other processes may have taken
+// all of these. Then it returns the first free port after them, and says so in the job's output.
 func (e *environment) choosePort(id int64, free func(port int) bool) int {
 	list := portsOf(id)
 	if i := slices.IndexFunc(list, free); i >= 0 {
@@ -92,7 +92,7 @@ func portFree(port int) bool {
 }
 
 // bindable takes the port for a moment. Errors that prevent the test, such as a missing IPv6, do
-// not count against the port.
+// not make the port count as taken.
 func bindable(family int, addr unix.Sockaddr) bool {
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -20,8 +20,8 @@ func rendezvousOf(id int64, env []string, taken ...int) []string {
 	return e.entries
 }
 
-// Concurrent jobs meet at different ports, even if one is in use. What the submitter set stays, but
-// not what an outer job got.
+// Concurrent jobs meet at different ports, even if a port is in use. What the submitter set stays.
+// What an outer job got does not.
 func TestRendezvous(t *testing.T) {
 	for _, c := range []struct {
 		id    int64
@@ -87,8 +87,8 @@ func TestPortFree(t *testing.T) {
 	}
 }
 
-// Every --cuda of the command gets the job's GPUs; if there is none, one is appended. The command
-// is unchanged if the job has no GPUs or does not ask for it.
+// Every --cuda of the command gets the job's GPUs; if there is none, the option is appended. The
+// command is unchanged if the job has no GPUs or does not ask for --cuda.
 func TestCUDAArg(t *testing.T) {
 	gpus := []contract.GPU{{Index: 2, UUID: "GPU-c"}, {Index: 5, UUID: "GPU-f"}}
 	for _, c := range []struct{ argv, want []string }{

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// enter activates the conda and virtual environment of the set-up as their own scripts would,
-// except for the scripts that packages add (activateScripts). It first leaves what the submitter
-// had activated. It returns what goes in front of PATH, ending with a colon, or "".
+// enter activates the conda and virtual environment of the set-up as their own scripts would. It
+// does not run the scripts that packages add (activateScripts). First it deactivates what the
+// submitter had activated. It returns what goes in front of PATH, ending with a colon, or "".
 func (e *environment) enter(s *contract.Setup) (front string) {
 	if s.Conda == "" && s.Venv == "" {
 		return ""
@@ -45,9 +45,9 @@ func (e *environment) enterConda(prefix string) {
 	}
 }
 
-// condaName returns conda's name of an environment and the installation that it belongs to, or "".
-// An environment in the directory "envs" of its installation has its own name, the installation
-// itself is base, and any other is named by its path.
+// condaName returns conda's name of an environment and the installation that the environment
+// belongs to, or "". An environment in the directory "envs" of its installation has its own name.
+// The installation itself is named base, and any other environment has its path as its name.
 func condaName(prefix string) (name, root string) {
 	if parent, dir := filepath.Dir(prefix), filepath.Base(prefix); filepath.Base(parent) == "envs" {
 		return dir, filepath.Dir(parent)
@@ -58,8 +58,8 @@ func condaName(prefix string) (name, root string) {
 	return prefix, ""
 }
 
-// leave removes an active environment: its programs from PATH, and the named variables, the first
-// of which is its directory.
+// leave deactivates an environment: it removes its programs from PATH, and the named variables. The
+// first of these variables has the directory of the environment.
 func (e *environment) leave(names ...string) {
 	if old := e.get(names[0]); old != "" {
 		path := strings.Split(e.get("PATH"), ":")

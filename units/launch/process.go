@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// What a new program inherits from its process, besides the environment.
+// In addition to the environment, a new program inherits the following from its process.
 
 // closeOnExec marks every descriptor above 2, so that the command gets only its standard three.
 func closeOnExec() error {
@@ -30,7 +30,7 @@ func closeOnExec() error {
 }
 
 // defaultSignals restores the default action of every ignored signal; execve resets handlers by
-// itself. It bypasses Go's runtime, which would keep its own.
+// itself. The function bypasses Go's runtime, which would keep its own handlers.
 func defaultSignals() {
 	for sig := uintptr(1); sig <= contract.MaxSignal; sig++ {
 		var action sigaction
@@ -42,7 +42,7 @@ func defaultSignals() {
 	}
 }
 
-// sigaction is the kernel's struct of that name: it begins with the handler and has four words on
+// sigaction is the kernel's struct of that name. It begins with the handler and has four words on
 // all 64-bit machines. SIG_DFL and SIG_IGN need only the handler.
 type sigaction [8]uintptr
 

@@ -9,7 +9,8 @@ import (
 )
 
 // Read returns the spec in the file at path. The file must be a regular file, at most MaxSpecBytes
-// long, and belong to root or the caller, whose own scheduler then wrote it.
+// long, and belong to root or to the caller. In the latter case the caller's own scheduler wrote
+// it.
 func Read(path string) (*Spec, error) {
 	b, err := readPrivate(path)
 	if err != nil {

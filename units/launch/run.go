@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// run is one launch under way.
+// run is the state of one launch.
 type run struct {
 	self   string   // the launcher's own path, for a login shell
 	path   string   // of the spec
@@ -24,8 +24,8 @@ type run struct {
 	exec   func(path string, argv, env []string) error
 }
 
-// stage distinguishes the launcher's start by the unit from those by the login shell and by the
-// shell of the set-up, which carry the answer about the filter.
+// stage says who started the launcher: the unit, the login shell, or the shell of the set-up. The
+// stages of the two shells also carry the answer about the filter.
 type stage string
 
 const (
@@ -71,7 +71,7 @@ func (r *run) run() *Failure {
 	return r.command(s, filtered)
 }
 
-// valid rejects what no daemon would write.
+// valid refuses a spec that no daemon would write.
 func valid(s *Spec) *Failure {
 	what := ""
 	switch {
@@ -88,7 +88,7 @@ func valid(s *Spec) *Failure {
 		Next: "were the daemon and the launcher upgraded together?"}
 }
 
-// command becomes the job's command.
+// command replaces this process by the job's command.
 func (r *run) command(s *Spec, filtered bool) *Failure {
 	base := r.base
 	if r.stage != first {
@@ -117,8 +117,8 @@ func (r *run) command(s *Spec, filtered bool) *Failure {
 	return r.become(s, env, filtered)
 }
 
-// execSilent becomes the command, which can't send messages. The service manager learns only the
-// exit status of a later failure, so execSilent first checks what it can.
+// execSilent replaces this process by the command, which can't send messages. If that fails, the
+// service manager gets only the exit status, so execSilent first checks what it can.
 func (r *run) execSilent(path string, argv, env []string) error {
 	if err := foreseen(path, argv, env); err != nil {
 		return err
@@ -127,8 +127,8 @@ func (r *run) execSilent(path string, argv, env []string) error {
 	return r.exec(path, argv, env)
 }
 
-// inherit sets up what the command inherits from this process. The limits come last: under a small
-// one the launcher itself could not continue.
+// inherit sets up what the command inherits from this process. The limits come last, because the
+// launcher itself could not continue under a small limit.
 func (r *run) inherit(s *Spec, env []string) *Failure {
 	if err := closeOnExec(); err != nil {
 		return &Failure{Step: contract.StepLimits, What: "its descriptors could not be closed", Err: err}
@@ -153,8 +153,8 @@ func limitsFailure(err error) *Failure {
 		Next: "'ulimit -a' shows the submitter's; limits set for gpujob-.service by the site come on top"}
 }
 
-// reserve allocates memory for the last copy of arguments and environment if a limit is about to
-// prevent that.
+// reserve allocates the memory for the last copy of arguments and environment, if a limit that is
+// about to be set would prevent that.
 func reserve(s *Spec, env []string) {
 	tight := false
 	for _, l := range s.SoftLimits {
@@ -173,9 +173,9 @@ func reserve(s *Spec, env []string) {
 	runtime.GC()
 }
 
-// loginShell becomes the user's login shell, which is told to become this launcher again. No byte
-// of the job passes through the shell, so no shell must be trusted with quoting, and the shell's
-// PATH serves to find the command.
+// loginShell replaces this process by the user's login shell, which is told to become this launcher
+// again. No text of the job passes through the shell, so no shell must be trusted with quoting. The
+// command is looked up in the shell's PATH.
 func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 	next := afterLogin
 	if !filtered {
@@ -212,8 +212,8 @@ func (r *run) loginShell(s *Spec, filtered bool) *Failure {
 		Next: "use --env inherit or --env clean, or have an administrator set another shell for the account"}
 }
 
-// takesLoginFlag reports whether a shell needs -l to read its login files when it also gets -c;
-// others recognize the dash before their name.
+// takesLoginFlag reports whether a shell needs -l to read its login files if it also gets -c. Other
+// shells recognize the dash before their name.
 func takesLoginFlag(name string) bool {
 	switch name {
 	case "bash", "zsh", "ksh", "mksh", "fish", "dash", "ash", "sh":
@@ -222,7 +222,7 @@ func takesLoginFlag(name string) bool {
 	return false
 }
 
-// plainWord reports whether no shell interprets any character of s.
+// plainWord reports whether s has no character that some shell interprets.
 func plainWord(s string) bool {
 	for _, c := range []byte(s) {
 		switch {
@@ -235,8 +235,8 @@ func plainWord(s string) bool {
 	return s != ""
 }
 
-// replace becomes another program. It must use the runtime's own function, which prevents new
-// threads meanwhile and restores the limit of open files.
+// replace replaces this process by another program. It must use the runtime's own function, which
+// prevents new threads meanwhile and restores the limit of open files.
 func replace(path string, argv, env []string) error {
 	err := syscall.Exec(path, argv, env)
 	var errno syscall.Errno

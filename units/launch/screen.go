@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// held reports whether the command runs in a terminal that is held for it.
+// held reports whether the command runs in a terminal that a process keeps for it.
 func (s *Spec) held() bool { return s.TTY || s.Screen != "" }
 
-// become turns the process into the command, or into the holder of its terminal.
+// become replaces the process by the command, or by the process that keeps its terminal.
 func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	argv := withCUDA(s, filtered)
 	if s.held() {
@@ -25,7 +25,8 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	return execFailure(argv, path, err)
 }
 
-// holder returns the command of a terminal's holder, with what applies only to the job's command.
+// holder returns the command of the process that keeps a terminal. It includes what applies only to
+// the job's command.
 func (r *run) holder(s *Spec) []string {
 	_, tight := splitLimits(s.SoftLimits)
 	words := []string{r.self}
@@ -48,7 +49,7 @@ func signalsWord(list []int) string {
 }
 
 // screen puts the session where its user's own screen looks for it, even if a set-up or a login
-// shell changes the variable: the end of the job could not know that.
+// shell has changed the variable: the process that cleans up after the job does not know the change.
 func (e *environment) screen(s *Spec) {
 	if s.Screen == "" {
 		return
@@ -76,7 +77,7 @@ func endScreen(path string) int {
 	return 0
 }
 
-// screenDirs returns the directories that may contain a user's sockets.
+// screenDirs returns the directories that may contain a user's sockets of screen.
 func screenDirs(s *Spec) []string {
 	if dir := screenDir(s); dir != "" {
 		return []string{dir}
@@ -88,8 +89,8 @@ func screenDirs(s *Spec) []string {
 	return dirs
 }
 
-// removeDead removes what a session of this name has left in a directory. It touches nothing in
-// another user's directory, nothing but sockets, and none that answers.
+// removeDead removes what a session of this name has left in a directory. It leaves the directories
+// of other users alone, and all files except sockets that nobody answers.
 func removeDead(dir, name string) {
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != unix.Geteuid() {
@@ -115,8 +116,8 @@ func isSocketOf(file, name string) bool {
 	return i > 0 && file[i:] == "."+name
 }
 
-// deadSocket reports whether a file is the socket of a process that is gone, or the pipe that some
-// builds of screen use.
+// deadSocket reports whether a file is the socket of a process that has ended. Some builds of
+// screen use a pipe instead of a socket.
 func deadSocket(path string) bool {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {

@@ -27,8 +27,8 @@ func bound(t *testing.T, path string) (fd int) {
 	return fd
 }
 
-// sockets fills a directory with what sessions of GNU screen, and others, leave. Only files named
-// dead belong to a session that is gone.
+// sockets fills a directory with files that sessions of GNU screen, and other programs, leave. Only
+// the files named dead belong to a session that has ended.
 func sockets(t *testing.T, dir string) {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -69,7 +69,7 @@ func names(t *testing.T, dir string) map[string]bool {
 	return all
 }
 
-// The socket or pipe of a dead session is removed, and nothing else, whatever its name; nothing is
+// The socket or pipe of a dead session is removed, and nothing else, whatever its name. Nothing is
 // removed from a directory that is not the user's.
 func TestRemoveDead(t *testing.T) {
 	short, err := os.MkdirTemp("", "screen") // the path of a socket has at most 107 bytes

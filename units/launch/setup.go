@@ -10,11 +10,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// setupScript is what the shell of a set-up runs. Whatever is not constant is an argument or a
-// variable, so that nothing needs quoting. The user's own command is in the environment, which
+// setupScript is the script that the shell of a set-up runs. All values are arguments or variables,
+// so that nothing needs quoting. The user's own command is in a variable of the environment, which
 // others can't read. The command inherits all open files, and the directory, umask and limits that
-// it sets. If the shell ends before the last command, for any reason, the set-up has failed. The
-// script is one line, so that shells count the lines of the user's command from 1 in their errors.
+// the set-up sets. If the shell ends before the last command, for any reason, the set-up has
+// failed. The script is one line, so that shells count the lines of the user's command from 1 in
+// their errors.
 var setupScript = strings.NewReplacer(
 	"then\n\t", "then ", "do\n\t\t", "do ", "\n\t\t", "; ", "\n\t", "; ", "\n", "; ",
 ).Replace(`_gpusched_self=$1 _gpusched_spec=$2 _gpusched_next=$3
@@ -41,11 +42,11 @@ if [ "$_gpusched_status" != 0 ]; then exit "$_gpusched_status"; fi
 trap - EXIT
 exec "$_gpusched_self" "$_gpusched_next" "$_gpusched_spec"`)
 
-// setupVariable holds the user's command until the shell runs it.
+// setupVariable contains the user's command until the shell runs it.
 const setupVariable = "GPUSCHED_SETUP"
 
-// setupFailed is the flag with which the shell becomes the launcher again after a failure, followed
-// by the failed part and the exit status.
+// setupFailed begins the option with which the shell becomes the launcher again after a failure.
+// The failed part and the exit status follow it.
 const setupFailed = "--setup-failed="
 
 // isTight reports whether the launcher can't run under a limit.
@@ -57,8 +58,8 @@ func isTight(l contract.Limit) bool {
 	return l.Soft < contract.LeastLimit(l.Name)
 }
 
-// setup becomes a shell that runs the set-up and then becomes this launcher again. From here on the
-// job can't send messages: the user chooses what runs.
+// setup replaces this process by a shell that runs the set-up and then becomes this launcher again.
+// From here on the unit can't send messages, because the user chooses what runs.
 func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure {
 	next := afterSetup
 	if !filtered {
@@ -89,7 +90,7 @@ func (r *run) setup(s *Spec, filtered bool, env []string, front string) *Failure
 	return &Failure{Step: contract.StepSetup, What: "the shell for its set-up could not be run", Err: err}
 }
 
-// withoutTight returns a spec with only the limits under which the launcher can run.
+// withoutTight returns the spec with only those limits under which the launcher can run.
 func withoutTight(s *Spec) *Spec {
 	early := *s
 	early.SoftLimits, _ = splitLimits(s.SoftLimits)
@@ -129,8 +130,8 @@ func moduleInit(env []string) string {
 	return ""
 }
 
-// afterSetup becomes the job's command with the environment, directory, umask and open files that
-// the set-up left.
+// afterSetup replaces this process by the job's command, with the environment, directory, umask and
+// open files that the set-up left.
 func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	e := &environment{index: map[string]int{}}
 	for _, kv := range r.base {
@@ -155,8 +156,8 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	return r.become(s, env, filtered)
 }
 
-// setupFailure returns the failure that the shell reports with how: the part of the set-up and its
-// exit status.
+// setupFailure returns the failure that the shell reports with how, which has the part of the
+// set-up and its exit status.
 func setupFailure(how string) *Failure {
 	part, status, _ := strings.Cut(how, ":")
 	f := &Failure{Step: contract.StepSetup, Next: "see what it printed above; 'gpusched show' has the command of --setup"}

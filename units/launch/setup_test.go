@@ -30,9 +30,9 @@ func prefix(t *testing.T, name string, files map[string]string) string {
 	return dir
 }
 
-// Conda and virtual environments are entered as their own scripts would, in every mode, and those
-// active at submission are left. Unless packages have scripts, no shell runs: bytes arrive, and the
-// process stays the same (invariant 1).
+// Conda and virtual environments are entered as their own scripts would do it, in every mode.
+// Environments that the submitter had activated are deactivated. If packages have no scripts, no
+// shell runs: arguments arrive byte for byte, and the process stays the same (invariant 1).
 func TestEnterEnvironments(t *testing.T) {
 	conda := prefix(t, "a b$(x)'\n/envs/tor ch", map[string]string{"conda-meta/history": ""})
 	venv := prefix(t, "v\"e%n", map[string]string{"bin/python": "#!/bin/sh\n"})
@@ -78,7 +78,8 @@ func TestCondaName(t *testing.T) {
 	}
 }
 
-// A job without PATH gets one that has more than the environment, without the current directory.
+// If a job had no PATH, it gets the programs of the environment and the default path. PATH does not
+// contain the current directory.
 func TestEnterWithoutPath(t *testing.T) {
 	s := &Spec{Program: contract.Program{EnvMode: contract.EnvInherit, Setup: contract.Setup{Venv: "/v"}}}
 	env, front := commandEnvironment(s, true, nil)

@@ -29,7 +29,7 @@ type Spec struct {
 
 	Screen string // name of the job's GNU screen session; "": none
 
-	Aimed []int // signals that only the unit's main process gets: a holder of a terminal passes them on
+	Aimed []int // signals that only the unit's main process gets, and that the process of a terminal passes on
 
 	Ignored int // signal that the command ignores until it sets a handler; 0: none
 
@@ -38,7 +38,7 @@ type Spec struct {
 	RequireFilter bool   // do not start without the device filter
 	ProbePath     string // a device node that no job may open
 
-	// SoftLimits are set last. None exceeds the hard limit of the unit. AS, DATA and NPROC belong
-	// here and not in the unit: the launcher itself can't run under a small one.
+	// SoftLimits are set last. None exceeds the hard limit of the unit. AS, DATA and NPROC must be
+	// set here and not in the unit, because the launcher itself can't run under a small one.
 	SoftLimits []contract.Limit
 }

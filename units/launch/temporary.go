@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// tempPatience is how long a file system may take to answer whether it has a directory.
+// tempPatience is the time that a file system has to answer whether it contains a directory.
 const tempPatience = time.Second
 
-// temporary creates the directories for temporary files that the submitter's variables name, if a
-// session or shell has removed them at its end. It unsets a variable whose directory can't be
-// created.
+// temporary creates the directories for temporary files that the submitter's variables name. A
+// session or shell may have removed them at its end. If a directory can't be created, temporary
+// unsets its variable.
 func (e *environment) temporary() {
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		dir := e.get(name)

@@ -12,27 +12,27 @@ type kind int
 const (
 	plain kind = iota
 
-	// ours are set by the launcher, or left out on purpose. The values of anybody else would be
-	// wrong.
+	// ours are variables that the launcher sets, or leaves out on purpose. Values from anybody else
+	// would be wrong.
 	ours
 
-	// ofUnit are a service manager's statements about one unit. Those about the submitter's unit do
-	// not apply to the job.
+	// ofUnit are variables in which a service manager describes one unit. Those about the
+	// submitter's unit do not apply to the job.
 	ofUnit
 
-	// notPassedOn name descriptors and sockets that the job does not have.
+	// notPassedOn are variables that name descriptors and sockets that the job does not have.
 	notPassedOn
 
-	// ofSession belongs to a login session. The job outlives it, and what the variable names is
-	// gone after the logout, or is a terminal: programs fail where they would work without the
-	// variable. SSH_AUTH_SOCK is not of this kind: ssh ignores a dead agent, and a lasting one is
-	// what people want.
+	// ofSession are variables of a login session. The job outlives the session. What such a
+	// variable names is gone after the logout, or is a terminal: some programs then fail that would
+	// work without the variable. SSH_AUTH_SOCK is not of this kind: ssh ignores a dead agent, and
+	// people want to use an agent that lasts.
 	ofSession
 
 	// preference is a variable that a submitter may choose not to have.
 	preference
 
-	// ofShell is what a shell leaves for its children.
+	// ofShell are variables that a shell leaves to its children.
 	ofShell
 )
 

@@ -15,13 +15,13 @@ import (
 const tempPrefix = ".new-"
 
 const (
-	// blockBytes divides the size of each file. Everybody may see the size; this makes it the same
-	// for nearly all jobs.
+	// blockBytes divides the size of each file. Everybody can see the size of a file. With blocks,
+	// nearly all jobs have the same size.
 	blockBytes = 16 << 10
-	// smallBytes is the size up to which a spec always has room: as many of them as jobs can run
-	// take little memory.
+	// smallBytes is the largest size of specs that are not limited per user. Even one such spec for
+	// each job that can run takes little memory.
 	smallBytes = 64 << 10
-	// userShare is the divisor of the file system's size that gives the limit for one user's larger
+	// userShare divides the size of the file system. The result is the limit for one user's larger
 	// specs.
 	userShare = 16
 )
@@ -58,7 +58,7 @@ func jobOf(path string) string {
 
 // Write writes the spec of an attempt of job id into dir, readable only by uid, and returns its
 // path. It replaces an older spec of the attempt in one step. The directory must be ours, and
-// nobody else may write to it. It is in memory (/run), so nothing is synced.
+// nobody else may be able to write to it. The directory is in memory (/run), so nothing is synced.
 func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	data := padded(Encode(s))
 	if len(data) > MaxSpecBytes {
@@ -88,12 +88,12 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	return Path(dir, id, s.Attempt), nil
 }
 
-// padded pads the data, so that its size reveals little.
+// padded adds zeros to the data, so that its size reveals little.
 func padded(data []byte) []byte {
 	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
 }
 
-// share returns the memory that the larger specs of one user may take.
+// share returns the amount of memory that the larger specs of one user may take.
 func share(d int) (int64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(d, &fs); err != nil {
@@ -103,7 +103,8 @@ func share(d int) (int64, error) {
 }
 
 // room checks whether a user's larger specs may take size more bytes. Nothing else limits their
-// sum: each task of an array has a spec, with a command that counts only once in the state file.
+// sum: each task of an array has its own spec with the whole command, which the state file stores
+// only once.
 func room(dir string, uid int, size, most int64) error {
 	held, err := heldBy(dir, uid)
 	if err == nil && held+size > most {
@@ -130,8 +131,8 @@ func heldBy(dir string, uid int) (held int64, err error) {
 	return held, nil
 }
 
-// openDir opens the directory of specs, and refuses one in which somebody else could create or
-// replace a name.
+// openDir opens the directory of specs. It refuses a directory in which somebody else could create
+// or replace a name.
 func openDir(dir string) (int, error) {
 	d, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -149,8 +150,8 @@ func openDir(dir string) (int, error) {
 	return d, nil
 }
 
-// writeAt creates name in the directory d with data for uid. It first removes what an interrupted
-// Write left under the name.
+// writeAt creates the file name in the directory d with data for uid. It first removes a file of
+// that name that an interrupted Write left.
 func writeAt(d int, name string, uid int, data []byte) (err error) {
 	if err := discardAt(d, name); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)
@@ -190,8 +191,8 @@ func replaceAt(d int, from, to string) error {
 	return nil
 }
 
-// discard removes a file and frees its memory at once: its user may keep it open, and so the
-// memory, which no limit of a job covers. A missing file is not an error.
+// discard removes a file and frees its memory at once. Otherwise its user could keep the file open,
+// and with it the memory, which no limit of a job covers. A missing file is not an error.
 func discard(path string) error {
 	d, err := unix.Open(filepath.Dir(path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -207,8 +208,8 @@ func discard(path string) error {
 	return nil
 }
 
-// discardAt is discard in an open directory. Anything but a file of ours (such as a link) is only
-// removed.
+// discardAt is discard for a name in an open directory. If the name is not a file of ours, such as
+// a link, it is removed and nothing is freed.
 func discardAt(d int, name string) error {
 	fd, err := unix.Openat(d, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -224,8 +225,8 @@ func discardAt(d int, name string) error {
 	return nil
 }
 
-// Remove removes the spec of an attempt and what Keep stored about it. A missing file is not an
-// error.
+// Remove removes the spec of an attempt and what Keep stored about the attempt. A missing file is
+// not an error.
 func Remove(dir string, id int64, attempt int) error {
 	d, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -249,7 +250,7 @@ func Remove(dir string, id int64, attempt int) error {
 }
 
 // Sweep removes every spec in dir that keep rejects, and what an interrupted Write left. A missing
-// directory is empty.
+// directory counts as empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

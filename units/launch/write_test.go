@@ -46,7 +46,7 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// A spec is ours, readable by its user, and replaced in one step (invariant 2).
+// A spec belongs to the writer, is readable by its user, and is replaced in one step (invariant 2).
 func TestWriteAndRead(t *testing.T) {
 	dir := specDir(t)
 	for attempt := 1; attempt <= 2; attempt++ {
@@ -148,7 +148,7 @@ func private(t *testing.T, path string, uid int) {
 	}
 }
 
-// All small specs have the same size (invariant 2), and take no less memory.
+// All small specs have the same size (invariant 2), and take the same amount of memory.
 func TestSizeRevealsNothing(t *testing.T) {
 	dir := specDir(t)
 	var first unix.Stat_t
@@ -198,7 +198,7 @@ func TestRemovedFilesFreeMemory(t *testing.T) {
 	}
 }
 
-// The larger specs of a user have a limit together; those of others, and small ones, do not count
+// The larger specs of a user have one limit together. Specs of others, and small ones, do not count
 // (invariant 8).
 func TestRoom(t *testing.T) {
 	dir := specDir(t)
@@ -225,7 +225,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Read accepts a file of root's or the caller's, and no other user's. As root the test can create
+// Read accepts a file of root or of the caller, and no other user's. As root, the test can create
 // such a file.
 func TestReadChecksTheOwner(t *testing.T) {
 	own := mustWrite(t, specDir(t), 1, fullSpec())

@@ -1,3 +1,3 @@
-// Package retry computes the delay before the next try of something that failed. The caller waits, and counts the
-// failures.
+// Package retry computes the delay before something that failed is tried again. The caller waits,
+// and counts the failures.
 package retry

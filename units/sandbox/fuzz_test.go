@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// FuzzStatus: nothing in a process's files in /proc makes it another account's (invariant 1).
+// FuzzStatus: no content of a process's files in /proc makes the process count as another account's
+// (invariant 1).
 func FuzzStatus(f *testing.F) {
 	f.Add("Name:\tx\nUid:\t1002\t1002\t1002\t1002\n")
 	f.Add("Name:\tUid:\\t1002\nUid:\t0\t1002\t1002\t1002\n")

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is a process at the moment it connected.
+// Peer is the process that connected, as it was at that moment.
 type Peer struct {
 	PID, UID int
 	Seen     time.Duration // time of the connection, since the boot
@@ -30,7 +30,7 @@ func PeerOf(fd int) (Peer, error) {
 	return Peer{PID: int(c.Pid), UID: int(c.Uid), Seen: SinceBoot()}, nil
 }
 
-// Process is what a process may do, apart from what its account may.
+// Process has what limits a process, apart from the limits of its account.
 type Process struct {
 	Limits     string // /proc/PID/limits
 	Restricted string // what restricts it below its account; "": nothing
@@ -43,8 +43,8 @@ var (
 	ErrOthers  = errors.New("it does not belong wholly to its user: it is changing its identity, as su does")
 )
 
-// processDir reads files of one process's directory in /proc. It is bound to that process: after
-// its end reading fails, even if another process has the number.
+// processDir reads files of one process's directory in /proc. It belongs to that process: after the
+// end of the process, reading fails, even if another process has the number.
 type processDir interface {
 	ReadFile(name string) ([]byte, error)
 	Readlink(name string) (string, error)
@@ -54,8 +54,9 @@ type processDir interface {
 // procDir is the directory of a process.
 type procDir struct{ *os.Root }
 
-// Readlink uses the path: Root would open the directories on the way, which only their user may do.
-// Whether the number still belonged to the same process shows when a file is read afterwards.
+// Readlink uses the path, because Root would open the directories on the way, which only their user
+// may do. The number in the path may belong to another process by now; a file that is read
+// afterwards shows that.
 func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
 
 // Inode returns the inode of a file without opening it.
@@ -76,7 +77,7 @@ func openDir(pid int) (procDir, error) {
 type Reference struct{ status }
 
 // ReferenceTo reads from /proc what a process may do. The result is valid as long as the process
-// runs, unless it restricts itself meanwhile.
+// runs, unless the process restricts itself meanwhile.
 func ReferenceTo(pid int) (Reference, error) {
 	dir, err := openDir(pid)
 	if err != nil {
@@ -92,12 +93,12 @@ func ReferenceTo(pid int) (Reference, error) {
 	return Reference{st}, nil
 }
 
-// Complete reports whether everything could be read, so that the reference may be kept.
+// Complete reports whether everything could be read, so that the reference can be used again later.
 func (r *Reference) Complete() bool { return r.net != 0 && r.root != "" }
 
-// Look compares a process with the reference. It also compares its user and pid namespaces with
-// those of this process, which are those of the machine or container that it serves. It reads
-// /proc, since prlimit(2) would need CAP_SYS_RESOURCE.
+// Look compares a process with the reference. It also compares the user and pid namespaces of the
+// process with those of this process, which belong to the machine or container that it serves. It
+// reads /proc, because prlimit(2) would need CAP_SYS_RESOURCE.
 func Look(p Peer, first Reference) (Process, error) {
 	if p.PID <= 0 {
 		return Process{}, errors.New("it is in a pid namespace that the scheduler does not see")
@@ -115,8 +116,8 @@ func Look(p Peer, first Reference) (Process, error) {
 	return look(dir, self, first.status, p)
 }
 
-// look fails if what it reads may not be the peer's: the process has ended, another process has its
-// number, or it is changing its identity (as su and sudo do, which also change limits).
+// look fails if what it reads may not be about the peer: the process has ended, another process has
+// its number, or it is changing its identity (as su and sudo do, which also change limits).
 func look(dir, self processDir, first status, p Peer) (Process, error) {
 	before, err := statusOfPeer(dir, p)
 	if err != nil {
@@ -135,13 +136,13 @@ func look(dir, self processDir, first status, p Peer) (Process, error) {
 	return Process{Limits: string(limits), Restricted: cmp.Or(st.less(first), place)}, nil
 }
 
-// netOf is a file that differs in each network namespace. Its inode distinguishes them even if the
-// link to the namespace can't be read.
+// netOf is a file whose inode differs in each network namespace. So the inode distinguishes
+// namespaces even if the link to the namespace can't be read.
 const netOf = "net/dev"
 
-// elsewhere reports a process in a user or pid namespace other than ours, or with a network
-// namespace or root directory other than the reference's. Other mounts do not count: sessions have
-// their own if PrivateTmp= or pam_namespace makes them.
+// elsewhere reports a process whose user or pid namespace is not ours, or whose network namespace
+// or root directory is not the reference's. Other mounts do not count: sessions have their own
+// mounts if PrivateTmp= or pam_namespace makes them.
 func elsewhere(dir, self processDir, st, first status) string {
 	for _, ns := range []string{"user", "pid"} {
 		theirs, err := dir.Readlink("ns/" + ns)
@@ -163,8 +164,8 @@ func elsewhere(dir, self processDir, st, first status) string {
 	return ""
 }
 
-// rootOf returns the file system and directory that a process has as its root; "" if that is not a
-// mount point. It asks no file system, since one may hang.
+// rootOf returns the file system and directory that a process has as its root; "" if the root is
+// not a mount point. It makes no request to the file system, which may hang.
 func rootOf(dir processDir) (root string) {
 	const device, within, at = 2, 3, 4 // numbers in proc_pid_mountinfo(5), from 0
 	text, _ := dir.ReadFile("mountinfo")
@@ -173,14 +174,14 @@ func rootOf(dir processDir) (root string) {
 			continue // like most lines, of which there may be hundreds
 		}
 		if f := strings.Fields(line); len(f) > at && f[at] == "/" {
-			root = f[device] + " " + f[within] // the last one is on top
+			root = f[device] + " " + f[within] // the last mount is on top
 		}
 	}
 	return root
 }
 
-// mayBeSame reports whether a process may be in our namespaces although this one may not read its
-// links. Each user namespace that an ordinary user can make has another table of uids, and a
+// mayBeSame reports whether a process may be in our namespaces although this process may not read
+// its links. Each user namespace that an ordinary user can make has another table of uids, and a
 // process in a pid namespace below ours has several numbers.
 func mayBeSame(dir, self processDir, st status, ns string) bool {
 	text, err := self.ReadFile("status")
@@ -195,8 +196,8 @@ func mayBeSame(dir, self processDir, st status, ns string) bool {
 	return err == nil && errOurs == nil && string(theirs) == string(ours)
 }
 
-// statusOfPeer reads the status of a process. It fails if the process has ended, began after the peer was
-// seen, or has a real, effective, saved or file-system uid other than the peer's.
+// statusOfPeer reads the status of a process. It fails if the process has ended, began after the
+// peer was seen, or has a real, effective, saved or file-system uid other than the peer's.
 func statusOfPeer(dir processDir, p Peer) (status, error) {
 	text, err := dir.ReadFile("status")
 	if err != nil {
@@ -236,7 +237,7 @@ func startOf(stat string) (time.Duration, bool) {
 	return time.Duration(n) * (time.Second / ticks), err == nil
 }
 
-// SinceBoot returns the time of the clock of Peer.Seen.
+// SinceBoot returns the present time of the clock that Peer.Seen uses.
 func SinceBoot() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)

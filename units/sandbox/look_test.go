@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// directory plays a process. Each question uses up one of its status texts.
+// directory imitates a process. Each question uses up one of its status texts.
 type directory struct {
 	statuses []string
 	limits   string
@@ -59,7 +59,7 @@ func (d *directory) Readlink(name string) (string, error) {
 	return "", os.ErrNotExist
 }
 
-// statOf is /proc/PID/stat of a process with an ugly name that began a minute after the boot.
+// statOf is /proc/PID/stat of a process that began a minute after the boot and has an odd name.
 const statOf = "7 (x) y) S 1 7 7 0 -1 4194304 1 1 0 0 0 0 0 0 20 0 1 0 6000 0 0 18446744073709551615\n"
 
 var ourNamespaces = map[string]string{"ns/user": "user:[1]", "ns/pid": "pid:[2]"}
@@ -109,8 +109,8 @@ func TestProcessIsTheSubmitters(t *testing.T) {
 	}
 }
 
-// Restrictions that the reference does not have are reported (invariant 2); those of all processes
-// in a container are not.
+// Restrictions that the reference does not have are reported (invariant 2). Restrictions that all
+// processes in a container have are not.
 func TestSandboxIsNoticed(t *testing.T) {
 	inContainer := parseStatus("NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\nCapBnd:\t00000000a80425fb\n")
 	inContainer.label = "docker-default (enforce)"
@@ -155,9 +155,9 @@ func TestSandboxIsNoticed(t *testing.T) {
 	}
 }
 
-// The links of a process with more capabilities than this one, or another group, can't be read, so
-// its tables decide. Otherwise another user namespace is the reason, and a restriction (invariant
-// 3).
+// The links of a process that has more capabilities than this one, or another group, can't be read.
+// Its tables then decide. If they differ, the process is in another user namespace, which is a
+// restriction (invariant 3).
 func TestLinksThatCantBeRead(t *testing.T) {
 	const machine = "         0          0 4294967295\n"
 	const wake = "CapPrm:\t0000000800000000\n"
@@ -252,8 +252,8 @@ func ownReference(t *testing.T) Reference {
 	return r
 }
 
-// A reference whose root or network could not be read is not kept: it would equal each process whose
-// root or network can't be read.
+// A reference whose root or network could not be read is not kept: it would equal each process
+// whose root or network can't be read.
 func TestReferenceIsComplete(t *testing.T) {
 	for want, list := range map[bool][]status{
 		true:  {{net: 1, root: "8:1 /"}},
@@ -267,9 +267,9 @@ func TestReferenceIsComplete(t *testing.T) {
 	}
 }
 
-// A process that has ended has no limits, and one that began later is not the one that connected.
+// A process that has ended has no limits. A process that began later is not the one that connected.
 func TestProcessThatIsGone(t *testing.T) {
-	before := SinceBoot() - 2*time.Second/ticks // the start of a process has a resolution of ticks
+	before := SinceBoot() - 2*time.Second/ticks // the start of a process is known in ticks only
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ type status struct {
 	ended      bool
 	uids       []string // real, effective, saved and file-system
 	gids       []string // likewise
-	depth      int      // number of pid namespaces that it is in, from ours down
+	depth      int      // number of pid namespaces that the process is in, from ours down
 	noNewPrivs int
 	seccomp    int    // 0: no system call filter
 	filters    int    // their number; missing on Linux before 5.9
@@ -62,14 +62,15 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// hides reports whether ptrace(2) hides the links of a process from own, a process of its user,
-// because of privileges and not of namespaces: it has capabilities that own lacks, like root's or a
-// session's with CAP_WAKE_ALARM, or another group, as in the shell of newgrp.
+// hides reports whether ptrace(2) hides the links of a process from own, a process of the same
+// user, because of privileges and not of namespaces. The process may have capabilities that own
+// lacks, as root's processes do, or a session's with CAP_WAKE_ALARM. It may also have another
+// group, as in the shell of newgrp.
 func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
 }
 
-// less returns what prevents the process from something that first could do; "": nothing.
+// less returns what the process can't do although first could; "": nothing.
 func (st status) less(first status) string {
 	switch {
 	case st.noNewPrivs > first.noNewPrivs:
@@ -84,8 +85,8 @@ func (st status) less(first status) string {
 	return ""
 }
 
-// confines reports whether an AppArmor profile restricts anything. One that only complains, or only
-// names, does not.
+// confines reports whether an AppArmor profile restricts anything. Some profiles only log
+// violations, or are only a name.
 func confines(label string) bool {
 	return label != "unconfined" && !strings.HasSuffix(label, " (unconfined)") && !strings.HasSuffix(label, " (complain)")
 }

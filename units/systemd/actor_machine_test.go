@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// actorPrefix marks the argument that tells the units of these tests how to behave: their launcher
-// is this test binary.
+// actorPrefix marks the argument that says how a unit of these tests behaves. The launcher of the
+// units is this test binary.
 const actorPrefix = "/unit:"
 
 // stubbornWord is the behaviour of stubborn.
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// act is the main process of a unit. It becomes a shell, since the Go runtime would swallow some
+// act is the main process of a unit. It becomes a shell, because the Go runtime would swallow some
 // signals.
 func act(b unittest.Behaviour) int {
 	if b.Launch != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A caller that waits for a signal also asks systemd every pollEvery. A connection loses no signal, except
-// while systemd re-executes itself.
+// A caller that waits for a signal also asks systemd at every pollEvery. A connection loses no
+// signal, except while systemd re-executes itself.
 const pollEvery = time.Second
 
 // await waits for the end of a systemd job and returns its result, or jobUnknown if the result was
@@ -21,9 +21,9 @@ func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.Object
 	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
 }
 
-// awaitStart is await for the job that starts the unit name. A main process that sends STOPPING=1
-// before systemd notices its start takes the unit from starting to deactivating, and the job then
-// ends only with the unit. The start has ended all the same.
+// awaitStart is await for the systemd job that starts the unit name. A main process may send
+// STOPPING=1 before systemd notices its start. Then the unit goes from starting to deactivating,
+// and the systemd job ends only with the unit. awaitStart treats the start as ended all the same.
 func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string,
 	error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
@@ -32,8 +32,8 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 	})
 }
 
-// awaitUnless waits for the end of job, or until over returns true; it calls over each time that it
-// checks.
+// awaitUnless waits for the end of a systemd job, or until over returns true. It calls over each
+// time that it checks.
 func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
 	error) {
 	timer := time.NewTimer(pollEvery)
@@ -58,7 +58,7 @@ func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, o
 			return "", err
 		}
 		if !there {
-			if r, ok := w.result(job); ok { // its signal, if any, came before this answer
+			if r, ok := w.result(job); ok { // a signal about the end came before this answer
 				return r, nil
 			}
 			return jobUnknown, nil

@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkMachineCycle takes units with every property of a job through start, end, status and
-// stop: the minimum cost of a job. The latency is that of Start: from the call to the unit's first
+// stop: the minimum cost of a job. The latency is that of Start, from the call to the unit's first
 // status.
 func BenchmarkMachineCycle(b *testing.B) {
 	for _, inFlight := range []int{1, 4, 8} {
@@ -54,8 +54,8 @@ func benchCycle(b *testing.B, inFlight int) {
 	b.ReportMetric(float64(starts[b.N*99/100].Microseconds())/1000, "start-p99-ms")
 }
 
-// listenAll returns a function that returns a unit's channel of wake-ups. Its goroutine ends with
-// the manager.
+// listenAll returns a function that returns the channel on which a unit's wake-ups arrive. Its
+// goroutine ends with the manager.
 func listenAll(m *Manager) func(name string) chan struct{} {
 	var all sync.Map
 	of := func(name string) chan struct{} {

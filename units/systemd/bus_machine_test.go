@@ -93,13 +93,13 @@ func TestMachineUpheavals(t *testing.T) {
 	}
 }
 
-// While systemd keeps reloading and re-executing itself, no start is lost or doubled: after
+// While systemd keeps reloading and re-executing itself, no start is lost or made twice: after
 // units.ErrBus the status shows what happened.
 func TestMachineStartsInUpheaval(t *testing.T) {
 	m := connect(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	// Newer versions of systemd hardly answer meanwhile.
+	// Newer versions of systemd hardly answer in that time.
 	const count, atOnce, upheavals = 20, 4, 15
 	var stop atomic.Bool
 	var trouble sync.WaitGroup

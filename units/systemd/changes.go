@@ -7,8 +7,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// changes is the set of units that the reader has not been told about. A name is removed before it
-// is handed over, so that later changes count anew. A pending resync stands for every name.
+// changes is the set of units whose change the reader has not been told yet. A name leaves the set
+// before it is handed to the reader, so that later changes count again. A pending resync includes
+// every name.
 type changes struct {
 	out  chan units.Change
 	wake chan struct{} // holds at most one token

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A reader, however slow, hears of every unit after its last change (invariant 5), and the set
-// never outgrows the units.
+// A reader, however slow, is told about every unit after its last change (invariant 5). The set
+// never has more names than there are units.
 func TestChangesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChanges()
@@ -80,7 +80,7 @@ func FuzzUnitOfPath(f *testing.F) {
 	})
 }
 
-// A property that is missing or has another type reads as unknown.
+// A property that is missing or has another type counts as unknown.
 func TestStatusOfOddProperties(t *testing.T) {
 	odd := properties{
 		"LoadState": dbus.MakeVariant(int32(1)), "Job": dbus.MakeVariant("x"), "InvocationID": dbus.MakeVariant("x"), "ExecMainCode": dbus.MakeVariant(uint64(1)),

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// optional reports whether a unit can do without a property that an older systemd does not know. No
-// optional property isolates a job, limits it or keeps its result.
+// optional reports whether a unit can do without a property, if an older systemd does not know it.
+// No optional property isolates a job, limits it or keeps its result.
 func optional(name string) bool {
 	switch name {
 	case "OOMPolicy", "LogExtraFields", "LogRateLimitIntervalUSec", "LogRateLimitBurst", "SyslogLevelPrefix", "SyslogIdentifier",
@@ -35,7 +35,7 @@ func (c *compat) degraded() []string {
 	return slices.Clone(c.dropped)
 }
 
-// encode returns the bus properties for those that this systemd knows.
+// encode converts the properties that this systemd knows to properties on the bus.
 func (c *compat) encode(props []units.Property) []sddbus.Property {
 	dropped := c.degraded()
 	out := make([]sddbus.Property, 0, len(props))
@@ -48,9 +48,8 @@ func (c *compat) encode(props []units.Property) []sddbus.Property {
 }
 
 // drop parses systemd's error ("Cannot set property X, or unknown property.") and reports whether
-// to try again without X. Every try drops one more property of a closed list, so this ends. If
-// another start has dropped the property meanwhile, trying again is right too, but only with a
-// property that was sent.
+// to try again without X. Every try drops one more property of a closed list, so the tries end. If
+// another start has dropped X meanwhile, trying again is right too, but only if X was sent.
 func (c *compat) drop(message string, props []units.Property) bool {
 	_, rest, ok := strings.Cut(message, "Cannot set property ")
 	if !ok {

@@ -34,7 +34,7 @@ func TestMachineConformance(t *testing.T) {
 	})
 }
 
-// connect returns a manager. There is no unit of a job before and after the test.
+// connect returns a manager. Before and after the test there is no unit of a job.
 func connect(t *testing.T) *Manager {
 	t.Helper()
 	dialing, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -58,7 +58,7 @@ func connect(t *testing.T) *Manager {
 	return m
 }
 
-// clearAway stops every unit of a job. It waits for a bus that is away.
+// clearAway stops every unit of a job. If there is no bus, it waits for one.
 func clearAway(m *Manager) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -100,8 +100,8 @@ func unitProperties(id int64, b unittest.Behaviour) []units.Property {
 	return p
 }
 
-// settled waits until the actor has become a sleep. Before that, a signal reaches the Go runtime,
-// or a shell without its traps.
+// settled waits until the actor has become a sleep. Before that, a signal would reach the Go
+// runtime, or a shell that has not set its traps.
 func settled(t *testing.T, s units.Status) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -11,7 +11,8 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// No bus passes us descriptors, which anybody on it could send and nobody here would close.
+// We accept no file descriptors from a bus: anybody on it could send some, and nobody here would
+// close them.
 func TestNoDescriptorsAreTaken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bus")
 	l, err := net.Listen("unix", path)

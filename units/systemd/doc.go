@@ -1,27 +1,32 @@
-// Package systemd starts, stops, kills, reads and watches the units of jobs over the system bus. It also wraps what
-// the daemon exchanges with its own service manager: notifications and activated sockets. It is the only importer of
-// go-systemd and godbus. It decides nothing: package units says what a status means, and the daemon what to do about
-// it.
+// Package systemd starts, stops, kills, reads and watches the units of jobs over the system bus. It
+// also wraps what the daemon exchanges with its own service manager: notifications and activated
+// sockets. It is the only importer of go-systemd and godbus. It decides nothing: package units says
+// what a status means, and the daemon decides what to do about it.
 //
-// Calls and signals go over one connection of godbus, and signals are handled in the goroutine that reads it. That
-// keeps them in systemd's order, loses none and blocks nothing. go-systemd's dispatcher does not promise that: it
-// drops property updates when its channel is full, and waits for the reader of a job's result while it holds its
-// lock.
+// Calls and signals go over one connection of godbus. Signals are handled in the goroutine that
+// reads the connection. That keeps them in systemd's order, loses none and blocks nothing.
+// go-systemd's dispatcher does not guarantee this: it drops property updates when its channel is
+// full, and it holds its lock while it waits for the reader of a job's result.
 //
 // Invariants:
 //
-//  1. Only units named by units.Name are touched; every other name is refused before it reaches the bus.
-//  2. A signal is a hint that a unit may have changed. Two signals save reading the unit: that a unit just started is
-//     running, and that a unit is active and exited; how its command ended is still read. Only signals from systemd
-//     itself count, and forged ones change nothing.
-//  3. No caller waits longer than its context, connected or not. While the bus is away, calls return units.ErrBus at
-//     once.
-//  4. Whenever signals may have been lost (the bus came back, systemd was re-executed or reloaded), Changes carries a
-//     Resync.
+//  1. Only units named by units.Name are touched. Every other name is refused before it reaches the
+//     bus.
+//  2. A signal is a hint that a unit may have changed. The unit is then read, with two exceptions:
+//     if the signal says that a unit which was just started is running, nothing is read; if the
+//     signal says that a unit is active and exited, only the end of its command is read. Only
+//     signals from systemd itself count, and forged ones change nothing.
+//  3. No caller waits longer than its context, connected or not. While the bus is away, calls
+//     return units.ErrBus at once.
+//  4. Whenever signals may have been lost (the bus came back, systemd was re-executed or reloaded),
+//     Changes carries a Resync.
 //  5. A slow reader of Changes loses nothing: the backlog is a set of names.
-//  6. Stop returns nil only when the unit is gone from systemd, which it never is while one of its processes lives.
-//  7. A property that an older systemd does not know is left out only if it isolates nothing; Degraded names it.
-//  8. Tidy removes no file of a unit that systemd has, nor of one that the same Manager is starting.
-//  9. No call waits for an answer that the processes of a job can delay: systemd's calls under way, and the answers
-//     that a bus owes us, are limited and shared by all jobs.
+//  6. Stop returns nil only when the unit is gone from systemd. A unit is never gone while one of
+//     its processes lives.
+//  7. A property that an older systemd does not know is left out only if it isolates nothing.
+//     Degraded names it.
+//  8. Tidy removes no file of a unit that systemd has, nor of one that the same Manager is
+//     starting.
+//  9. No call waits for an answer that the processes of a job can delay. systemd's calls under way,
+//     and the answers that a bus owes us, are limited and shared by all jobs.
 package systemd

@@ -20,7 +20,7 @@ const (
 	errShuttingDown = "org.freedesktop.systemd1.ShuttingDown"
 	errNoProperty   = "org.freedesktop.DBus.Error.UnknownProperty"
 
-	// A queued job conflicts with another, mostly with that of a shutdown.
+	// A queued systemd job conflicts with another one, mostly with the job of a shutdown.
 	errDestructive = "org.freedesktop.systemd1.TransactionIsDestructive"
 	errConflicting = "org.freedesktop.systemd1.TransactionJobsConflicting"
 )
@@ -39,8 +39,8 @@ func code(err error) string {
 	return ""
 }
 
-// temporary reports whether the bus answered because systemd is not there at the moment, or systemd
-// can't do it right now.
+// temporary reports whether an error of this name is temporary: the bus answered because systemd is
+// not there at the moment, or systemd can't do what was asked right now.
 func temporary(name string) bool {
 	switch name {
 	case "org.freedesktop.DBus.Error.NoReply",
@@ -58,8 +58,8 @@ func temporary(name string) bool {
 	return strings.HasPrefix(name, "org.freedesktop.DBus.Error.Spawn.")
 }
 
-// wrap adds what was tried. If the error is not systemd's verdict, it adds that the outcome is
-// unknown.
+// wrap adds to an error what was tried. If the error is not systemd's answer, it adds that the
+// outcome is unknown.
 func wrap(what, name string, err error) error {
 	if c := code(err); c == "" || temporary(c) {
 		return fmt.Errorf("%s %q: %w: %w", what, name, units.ErrBus, err)

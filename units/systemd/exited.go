@@ -15,8 +15,8 @@ import (
 )
 
 // Nearly every unit that is read has just ended well: it is active and exited. Its signals say so,
-// and in which invocation. Few properties are missing then, and asking for all of some 400 takes
-// systemd ten times as long as for one.
+// and say in which invocation. Only a few more properties are needed. Asking for all of some 400
+// properties takes systemd ten times as long as asking for one.
 
 // noteExited records a signal that says that a unit has ended well.
 func (m *Manager) noteExited(name string, t unitChange) {
@@ -27,11 +27,11 @@ func (m *Manager) noteExited(name string, t unitChange) {
 	}
 }
 
-// groupOf returns the control group of a unit with these properties; "" if it is not known, or if
-// the unit's stop runs a command.
+// groupOf returns the control group of a unit with these properties; "" if the group is not known,
+// or if the unit's stop runs a command.
 func (m *Manager) groupOf(name string, props []units.Property) string {
 	if m.user {
-		return "" // it is below the group of that systemd, which is not asked here
+		return "" // it is below the group of that systemd, which is not read here
 	}
 	if slices.ContainsFunc(props, func(p units.Property) bool { return strings.HasPrefix(p.Name, "ExecStop") }) {
 		return ""
@@ -47,7 +47,7 @@ func (m *Manager) groupOf(name string, props []units.Property) string {
 }
 
 // statusExited returns the status of a unit that has ended well according to its last signal. It
-// returns false if there is no such signal or something could not be read; the unit must then be
+// returns false if there is no such signal or something could not be read. The unit must then be
 // read completely.
 func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units.Status, bool) {
 	last, _ := m.exited.Load(name)
@@ -73,7 +73,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 		StatusText: get[string](p, "StatusText"), CPUNSec: p.amount("CPUUsageNSec"), MemoryPeak: p.amount("MemoryPeak"),
 	}
 	if _, err := os.Stat(filepath.Join(cgroup.Root, group)); err == nil {
-		s.ControlGroup = group // otherwise it vanished with its last process
+		s.ControlGroup = group // otherwise the group vanished with its last process
 	}
 	if !execStatus(p, &s) {
 		return s, false
@@ -85,9 +85,9 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 // ourDropIn is the only drop-in of the package for the units of jobs.
 const ourDropIn = "/gpujob-.service.d/10-gpusched.conf"
 
-// spent is properties.spent for a unit of which few properties were read. The unit's original
-// properties say where its processes are and that its stop runs nothing, unless the site has a
-// drop-in.
+// spent is properties.spent for a unit whose properties were not all read. If the site has no
+// drop-in, the properties that the unit was started with say where its processes are and that its
+// stop runs nothing.
 func (l *link) spent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
 	theirs := func(path string) bool {
 		return path != "/usr/lib/systemd/system"+ourDropIn && path != "/lib/systemd/system"+ourDropIn
@@ -123,10 +123,10 @@ func execStatus(p properties, s *units.Status) bool {
 	return s.MainCode != 0
 }
 
-// ofAnyUnit are the properties of the interface that all units have.
+// ofAnyUnit are the properties of the interface that every unit has.
 var ofAnyUnit = map[string]bool{"DropInPaths": true}
 
-// readConcurrently reads some properties of a service concurrently.
+// readConcurrently reads some properties of a service at the same time.
 func (l *link) readConcurrently(ctx context.Context, path dbus.ObjectPath, names []string) (properties, error) {
 	select {
 	case l.batches <- struct{}{}:
@@ -145,7 +145,7 @@ func (l *link) readConcurrently(ctx context.Context, path dbus.ObjectPath, names
 	}
 	p := properties{}
 	for range names {
-		call := <-answers // ends with ctx or the connection at the latest
+		call := <-answers // arrives when ctx or the connection ends at the latest
 		var v dbus.Variant
 		if err := call.Store(&v); err != nil {
 			return nil, err

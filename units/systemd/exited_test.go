@@ -50,7 +50,7 @@ func (b *fakeBus) started(t *testing.T, sender string, more ...units.Property) *
 	return m
 }
 
-// hasEnded answers a question for one property of an ended unit.
+// hasEnded answers a call that reads one property of an ended unit.
 func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	switch args[1] {
 	case "ExecStart":
@@ -67,8 +67,8 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	return starter("Get", args)
 }
 
-// Of a unit that systemd's signals call active and exited, only the end of its command is read. If
-// that fails, and for any other unit, everything is read.
+// If systemd's signals call a unit active and exited, only the end of its command is read. If that
+// fails, and for any other unit, everything is read.
 func TestStatusOfWhatEndedWell(t *testing.T) {
 	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // whether this host has the hierarchy; otherwise processes are unknown
 	well := command{A: 1, C: 2, Code: units.CLDExited, PID: 7}
@@ -126,8 +126,8 @@ func TestStatusOfWhatEndedWell(t *testing.T) {
 	}
 }
 
-// If the site has a drop-in, systemd is asked for what it may have changed: commands of a stop, and
-// the control group. A unit whose stop runs a command of ours is read completely.
+// If the site has a drop-in, systemd is asked for what the drop-in may have changed: the commands
+// of a stop, and the control group. A unit whose stop runs a command of ours is read completely.
 func TestSpentWithADropIn(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -175,8 +175,9 @@ func TestSpentWithADropIn(t *testing.T) {
 	}
 }
 
-// A unit is not spent if something may still enter it: a queued reload, which nobody waits for any
-// more, may bring a note, and if the site delegates the unit, its user may move a process into it.
+// A unit is not spent if a process may still be added to it. A reload may be queued although nobody
+// waits for it any more; it then runs a process. If the site delegates the unit, its user may move
+// a process into it.
 func TestMoreMayComeIn(t *testing.T) {
 	ended := func(method string, args []any) ([]any, *dbus.Error) {
 		switch {
@@ -245,8 +246,9 @@ func TestMoreMayComeIn(t *testing.T) {
 	})
 }
 
-// systemd by itself drops a unit that has ended well and is stopped, and says so. If it said so
-// before the stop ended, or for all units while reloading, or not at all, the unit is looked up.
+// A unit that has ended well and is stopped is dropped by systemd itself, with a signal. The unit
+// is looked up if the signal came before the stop ended, or for all units during a reload, or not
+// at all.
 func TestStopOfWhatEndedWell(t *testing.T) {
 	for _, c := range []struct {
 		name          string

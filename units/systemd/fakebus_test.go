@@ -21,25 +21,26 @@ const (
 	strangeName = ":1.66"
 )
 
-// fakeBus is a bus with a systemd on it, whose answers the test gives. It speaks the real protocol
-// over pipes, so synctest can drive it.
+// fakeBus is a bus with a systemd on it. The test gives the systemd's answers. The bus speaks the
+// real protocol over pipes, so synctest can drive it.
 type fakeBus struct {
 	t      *testing.T
 	answer func(method string, args []any) ([]any, *dbus.Error)
 	last   string        // Options.Last
-	nudged chan struct{} // nil: it is a bus; otherwise a systemd that answers after a Ping, see setUpAlone
+	nudged chan struct{} // nil: it is a bus; otherwise it is a systemd that answers after a Ping, see setUpAlone
 
 	mu      sync.Mutex
-	lingers int  // how often it says that an earlier connection still exists
-	owed    int  // number of answers
+	lingers int  // how often the bus says that an earlier connection still exists
+	owed    int  // number of answers that the bus owes
 	down    bool // new connections are refused
 	conns   []net.Conn
 	calls   []string
 }
 
-// newFakeBus starts a bus. answer is called for every call of systemd's methods and, as "GetAll",
-// of properties. A nil error with nil values is an empty reply; errNoReply leaves the call without
-// one. Like dbus-daemon, the bus refuses all calls while it owes mostOwed answers.
+// newFakeBus starts a bus. answer is called for every call of systemd's methods, and as "GetAll"
+// for reads of properties. If it returns nil values and a nil error, the reply is empty; after
+// errNoReply there is no reply. Like dbus-daemon, the bus refuses all calls while it owes mostOwed
+// answers.
 func newFakeBus(t *testing.T, answer func(method string, args []any) ([]any, *dbus.Error)) *fakeBus {
 	b := &fakeBus{t: t, answer: answer}
 	t.Cleanup(b.cut)

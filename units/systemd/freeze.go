@@ -9,18 +9,18 @@ import (
 	"github.com/gpusched/gpusched/units/retry"
 )
 
-// The number of requests for a freeze or thaw that systemd does not begin. It refuses while the one
-// before is under way, which takes milliseconds unless a process delays it.
+// systemd refuses a freeze or thaw while an earlier one is under way. That takes milliseconds
+// unless a process delays it. So a refused request is repeated, this many times at most.
 const (
 	freezeTries = 10
-	freezePause = time.Millisecond // after the first, doubled after each further one
+	freezePause = time.Millisecond // after the first request, doubled after each further one
 )
 
 // Freeze asks systemd to freeze every process of the named unit, or to thaw them, and returns once
 // systemd has begun. The error is units.ErrAbsent if there is no such unit. Freezing a frozen unit
 // changes nothing.
 //
-// systemd would answer when all of them are frozen, which a process that waits for its user's own
+// systemd would answer only when all processes are frozen. A process that waits for its user's own
 // file server never is. So Freeze requests no answer, and reads the unit's state instead.
 func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 	method := "ThawUnit"
@@ -35,14 +35,14 @@ func (m *Manager) Freeze(ctx context.Context, name string, on bool) error {
 		if err := l.callWithoutReply(ctx, method, name); err != nil {
 			return wrap("freeze unit", name, err)
 		}
-		s, err := m.Status(ctx, name) // systemd answers this after it has handled the request
+		s, err := m.Status(ctx, name) // systemd answers this call after it has handled the request
 		phase, _ := units.Decode(s)
 		switch {
 		case err != nil:
 			return err
 		case s.Load == units.LoadNotFound:
 			return fmt.Errorf("freeze unit %q: %w", name, units.ErrAbsent)
-		case s.Frozen == on || on && phase != units.PhaseRunning: // it has ended, or is ending
+		case s.Frozen == on || on && phase != units.PhaseRunning: // the unit has ended, or is ending
 			return nil
 		case try == freezeTries:
 			return fmt.Errorf("%s %q: systemd did not do it: either its last freeze or thaw of the unit is still under way "+

@@ -15,7 +15,7 @@ import (
 )
 
 // Processes that never freeze, in however many units, do not delay the start, status or end of
-// anybody else's unit, neither while the freezes are under way nor afterwards (invariant 9).
+// other units, neither while the freezes are under way nor afterwards (invariant 9).
 func TestFreezeThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200
@@ -57,7 +57,8 @@ func TestFreezeThatNeverEnds(t *testing.T) {
 	})
 }
 
-// What systemd refuses for the moment is requested again; if it refuses for good, that is an error.
+// A freeze that systemd refuses for the moment is requested again. If systemd keeps refusing, that
+// is an error.
 func TestFreezeThatIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string

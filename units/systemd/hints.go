@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The manager gets every signal in the goroutine that reads the bus. It drops those of units that
-// are not jobs', and those that a Start or Stop under way waits for: that caller reads the state
-// afterwards anyway. It implements listener.
+// The manager gets every signal in the goroutine that reads the bus. It drops signals about units
+// that are not jobs'. It also drops those that a Start or Stop under way waits for, because that
+// caller reads the state afterwards anyway. The manager implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
@@ -19,9 +19,9 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	}
 }
 
-// unitChanged does not report that a unit is starting or running: systemd sends the present state,
-// and sends again after every change, so that means nothing to somebody who waits for an end. The
-// caller that starts the unit gets it.
+// unitChanged does not report that a unit is starting or running. systemd sends the present state,
+// and sends again after every change, so such a state means nothing to somebody who waits for an
+// end. The caller that starts the unit gets it.
 func (m *Manager) unitChanged(unit string, t unitChange) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
@@ -34,7 +34,7 @@ func (m *Manager) unitChanged(unit string, t unitChange) {
 }
 
 // unitRemoved is also called for running units when systemd reloads. Callers that wait for an end
-// check again then.
+// then check again.
 func (m *Manager) unitRemoved(unit string) {
 	if _, ok := units.ParseName(unit); !ok {
 		return

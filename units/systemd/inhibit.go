@@ -10,11 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inhibitor is a lock of logind's. It holds until it is closed or the process ends.
+// Inhibitor is an inhibitor lock of logind. It stays in force until it is closed or the process
+// ends.
 type Inhibitor struct{ pipe *os.File }
 
-// Inhibit takes a lock of logind's, in mode block, on what is in the list, such as "sleep:idle". The
-// connection lasts for this call only: the lock is a file.
+// Inhibit takes an inhibitor lock of logind in mode block. The string what lists what the lock
+// blocks, such as "sleep:idle". The connection lasts for this call only, because the lock is a
+// file.
 func Inhibit(ctx context.Context, what, why string) (*Inhibitor, error) {
 	return inhibit(ctx, DefaultAddress, what, why)
 }
@@ -25,7 +27,7 @@ func inhibit(ctx context.Context, address, what, why string) (*Inhibitor, error)
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake takes no context
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // because the handshake takes no context
 	defer stop()
 	if err := conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Geteuid()))}); err != nil {
 		return nil, fmt.Errorf("authentication: %w", err)
@@ -42,7 +44,8 @@ func inhibit(ctx context.Context, address, what, why string) (*Inhibitor, error)
 	return &Inhibitor{os.NewFile(uintptr(fd), "inhibitor")}, nil
 }
 
-// Held reports whether logind still has the other end of the lock, which a logind that ended has not.
+// Held reports whether logind still has the other end of the lock. A logind that has ended does
+// not.
 func (i *Inhibitor) Held() bool {
 	poll := []unix.PollFd{{Fd: int32(i.pipe.Fd())}}
 	n, err := unix.Poll(poll, 0)

@@ -8,8 +8,8 @@ import (
 )
 
 // Kill sends a signal to every process of the unit name, or only to its main process. The error is
-// units.ErrAbsent if there is no such unit. A unit without processes is not an error, nor is a main
-// process that has ended.
+// units.ErrAbsent if there is no such unit. If the unit has no processes, or its main process has
+// ended, that is not an error.
 func (m *Manager) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	l, err := m.linkFor("kill", name)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestMachineIdentity(t *testing.T) {
 	m := connect(t)
 	const script = `set -e; test "$USER" = alice; test "$HOME" = /home/alice; test "$(id -u)" = 1001; id -Gn | grep -qw lab; `
 	run(t, m, 1, script+`test "$(id -g)" = 1001; test "$(ulimit -Sn)" = 1024; test "$(ulimit -Hn)" = 4096; test "$(ulimit -l)" = 4096`, func(s *units.Spec) {
-		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a box can't raise its own
+		s.Rlimits[1] = contract.Limit{Name: "MEMLOCK", Soft: 4 << 20, Hard: 8 << 20} // a container can't raise its own limit
 	})
 	if e := ended(t, m, 1); e != (contract.Exit{}) {
 		t.Errorf("got %+v", e)
@@ -94,8 +94,8 @@ func TestMachineIdentity(t *testing.T) {
 }
 
 // A job can open its GPU and the control node, but no other GPU and not the probe, even after
-// systemd has reloaded (invariant 4 of package units). Nodes without a driver answer ENXIO if the
-// filter allows them.
+// systemd has reloaded (invariant 4 of package units). If the filter allows a node without a
+// driver, opening it fails with ENXIO.
 func TestMachineDeviceFilter(t *testing.T) {
 	m := connect(t)
 	dir := shared(t)
@@ -136,7 +136,7 @@ touch %s/looked; read -r _ <%s/again; all || exit 11`,
 }
 
 // A job runs only on the CPUs that it was given. CPUs that the machine does not have are not
-// requested, and without any the job is not confined.
+// requested. If no CPUs remain, the job may use all.
 func TestMachineCPUAffinity(t *testing.T) {
 	m := connect(t)
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/gpujobs.slice", cgroup.OnlineCPUs)
@@ -201,7 +201,7 @@ func TestMachinePropertiesStay(t *testing.T) {
 	}
 }
 
-// plain makes sent and read values comparable: systemd shows commands with the times of their runs,
+// plain makes sent and read values comparable. systemd shows commands with the times of their runs,
 // devices in no order, and CPUs with trailing zeros.
 func plain(name string, v dbus.Variant) any {
 	text := v.String()

@@ -26,8 +26,8 @@ const (
 	busIface      = "org.freedesktop.DBus"
 )
 
-// listener gets what arrives on a link, in systemd's order and in the goroutine that reads the
-// connection: it must not block.
+// listener gets what arrives on a link, in systemd's order, in the goroutine that reads the
+// connection. It must not block.
 type listener interface {
 	jobRemoved(unit string, job dbus.ObjectPath, result string)
 	unitRemoved(unit string)
@@ -40,7 +40,7 @@ type listener interface {
 type link struct {
 	conn    *dbus.Conn
 	owner   atomic.Value // string: systemd's unique name on the bus
-	alone   bool         // systemd itself is at the other end, and no bus
+	alone   bool         // the other end is systemd itself, not a bus
 	to      listener
 	calls   chan struct{} // holds a value for each call under way
 	batches chan struct{} // the same for each call of readConcurrently
@@ -56,8 +56,8 @@ const (
 // dialer opens the connection; tests replace it.
 type dialer func(address string, opts ...dbus.ConnOption) (*dbus.Conn, error)
 
-// dialSocket is dbus.Dial without file descriptors: anybody on a bus may send some with a signal,
-// and nobody would close them.
+// dialSocket is dbus.Dial without file descriptors. Anybody on a bus may send some with a signal,
+// and nobody here would close them.
 func dialSocket(address string, opts ...dbus.ConnOption) (*dbus.Conn, error) {
 	path, is := strings.CutPrefix(address, "unix:path=")
 	if !is || strings.ContainsAny(path, ",;%") {
@@ -85,7 +85,7 @@ func dialLink(ctx context.Context, dial dialer, address, last string, alone bool
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	l.conn = conn
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // the handshake takes no context
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // because the handshake takes no context
 	err = l.setUp(ctx, last)
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -126,12 +126,12 @@ func (l *link) setUp(ctx context.Context, last string) error {
 	return nil
 }
 
-// nudgeEvery is the time between messages to a systemd without a bus until it answers.
+// nudgeEvery is the time between messages to a systemd without a bus, until the systemd answers.
 const nudgeEvery = 20 * time.Millisecond
 
-// setUpAlone is setUp with systemd itself at the other end, which sends what we subscribed to and
-// nothing else. It does not read a first call that arrives together with the end of the
-// authentication until more arrives, so setUpAlone sends more.
+// setUpAlone is setUp for a connection to systemd itself, which sends only what we subscribed to.
+// If a first call arrives together with the end of the authentication, systemd does not read it
+// until more arrives. So setUpAlone sends more.
 func (l *link) setUpAlone(ctx context.Context) error {
 	subscribed := make(chan *dbus.Call, 1)
 	systemd := l.conn.Object(destination, managerPath)
@@ -153,8 +153,8 @@ func (l *link) setUpAlone(ctx context.Context) error {
 	}
 }
 
-// matches returns the signals that we receive. One of a unit's two interfaces suffices: systemd
-// announces both at once.
+// matches returns the signals that we receive. A unit has two interfaces, and signals of one
+// suffice: systemd announces both at once.
 func matches() [][]dbus.MatchOption {
 	fromManager := func(member string) []dbus.MatchOption {
 		return []dbus.MatchOption{dbus.WithMatchSender(destination), dbus.WithMatchInterface(managerIface),
@@ -175,7 +175,8 @@ func (l *link) manager(ctx context.Context, method string, args ...any) *dbus.Ca
 	return l.call(ctx, managerPath, managerIface+"."+method, args...)
 }
 
-// call calls a method of an object of systemd, once fewer than callsAtOnce others are under way.
+// call calls a method of an object of systemd. It first waits until fewer than callsAtOnce other
+// calls are under way.
 func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, args ...any) *dbus.Call {
 	select {
 	case l.calls <- struct{}{}:
@@ -186,8 +187,8 @@ func (l *link) call(ctx context.Context, path dbus.ObjectPath, method string, ar
 	return l.conn.Object(destination, path).CallWithContext(ctx, method, 0, args...)
 }
 
-// callWithoutReply calls a method without requesting an answer, since a bus counts the answers that it owes
-// us.
+// callWithoutReply calls a method without requesting an answer, because a bus limits the answers
+// that it owes us.
 func (l *link) callWithoutReply(ctx context.Context, method string, args ...any) error {
 	systemd := l.conn.Object(destination, managerPath)
 	return systemd.GoWithContext(ctx, managerIface+"."+method, dbus.FlagNoReplyExpected, nil, args...).Err

@@ -14,8 +14,8 @@ import (
 // listAtOnce limits the concurrent status reads of one List.
 const listAtOnce = 4
 
-// List reads the state of every job's unit that systemd has, sorted by name. It leaves out a unit
-// that vanishes meanwhile.
+// List reads the state of every unit of a job that systemd has, sorted by name. It leaves out units
+// that vanish meanwhile.
 func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	l, err := m.current()
 	if err != nil {
@@ -28,7 +28,7 @@ func (m *Manager) List(ctx context.Context) ([]units.Status, error) {
 	return m.readAll(ctx, l, names)
 }
 
-// loadedNames returns the jobs' units that systemd has, sorted.
+// loadedNames returns the names of the jobs' units that systemd has, sorted.
 func loadedNames(ctx context.Context, l *link) ([]string, error) {
 	var found []sddbus.UnitStatus
 	if err := l.manager(ctx, "ListUnitsByPatterns", []string{}, []string{units.Pattern}).Store(&found); err != nil {

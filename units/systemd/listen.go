@@ -11,9 +11,9 @@ import (
 // ErrNotActivated means that the service manager passed no socket.
 var ErrNotActivated = errors.New("no socket was passed by systemd")
 
-// Listeners takes over the sockets that systemd opened for us. It is called once: children do not
-// inherit them. Closing a listener keeps the socket's file, and connections wait in its backlog
-// until the next start.
+// Listeners takes over the sockets that systemd opened for us. It may be called only once. Children
+// do not inherit the sockets. When a listener is closed, the socket's file stays, and connections
+// wait in its backlog until the next start.
 func Listeners() ([]net.Listener, error) {
 	files := activation.Files(true)
 	if len(files) == 0 {

@@ -12,18 +12,19 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// DefaultAddress is the system bus. PID 1's private socket is not used: the first call on it may
-// hang, and it closes when systemd is re-executed.
+// DefaultAddress is the system bus. PID 1's private socket is not used: the first call on that
+// socket may hang, and the socket closes when systemd is re-executed.
 const DefaultAddress = "unix:path=/run/dbus/system_bus_socket"
 
 // Options say how to reach systemd.
 type Options struct {
 	Address string // of the bus; "": DefaultAddress
-	// User means that the address is the private socket of a user's own systemd. That socket exists
-	// with it, whereas the user may have no bus.
+	// User means that the address is the private socket of a user's own systemd. Such a systemd
+	// always has that socket, but the user may have no bus.
 	User bool
-	// Last is the file that names the connection used last; "": none. The calls of that connection
-	// come before all calls made here, even if the daemon that made them has died.
+	// Last is the file that names the last connection of this kind; "": none. systemd gets the
+	// calls of that connection before all calls made here, even if the daemon that made them has
+	// died.
 	Last string
 
 	dial dialer // nil: dialSocket
@@ -40,13 +41,13 @@ type Manager struct {
 	compat  *compat
 	tidy    *tidy
 
-	// seen are the units that systemd was last known to have. It only saves work: a unit in it is
-	// read directly, any other is looked up first. Reading a unit that does not exist makes systemd
-	// load and drop an empty one, which sends the same signals as a real change.
+	// seen has the units that systemd had when we last knew. It only saves work: a unit in seen is
+	// read directly, any other unit is looked up first. If a unit does not exist, reading it makes
+	// systemd load and drop an empty unit, which sends the same signals as a real change.
 	seen sync.Map
 
-	// These only save work, too: the last signals of units that ended well, and the control groups
-	// of units started here.
+	// These only save work, too. exited has the last signals of units that ended well. groups has
+	// the control groups of units started here.
 	exited, groups sync.Map
 
 	peakless  atomic.Bool // this systemd has no MemoryPeak
@@ -57,12 +58,12 @@ type Manager struct {
 
 	mu      sync.Mutex // guards what follows
 	link    *link      // nil while the bus is away
-	since   time.Time  // start of the present state of link
+	since   time.Time  // time at which the present state of link began
 	lastErr error      // why the bus went away or can't be reached
 }
 
-// Connect connects to systemd, trying until ctx ends, and returns a manager that stays connected
-// from then on.
+// Connect connects to systemd, and tries again until ctx ends. It returns a manager that stays
+// connected from then on.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), user: o.User, last: o.Last, dialBus: o.dial,
@@ -73,7 +74,7 @@ func Connect(ctx context.Context, o Options) (*Manager, error) {
 		m.dialBus = dialSocket
 	}
 	if o.User {
-		m.tidy.dir = "" // it leaves no such files behind
+		m.tidy.dir = "" // a user's own systemd leaves no such files behind
 	}
 	running, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -96,15 +97,16 @@ func (m *Manager) Close() {
 	m.done.Wait()
 }
 
-// Connected reports whether the bus is connected, since when that is so, and the last error.
+// Connected reports whether the bus is connected, the time since which that is so, and the last
+// error.
 func (m *Manager) Connected() (ok bool, since time.Time, lastErr error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.link != nil, m.since, m.lastErr
 }
 
-// Version asks systemd for its version. That also shows whether systemd answers: a bus may hang and
-// still be connected.
+// Version asks systemd for its version. The call also shows whether systemd answers: a bus may hang
+// and still be connected.
 func (m *Manager) Version(ctx context.Context) (string, error) {
 	l, err := m.current()
 	if err != nil {
@@ -117,12 +119,11 @@ func (m *Manager) Version(ctx context.Context) (string, error) {
 	return get[string](p, "Version"), nil
 }
 
-// Changes returns the channel of hints that a unit may have changed. There is one channel, for one
-// reader; Close closes it.
+// Changes returns the channel of hints that a unit may have changed. All calls return the same
+// channel, which has one reader; Close closes it.
 func (m *Manager) Changes() <-chan units.Change { return m.changes.out }
 
-// Degraded returns the properties that this systemd does not know, so that units are started
-// without them.
+// Degraded returns the properties that this systemd does not know. Units are started without them.
 func (m *Manager) Degraded() []string { return m.compat.degraded() }
 
 // current returns the connection, or units.ErrBus and the reason why there is none.

@@ -41,7 +41,7 @@ func starter(method string, _ []any) ([]any, *dbus.Error) {
 	return nil, noSuchUnit()
 }
 
-// Signals count only if systemd sent them; anybody may send us similar ones (invariant 2).
+// Signals count only if systemd sent them. Anybody may send us similar signals (invariant 2).
 func TestForgedSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -111,8 +111,8 @@ func TestLostJobSignal(t *testing.T) {
 	})
 }
 
-// A main process that sends STOPPING=1 before systemd has seen its start keeps the start job until
-// its end. The start has succeeded all the same, and the unit runs.
+// If a main process sends STOPPING=1 before systemd has seen its start, the systemd job of the
+// start stays until the process ends. The start has succeeded all the same, and the unit runs.
 func TestStartOfAUnitThatStops(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestStartOfAUnitThatStops(t *testing.T) {
 	}
 }
 
-// Without the bus a call fails at once. The bus comes back by itself, with a Resync (invariants 3
-// and 4).
+// Without the bus a call fails at once. The bus is found again without a call, and a Resync follows
+// (invariants 3 and 4).
 func TestBusLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)
@@ -208,7 +208,7 @@ func TestSilentBus(t *testing.T) {
 	})
 }
 
-// A re-executed systemd has another name on the bus and no subscribers.
+// After systemd was re-executed, it has another name on the bus and no subscribers.
 func TestNewOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, starter)

@@ -1,7 +1,7 @@
 //go:build machine && controllers
 
-// These tests need a kernel that gives the machine's control groups the memory controller. A box
-// has it only if its host does not use it.
+// These tests need a kernel that gives the machine's control groups the memory controller. A
+// container has that controller only if its host does not use it.
 
 package systemd
 
@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job that exceeds its memory ends as a whole and says why, whichever of its processes asked for
+// A job that exceeds its memory ends as a whole and says why, whichever of its processes requested
 // too much.
 func TestControllersMemory(t *testing.T) {
 	m := connect(t)

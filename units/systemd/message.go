@@ -11,9 +11,9 @@ import (
 // jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
-// RunMessage starts the oneshot unit name, which sends a message, waits for its end, and collects
-// it. It returns how the unit ended; a unit that has left nothing behind has succeeded. If the unit
-// exists from before this process began, RunMessage waits for that one.
+// RunMessage starts the oneshot unit name, which sends a message. It waits for the unit's end,
+// collects the unit, and returns how it ended. A unit that has left nothing behind has succeeded.
+// If the unit already existed before this process began, RunMessage waits for that unit.
 func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	if !units.IsMessage(name) {
@@ -33,13 +33,13 @@ func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Pro
 	switch {
 	case err != nil && !errors.Is(err, units.ErrExists):
 		return none, wrap("run unit", name, err)
-	case result != jobDone && result != jobFailed && result != jobUnknown: // it never ran
+	case result != jobDone && result != jobFailed && result != jobUnknown: // the unit never ran
 		return none, fmt.Errorf("run unit %q: systemd's job ended as %s", name, result)
 	}
 	return m.awaitMessage(ctx, l, w, name)
 }
 
-// awaitMessage waits until the unit has stopped. systemd keeps a failed one.
+// awaitMessage waits until the unit has stopped. systemd keeps a failed unit.
 func (m *Manager) awaitMessage(ctx context.Context, l *link, w *waiter, name string) (units.Status, error) {
 	for {
 		there, err := unitThere(ctx, l, name)

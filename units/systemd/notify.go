@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Notifier tells the service manager the state of the daemon itself. Without a manager (after a
-// start by hand) it does nothing. NOTIFY_SOCKET stays in the daemon's own environment; whoever
-// starts a child removes it.
+// Notifier reports the state of the daemon itself to the service manager. Without a manager (after
+// a start by hand) it does nothing. NOTIFY_SOCKET stays in the daemon's own environment, and code
+// that starts a child removes it there.
 //
-// A manager that reads nothing delays nobody longer than notifyTime. Watchdog and status messages
+// A manager that does not read delays nobody longer than notifyTime. Watchdog and status messages
 // are then dropped.
 type Notifier struct {
 	interval time.Duration
@@ -29,8 +29,8 @@ const notifyTime = time.Second
 
 var errUnread = errors.New("the service manager does not read its notifications")
 
-// NewNotifier reads the service manager's settings for this service. It is called once, before any
-// child is started.
+// NewNotifier reads the service manager's settings for this service. It must be called once, before
+// any child is started.
 func NewNotifier() *Notifier {
 	interval, err := daemon.SdWatchdogEnabled(true)
 	n := &Notifier{interval: interval, err: err, way: make(chan struct{}, 1)}
@@ -38,13 +38,14 @@ func NewNotifier() *Notifier {
 	return n
 }
 
-// WatchdogInterval returns the time within which Alive must be called again; 0 means never.
+// WatchdogInterval returns the time within which Alive must be called again; 0 means that it need
+// not be called.
 func (n *Notifier) WatchdogInterval() time.Duration { return n.interval }
 
 // Ready reports that the daemon serves, for the first time or again after Reloading.
 func (n *Notifier) Ready() { n.send(daemon.SdNotifyReady, notifyTime) }
 
-// ReadyBut is Ready for a daemon that answers but can't do more, with the reason.
+// ReadyBut is Ready for a daemon that answers but can't do more. why is the reason.
 func (n *Notifier) ReadyBut(why string) {
 	n.send(daemon.SdNotifyReady+"\nSTATUS="+oneLine(why), notifyTime)
 }
@@ -57,7 +58,7 @@ func (n *Notifier) Reloading() {
 // Stopping reports that the daemon is stopping.
 func (n *Notifier) Stopping() { n.send(daemon.SdNotifyStopping, notifyTime) }
 
-// Alive feeds the watchdog.
+// Alive resets the watchdog.
 func (n *Notifier) Alive() {
 	if n.interval > 0 {
 		n.send(daemon.SdNotifyWatchdog, 0)
@@ -69,7 +70,7 @@ func (n *Notifier) Status(text string) {
 	n.send("STATUS="+oneLine(text), 0)
 }
 
-// Extend makes the manager wait this much longer for Ready, from now on, with the reason.
+// Extend makes the manager wait this much longer for Ready, from now on. text is the reason.
 func (n *Notifier) Extend(by time.Duration, text string) {
 	n.send(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", by.Microseconds(), oneLine(text)), 0)
 }
@@ -84,8 +85,8 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-// send sends state after the message under way, for which it waits at most behind: a message that
-// will be repeated need not wait.
+// send sends state after the message that is under way. It waits for that message at most behind: a
+// message that will be repeated need not wait.
 func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()
@@ -107,8 +108,8 @@ func (n *Notifier) send(state string, behind time.Duration) {
 	}
 }
 
-// clear waits until no message is under way, takes the token and returns true; false if that takes
-// too long.
+// clear waits until no message is under way, takes the token and returns true. It returns false if
+// that takes too long.
 func (n *Notifier) clear(within time.Duration) bool {
 	select {
 	case <-n.way:

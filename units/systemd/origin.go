@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Origin reads the properties that reveal the units.Spec of the unit name. The error is
+// Origin reads the properties of the unit name that reveal its units.Spec. The error is
 // units.ErrAbsent if there is no such unit.
 func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error) {
 	l, err := m.linkFor("origin of", name)
@@ -28,7 +28,7 @@ func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error)
 		return units.Origin{}, err
 	}
 	o := p.origin()
-	if m.user { // it runs everything as the user, and names none
+	if m.user { // a user's own systemd runs everything as the user, and names none
 		o.User = strconv.Itoa(os.Geteuid())
 	}
 	return o, nil

@@ -10,14 +10,14 @@ import (
 )
 
 // Reload makes the unit name run its ExecReload, which prints the note beside a job's spec, and
-// waits for its end. The main process does not notice. The error is units.ErrAbsent if there is no
-// such unit.
+// waits for the end of that run. The main process does not notice. The error is units.ErrAbsent if
+// there is no such unit.
 func (m *Manager) Reload(ctx context.Context, name string) error {
 	l, err := m.linkFor("reload", name)
 	if err != nil {
 		return err
 	}
-	m.groups.Delete(name) // the unit must be read completely: a reload that nobody waits for any more may be queued
+	m.groups.Delete(name) // the unit must be read completely: an abandoned reload may still be queued
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath

@@ -54,7 +54,7 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// A service manager that does not read delays nobody.
+// If a service manager does not read, it delays nobody.
 func TestNotifierUnread(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	deaf, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
@@ -75,7 +75,7 @@ func TestNotifierUnread(t *testing.T) {
 	if took := time.Since(begin); took > time.Minute || !errors.Is(n.Err(), errUnread) {
 		t.Errorf("took %v, %v", took, n.Err())
 	}
-	// A message that must arrive is sent as soon as those before it are read.
+	// A message that must arrive is sent as soon as the messages before it have been read.
 	read := make(chan int)
 	go func() {
 		told, buf := 0, make([]byte, 100)
@@ -120,7 +120,7 @@ func TestNotifierAlone(t *testing.T) {
 
 const activatedChild = "GPUSCHED_TEST_ACTIVATED"
 
-// A passed socket is taken over, and survives the listener's close.
+// A passed socket is taken over. It stays open when the listener is closed.
 func TestListeners(t *testing.T) {
 	if os.Getenv(activatedChild) != "" {
 		serveOnce(t)

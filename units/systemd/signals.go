@@ -8,8 +8,8 @@ import (
 )
 
 // DeliverSignal handles one signal from the connection's reader. It implements dbus.SignalHandler.
-// Anybody on a bus may send us a signal, whatever our match rules are, so the sender is checked
-// (invariant 2); the bus itself vouches for it.
+// Anybody on a bus may send us a signal, whatever our match rules are. So DeliverSignal checks the
+// sender (invariant 2), which the bus itself sets.
 func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	if iface == busIface && s.Sender == busIface {
 		l.busSignal(member, s.Body)
@@ -28,8 +28,8 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	}
 }
 
-// busSignal follows systemd to its new name when it has been re-executed. It has then forgotten its
-// subscribers, so we subscribe again.
+// busSignal follows systemd to its new name after systemd was re-executed. systemd has then
+// forgotten its subscribers, so we subscribe again.
 func (l *link) busSignal(member string, body []any) {
 	var name, before, after string
 	if member != "NameOwnerChanged" || dbus.Store(body, &name, &before, &after) != nil || name != destination {
@@ -73,9 +73,10 @@ func (l *link) managerSignal(member string, body []any) {
 	}
 }
 
-// unitChange is the state of a unit in a signal; what the signal leaves out is "" or 0.
+// unitChange is the state of a unit according to a signal. Values that the signal leaves out are ""
+// or 0.
 type unitChange struct {
-	active, sub, invocation string // the last in hexadecimal
+	active, sub, invocation string // invocation is in hexadecimal
 	entered                 uint64 // when it became active, in µs of the monotonic clock
 }
 

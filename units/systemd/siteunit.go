@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// StartSiteUnit starts a unit of the site, not a job's, and waits until it has started, or has
-// ended if it is quick. A unit that takes longer than ctx counts as started. An active unit is left
-// as it is.
+// StartSiteUnit starts a unit of the site, not a job's, and waits until it has started. A quick
+// unit may already have ended by then. A unit that takes longer than ctx counts as started. An
+// active unit is left as it is.
 func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if _, ok := units.ParseName(name); ok || strings.ContainsAny(name, "/ \n\x00") {
 		return fmt.Errorf("start unit %q: not a unit of the site's", name)
@@ -28,7 +28,7 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {
 		return wrap("start unit", name, err)
 	}
-	// No signal about other units' jobs is handled, so await checks by itself.
+	// Signals about units that are not jobs' are not handled, so await checks by itself.
 	switch _, err := m.await(ctx, l, w, job); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil

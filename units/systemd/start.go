@@ -17,11 +17,13 @@ const jobDone = "done"
 const jobUnknown = units.JobUnknown
 
 // Start starts the unit name and waits until its main process is executed. It returns the unit's
-// status right after that: a short job may have ended by then, and a running one has only its state
-// and invocation. The errors are units.ErrExists (it was started before: adopt it), units.ErrBus
-// (the outcome is unknown), units.ErrNotNow (nothing was started, try again later),
-// *units.RefusedError (systemd refused it, nothing was started) and *units.StartError (it was tried
-// and failed; stop the unit to remove it).
+// status right after that. A short job may have ended by then. The status of a running job has only
+// its state and invocation.
+//
+// The errors are units.ErrExists (the unit was started before: adopt it), units.ErrBus (the outcome
+// is unknown), units.ErrNotNow (nothing was started, try again later), *units.RefusedError (systemd
+// refused the unit, nothing was started) and *units.StartError (the start was tried and failed;
+// stop the unit to remove it).
 func (m *Manager) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	l, err := m.linkFor("start", name)
@@ -58,14 +60,14 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 }
 
 // skipped reports whether a successful start executed nothing because a condition of the unit is
-// not met (ConditionPathExists=, ExecCondition=). A unit that was executed was active.
+// not met (ConditionPathExists=, ExecCondition=). If a unit was executed, it was active.
 func skipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)
 }
 
-// leaveStart ends the wait for a start. A signal about the unit that reached no caller becomes a
-// change like any other.
+// leaveStart ends the wait for a start. If a signal about the unit reached no caller, it becomes an
+// ordinary change.
 func (m *Manager) leaveStart(name string, w *waiter) {
 	m.waiters.leave(name, w)
 	if w.begun() != nil {
@@ -81,7 +83,7 @@ func mark(ctx context.Context, step string) {
 }
 
 // begun reports whether the main process was executed. systemd also calls a start failed if the
-// main process failed before systemd looked.
+// main process failed before systemd looked at it.
 func begun(result string, s units.Status) bool {
 	if result == jobDone {
 		return true

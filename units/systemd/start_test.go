@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A successful start that left nothing behind executed nothing, unless the unit was active
-// meanwhile.
+// If a start succeeded and nothing is left of the unit, nothing was executed, unless the unit was
+// active meanwhile.
 func TestSkipped(t *testing.T) {
 	gone := units.Status{Load: units.LoadNotFound, Active: units.ActiveInactive}
 	ran := units.Status{Load: units.LoadLoaded, Active: units.ActiveInactive, WasActive: true, MainCode: units.CLDExited}

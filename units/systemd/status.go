@@ -44,7 +44,7 @@ func (m *Manager) Status(ctx context.Context, name string) (units.Status, error)
 	return status, nil
 }
 
-// unitThere reports whether systemd has the unit, without making systemd load it.
+// unitThere reports whether systemd has the unit. It does not make systemd load the unit.
 func unitThere(ctx context.Context, l *link, name string) (bool, error) {
 	err := l.manager(ctx, "GetUnit", name).Err
 	switch {
@@ -66,9 +66,9 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	return p.status(name), nil
 }
 
-// statusBegun returns the status of a unit whose start has just ended. Nearly always it runs:
-// systemd said so before, and no more needs to be known. Otherwise the unit is read, which takes
-// systemd longer than everything else that we ask of it.
+// statusBegun returns the status of a unit whose start has just ended. Nearly always the unit runs:
+// systemd has said so before, and no more needs to be known. Otherwise the unit is read, which
+// takes systemd longer than everything else that we ask of it.
 func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *unitChange) (units.Status, error) {
 	runs := t != nil && t.active == units.ActiveActive && t.sub == units.SubRunning
 	if result == jobDone && runs && t.invocation != "" && t.entered != 0 {
@@ -102,7 +102,7 @@ func objectPath(name string) dbus.ObjectPath {
 	return dbus.ObjectPath(unitPath + "/" + sddbus.PathBusEscape(name))
 }
 
-// properties are the properties of one unit. A property that is missing or has another type reads
+// properties are the properties of one unit. A property that is missing or has another type counts
 // as unknown.
 type properties map[string]dbus.Variant
 
@@ -130,8 +130,8 @@ func (p properties) status(name string) units.Status {
 		Age:          age(get[uint64](p, "ActiveEnterTimestampMonotonic")),
 	}
 	ended := get[uint64](p, "ExecMainExitTimestampMonotonic")
-	// By itself a unit leaves the state active only after its main process has ended; a stop makes
-	// it leave before.
+	// Without a stop, a unit leaves the state active only after its main process has ended. A stop
+	// makes the unit leave that state before.
 	left := get[uint64](p, "ActiveExitTimestampMonotonic")
 	s.EndAge, s.Stopped = age(ended), left != 0 && left < ended
 	s.Spent, s.PostFailed = p.spent(&s), p.postFailed(&s, ended)
@@ -139,7 +139,7 @@ func (p properties) status(name string) units.Status {
 	return s
 }
 
-// checkEnded returns how the launcher failed that systemd ran before the main process
+// checkEnded returns how the launcher failed when systemd ran it before the main process
 // (units.Spec.Check); 0 if it did not fail.
 func (p properties) checkEnded() (code, status int32) {
 	const arguments, ends, says, fields = 1, 8, 9, 10
@@ -157,7 +157,7 @@ func (p properties) checkEnded() (code, status int32) {
 }
 
 // postFailed reports whether systemd ended a unit because an ExecStartPost= program failed or took
-// too long. A main process that ended before has an end of its own.
+// too long. If the main process ended before that, its own end counts.
 func (p properties) postFailed(s *units.Status, ended uint64) bool {
 	const ignored, stopped, code, status, fields = 2, 6, 8, 9, 10
 	if s.WasActive || s.Active != units.ActiveFailed || ended == 0 {
@@ -175,7 +175,7 @@ func (p properties) postFailed(s *units.Status, ended uint64) bool {
 }
 
 // spent reports whether only the result of an ended unit remains. A failed unit has been stopped. A
-// delegated unit may still get a process from its user.
+// user may still move a process into a delegated unit.
 func (p properties) spent(s *units.Status) bool {
 	switch {
 	case s.Active == units.ActiveFailed:
@@ -189,7 +189,7 @@ func (p properties) spent(s *units.Status) bool {
 // empty reports whether a list of commands is known to be empty.
 func empty(commands [][]any) bool { return commands != nil && len(commands) == 0 }
 
-// age returns the time since a moment of the monotonic clock, in microseconds.
+// age returns the time since a moment of the monotonic clock. The moment is in microseconds.
 func age(monotonic uint64) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil || monotonic == 0 {

@@ -12,18 +12,18 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A job that may notify can delay its own SIGKILL with EXTEND_TIMEOUT_USEC. So a stop that takes
-// longer than the unit's own grace is finished by a SIGKILL of ours.
+// A job that may send notifications can delay its own SIGKILL with EXTEND_TIMEOUT_USEC. So if a
+// stop takes longer than the unit's own grace, we send a SIGKILL ourselves.
 const (
 	stopPatience = time.Second      // for quick stops
 	stopSlack    = 2 * time.Second  // added to the unit's grace, for systemd's own SIGKILL
 	killPatience = 10 * time.Second // from our SIGKILL to the end of the processes; those with much memory take seconds
 )
 
-// Stop ends the unit name, kills everything left in its control group and makes systemd drop it and
-// its result. A missing unit is not an error. It takes as long as the unit's processes and its
-// grace. units.ErrProcesses means that processes outlived even SIGKILL; systemd may still be
-// waiting for them.
+// Stop ends the unit name, kills everything left in its control group, and makes systemd drop the
+// unit and its result. A missing unit is not an error. Stop takes as long as the unit's processes
+// and its grace. units.ErrProcesses means that processes outlived even SIGKILL. systemd may still
+// be waiting for them.
 func (m *Manager) Stop(ctx context.Context, name string) error {
 	err := m.end(ctx, name)
 	if err == nil {
@@ -32,14 +32,14 @@ func (m *Manager) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// end is Stop without the message to journald. If a unit stays because it is frozen, end thaws it:
-// newer releases of systemd (257, not 252) refuse to stop it.
+// end is Stop without the message to journald. If a unit stays because it is frozen, end thaws the
+// unit: newer releases of systemd (257, not 252) refuse to stop a frozen unit.
 func (m *Manager) end(ctx context.Context, name string) error {
 	err := m.endOnce(ctx, name)
 	if !errors.Is(err, units.ErrProcesses) {
 		return err
 	}
-	m.exited.Delete(name) // it does not include that, so the unit is read completely
+	m.exited.Delete(name) // its entry does not include the stop, so the unit is read completely
 	if s, failed := m.Status(ctx, name); failed != nil || !s.Frozen || m.Freeze(ctx, name, false) != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (m *Manager) endOnce(ctx context.Context, name string) error {
 	return m.collect(ctx, l, w, name)
 }
 
-// awaitGone waits for a moment until systemd reports that it has dropped a stopped unit, which it
-// does by itself unless the unit failed.
+// awaitGone waits for a moment until systemd reports that it has dropped a stopped unit. systemd
+// drops the unit by itself, unless the unit failed.
 func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) bool {
 	for until := time.Now().Add(collectPause); !w.gone(job); {
 		left := time.Until(until)
@@ -83,7 +83,7 @@ func awaitGone(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath) boo
 	return true
 }
 
-// awaitStop waits for the end of the stop, whatever its result: collect checks what remains.
+// awaitStop waits for the end of the stop, whatever its result is: collect checks what remains.
 func (m *Manager) awaitStop(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) error {
 	err := m.awaitFor(ctx, stopPatience, l, w, job)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
@@ -114,7 +114,7 @@ func (m *Manager) awaitFor(ctx context.Context, d time.Duration, l *link, w *wai
 	return err
 }
 
-// maxGrace limits the grace that a unit may claim.
+// maxGrace limits the grace that a unit may have according to its properties.
 const maxGrace = 24 * time.Hour
 
 func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
@@ -125,7 +125,7 @@ func graceOf(ctx context.Context, l *link, name string) (time.Duration, error) {
 	return time.Duration(min(p.amount("TimeoutStopUSec"), uint64(maxGrace/time.Microsecond))) * time.Microsecond, nil
 }
 
-// collect makes systemd drop the stopped unit. systemd keeps a failed one until the failure is
+// collect makes systemd drop the stopped unit. systemd keeps a failed unit until the failure is
 // reset, and any unit while one of its processes lives.
 func (m *Manager) collect(ctx context.Context, l *link, w *waiter, name string) error {
 	err := l.manager(ctx, "ResetFailedUnit", name).Err

@@ -57,8 +57,8 @@ func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Processes that survive even our SIGKILL are reported. Waiting for systemd to give up would take
-// the job's grace again.
+// Processes that survive even our SIGKILL are reported. If we waited until systemd gives up, that
+// would take the job's grace again.
 func TestStopGivesUpAfterSIGKILL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 10 * time.Minute
@@ -83,7 +83,7 @@ func TestStopGivesUpAfterSIGKILL(t *testing.T) {
 	})
 }
 
-// A stop that exceeds the unit's grace is finished by our own SIGKILL, and not before.
+// A stop that exceeds the unit's grace is ended by our own SIGKILL, which is not sent before.
 func TestStopKillsAfterGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 90 * time.Second
@@ -115,8 +115,8 @@ func TestStopKillsAfterGrace(t *testing.T) {
 	})
 }
 
-// However many units are stopped at once, the bus owes us fewer answers than it allows, and every
-// stop is made.
+// However many units are stopped at once, the bus never owes us more answers than it allows, and
+// every stop is made.
 func TestManyStopsAtOnce(t *testing.T) {
 	const stops = 300
 	synctest.Test(t, func(t *testing.T) {

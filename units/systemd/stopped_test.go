@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A unit whose main process ends by itself leaves the state active later, if at all. A stop makes
-// it leave before.
+// If a main process ends by itself, its unit leaves the state active later, if at all. A stop makes
+// the unit leave that state before.
 func TestStoppedBeforeItsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		left, ended uint64
@@ -32,8 +32,8 @@ func TestStoppedBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// systemd ends a unit that is not active yet if an ExecStartPost= program fails or takes too long;
-// each row is what systemd 252 reported. A main process that ended before has its own end.
+// systemd ends a unit that is not active yet if an ExecStartPost= program fails or takes too long.
+// Each row is what systemd 252 reported. If the main process ended before that, its own end counts.
 func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	type program struct {
 		ignored      bool
@@ -80,7 +80,8 @@ func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	}
 }
 
-// If the launcher's check fails, systemd says how. A failing program of the site is something else.
+// If the launcher's check fails, systemd reports how. A failing program of the site is a different
+// case.
 func TestLauncherDiesBeforeTheMainProcess(t *testing.T) {
 	for _, c := range []struct {
 		flag         string

@@ -32,7 +32,7 @@ func stubborn() int {
 	return 95
 }
 
-// A job that delays its end through systemd's own protocol is ended all the same.
+// A job that delays its end through systemd's own protocol is ended like any other.
 func TestMachineStubborn(t *testing.T) {
 	m := connect(t)
 	s := spec(1, actorPrefix+stubbornWord)
@@ -53,8 +53,8 @@ func TestMachineStubborn(t *testing.T) {
 	}
 }
 
-// heard waits until the unit's status line is text. No change reports that, since the unit only
-// keeps running.
+// heard waits until the unit's status line is text. No change reports that line, because the unit
+// only keeps running.
 func heard(t *testing.T, m *Manager, id int64, text string) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -75,8 +75,8 @@ func heard(t *testing.T, m *Manager, id int64, text string) {
 	}
 }
 
-// A start differs from a failed start however fast the launcher ends, and its message that it began
-// arrives even then.
+// A start and a failed start can be distinguished, however fast the launcher ends. Its message that
+// it began arrives even then.
 func TestMachineFastEnds(t *testing.T) {
 	m := connect(t)
 	const runs = 80

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// The files in which systemd tells journald the extra fields and the rate limit of each unit's
-// lines.
+// The files in which systemd tells journald, for each unit, the extra fields and the rate limit of
+// its lines.
 const (
 	fieldsDir      = "/run/systemd/units"
 	fieldsPrefix   = "log-extra-fields:"
@@ -26,16 +26,18 @@ const (
 	burstPrefix    = "log-rate-limit-burst:"
 )
 
-// prefixes are those of the files that remain when a unit has ended: the first because systemd
-// (252, and still in 2026) tries to remove it under another name, so that one per job would stay
-// until the next boot; the others because keep creates them again.
+// prefixes are the prefixes of files that remain when a unit has ended. systemd (252, and still in
+// 2026) tries to remove the file with fieldsPrefix under another name. So one file per job would
+// stay until the next boot. The other files remain because keep creates them again.
 var prefixes = [...]string{fieldsPrefix, intervalPrefix, burstPrefix}
 
 const (
-	// fieldsKept is how long a file stays after its unit is gone: journald may still have lines of
-	// the job to read. A hanging journald is killed after three minutes, and reads them then.
+	// fieldsKept is the time for which a file stays after its unit is gone. Until then journald may
+	// still have lines of the job to read. If journald hangs, it is killed after three minutes, and
+	// then reads them.
 	fieldsKept = 5 * time.Minute
-	// maxFields limits the number of such units: 60 MiB of /run.
+	// maxFields limits the number of units that are gone and still have files. That many files take
+	// 60 MiB of /run.
 	maxFields = 10_000
 )
 
@@ -48,8 +50,8 @@ type tidy struct {
 }
 
 // Tidy removes the files that systemd leaves behind for units of jobs that have been gone for five
-// minutes. The only daemon of the machine calls it about every minute. It touches only names of
-// jobs' units, whichever daemon started them.
+// minutes. The machine's daemon calls it about every minute. It touches only files with names of
+// jobs' units, whichever daemon started the units.
 func (m *Manager) Tidy(ctx context.Context, now time.Time) error {
 	have, err := m.tidy.files()
 	if err != nil || len(have) == 0 {
@@ -98,9 +100,9 @@ func (t *tidy) files() ([]string, error) {
 	return slices.Compact(have), nil
 }
 
-// sweep removes the files of units that have been gone for long, and the oldest if there are too
-// many. The list of loaded units may be older than a start, so a file is removed only after two
-// lists, with no start between them.
+// sweep removes the files of units that have been gone for long, and the oldest files if there are
+// too many. The list of loaded units may be older than a start. So a file is removed only if its
+// unit was missing in two lists and was not started between them.
 func (t *tidy) sweep(have []string, loaded map[string]bool, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,9 +144,9 @@ func (t *tidy) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// keep tells journald again that a unit that is gone has no rate limit. systemd removes that with
-// the unit, and a journald that is behind then applies its own limit: of 60 000 lines it dropped 27
-// 500. If this fails, that is what happens.
+// keep tells journald again that a unit that is gone has no rate limit. systemd removes that
+// setting with the unit. If journald has lines left to read, it then applies its own limit: of 60
+// 000 lines it dropped 27 500. If keep fails, journald does the same.
 func (t *tidy) keep(name string) {
 	if t.dir == "" {
 		return
@@ -153,7 +155,7 @@ func (t *tidy) keep(name string) {
 	_ = os.Symlink(strconv.FormatUint(units.LogBurst, 10), filepath.Join(t.dir, burstPrefix+name))
 }
 
-// starting records that the unit starts, so its file is a new one.
+// starting records that the unit starts, so that its file counts as a new one.
 func (t *tidy) starting(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -60,8 +60,8 @@ func loadedUnits(names ...string) func(string, []any) ([]any, *dbus.Error) {
 	}
 }
 
-// Only files of jobs whose unit is gone are removed, some time after that was first seen (invariant
-// 8).
+// Only files of jobs whose unit is gone are removed, and only some time after the unit was first
+// found to be gone (invariant 8).
 func TestTidy(t *testing.T) {
 	const ours, running, others = "log-extra-fields:gpujob-7.service", "log-extra-fields:gpujob-8.service",
 		"invocation:gpujob-7.service log-extra-fields:cron.service log-extra-fields:gpujob-07.service log-extra-fields:gpujob-x.service"
@@ -90,8 +90,8 @@ func TestTidy(t *testing.T) {
 	})
 }
 
-// journald keeps seeing that a stopped unit has no rate limit as long as it may have lines of it to
-// read.
+// journald keeps seeing that a stopped unit has no rate limit, as long as journald may have lines
+// of the unit to read.
 func TestNoRateLimitAfterTheEnd(t *testing.T) {
 	dir := unitFiles(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestTidyIsBounded(t *testing.T) {
 	}
 }
 
-// A failure to remove files is reported once for all of them, and tried again.
+// If files can't be removed, that is reported once for all of them, and tried again.
 func TestTidyTellsWhatStays(t *testing.T) {
 	dir := unitFiles(t)
 	stuck := filepath.Join(dir, fieldsPrefix+units.Name(1), "below")

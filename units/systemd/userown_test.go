@@ -8,7 +8,7 @@ import (
 )
 
 // A user's own systemd is reached without a bus, even if it reads the first call only when more
-// arrives, and its signals count whatever its name.
+// arrives. Its signals count, whatever name they come from.
 func TestUsersOwnSystemd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFakeBus(t, func(method string, args []any) ([]any, *dbus.Error) {

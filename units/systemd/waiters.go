@@ -8,25 +8,25 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// waiters are the callers that wait for an event of a unit. A caller enters before it makes its
-// call, so as not to miss a job that ends before the call returns.
+// waiters are the callers that wait for an event of a unit. A caller registers before it makes its
+// call. Otherwise it would miss a systemd job that ends before the call returns.
 type waiters struct {
 	mu   sync.Mutex
 	unit map[string]map[*waiter]struct{}
 }
 
-// waiter is one caller. woken means that something happened: check again.
+// waiter is one caller. woken means that something happened and the caller must check again.
 type waiter struct {
 	woken chan struct{} // holds at most one token
 
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
 	removed bool        // systemd has dropped the unit since its last job ended
-	starts  bool        // its caller starts the unit, and alone gets its state
+	starts  bool        // its caller starts the unit, and alone gets the unit's state
 	last    *unitChange // the last state
 }
 
-// enter adds a caller. starts means that it starts the unit.
+// enter adds a caller. starts means that the caller starts the unit.
 func (w *waiters) enter(unit string, starts bool) *waiter {
 	one := &waiter{woken: make(chan struct{}, 1), results: map[dbus.ObjectPath]string{}, starts: starts}
 	w.mu.Lock()
@@ -47,7 +47,8 @@ func (w *waiters) leave(unit string, one *waiter) {
 	}
 }
 
-// finish tells the unit's callers how a job ended, and reports whether there are any.
+// finish tells the unit's callers how a systemd job ended, and reports whether there are any
+// callers.
 func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +58,8 @@ func (w *waiters) finish(unit string, job dbus.ObjectPath, result string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// remove tells the unit's callers that systemd has dropped it, and reports whether there are any.
+// remove tells the unit's callers that systemd has dropped it, and reports whether there are any
+// callers.
 func (w *waiters) remove(unit string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,8 +72,8 @@ func (w *waiters) remove(unit string) bool {
 	return len(w.unit[unit]) > 0
 }
 
-// tellStarters tells callers that start the unit its present state, and reports whether there are
-// any. It wakes them if the unit is going down.
+// tellStarters gives a unit's present state to the callers that start the unit, and reports whether
+// there are any such callers. It wakes them if the unit is being stopped.
 func (w *waiters) tellStarters(unit string, t unitChange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +117,7 @@ func (one *waiter) result(job dbus.ObjectPath) (string, bool) {
 	return r, ok
 }
 
-// gone reports whether systemd has dropped the unit after completing this job.
+// gone reports whether systemd has dropped the unit after completing this systemd job.
 func (one *waiter) gone(job dbus.ObjectPath) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -136,8 +138,8 @@ func (one *waiter) tell(t unitChange) bool {
 	return true
 }
 
-// begun returns the last state of the unit that is being started, nil for none. Later states go to
-// others.
+// begun returns the last state of the unit that is being started, or nil. Later states are not kept
+// for this caller.
 func (one *waiter) begun() *unitChange {
 	one.mu.Lock()
 	defer one.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 // Greeting is the client's request.
 type Greeting struct {
 	Rows, Cols uint16   // of its terminal; 0: it has none
-	Argv       [][]byte // command to run beside the job's; none: attach to the job's own terminal
+	Argv       [][]byte // command to run beside the job's; none: attach to the job's terminal
 	Term       string   // TERM of that command
 	Screen     bool     // the client is the window of the job's GNU screen session
 }

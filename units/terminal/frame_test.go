@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzRead: any input is a frame of at most maxFrame bytes, which Encode reproduces, or an error
+// FuzzRead: any input is an error, or a frame of at most maxFrame bytes that Encode reproduces
 // (invariant 2).
 func FuzzRead(f *testing.F) {
 	f.Add(Encode(Hello, []byte("{}")))

@@ -16,7 +16,7 @@ type listener struct {
 }
 
 // listeners returns the listening sockets whose name has a prefix. Anybody can make any number of
-// them; the kernel says who owns each without a connection.
+// such sockets. The kernel says who owns each, without a connection to it.
 func listeners(prefix string) ([]listener, error) {
 	if list, err := askKernel(prefix); err == nil {
 		return list, nil
@@ -104,7 +104,7 @@ func parseListener(b []byte) listener {
 	return l
 }
 
-// listFile is the kernel's list of sockets, and listening the flags there of a listening socket,
+// listFile is the kernel's list of sockets. In it, listening is the flags of a listening socket,
 // which always has its name.
 const (
 	listFile  = "/proc/net/unix"

@@ -32,7 +32,7 @@ func TestListeners(t *testing.T) {
 	f.Close()
 }
 
-// Dial does not connect to sockets of another user, and reports them (invariant 1).
+// Dial does not connect to sockets of another user, and reports that they exist (invariant 1).
 func TestOthersAreNotDialled(t *testing.T) {
 	job := fmt.Sprintf("test%d-decoys", os.Getpid())
 	for range 3 {

@@ -15,11 +15,11 @@ var ErrNone = errors.New("it has no terminal")
 
 func prefix(job string) string { return "@gpusched-terminal-" + job + "-" }
 
-// UnreachedError is an ErrNone although sockets have the name of the terminal. Others is the number
-// that belong to other users, and Busy the number that accepted no connection.
+// UnreachedError is an ErrNone although there are sockets with the name of the terminal: Others of
+// them belong to other users, and Busy of them accepted no connection.
 type UnreachedError struct{ Others, Busy int }
 
-// Error says what was seen.
+// Error says which sockets were seen.
 func (e *UnreachedError) Error() string {
 	others := fmt.Sprintf("%d sockets of other users pose as its terminal", e.Others)
 	if e.Others == 1 {
@@ -54,9 +54,9 @@ func Listen(job string) (int, error) {
 	return fd, nil
 }
 
-// Dial connects to the terminal of a job, which uid holds. It ignores the sockets of others and
-// sends them nothing (invariant 1). If others keep the listeners busy, it waits for its turn. An
-// error that is ErrNone may be an UnreachedError.
+// Dial connects to the terminal of a job of uid. It ignores the sockets of other users and sends
+// them nothing (invariant 1). If others keep the listeners busy, Dial waits for its turn. If the
+// error is ErrNone, it may be an UnreachedError.
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
@@ -66,11 +66,12 @@ func Dial(job string, uid int) (*os.File, error) {
 	}
 }
 
-// looks is the number of times that the kernel is asked for its sockets. It may omit some while
-// others come and go.
+// looks is the number of times that the kernel is asked for its sockets. The kernel may omit some
+// sockets while others are opened and closed.
 const looks = 5
 
-// dialListed asks once, and reports whether there was a socket that may be the terminal.
+// dialListed asks the kernel once. It also reports whether there was a socket that may be the
+// terminal.
 func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
 	list, err := listeners(prefix(job))
 	if err != nil {
@@ -101,8 +102,8 @@ func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
 	return f, listed, err
 }
 
-// maxBusy limits the names at which dialBusy waits, and queueSeconds the time. Anybody can listen
-// at such a name, so it waits at all of them together.
+// maxBusy limits the number of names at which dialBusy waits, and queueSeconds the time. Anybody
+// can listen at such a name, so dialBusy waits at all of them at once.
 const (
 	maxBusy      = 64
 	queueSeconds = 10
@@ -148,7 +149,7 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 	return nil, err
 }
 
-// connect continues after signals, such as those of Go's own scheduler.
+// connect continues after an interruption by a signal, such as those of Go's own scheduler.
 func connect(fd int, name string, until time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})

@@ -28,15 +28,16 @@ type Bench struct {
 	New func(t *testing.T) Manager
 	// Properties returns the properties of a unit whose main process behaves like this.
 	Properties func(id int64, b Behaviour) []units.Property
-	// Settled waits until the lasting main process of a started unit has its final program. nil: it
-	// has it from the start.
+	// Settled waits until the main process of a started unit, which does not end by itself, has
+	// become its final program. nil means that the process has that program from the start.
 	Settled func(s units.Status)
-	// Processes returns the number of processes in the control group of a status; 0 if it is gone.
+	// Processes returns the number of processes in the control group of a status; 0 if the group is
+	// gone.
 	Processes func(m Manager, s units.Status) int
 }
 
 // patience is the time without a change after which the suite fails. Only a failure takes that
-// long, and a machine under heavy load may be slow.
+// long. The time is long because a machine under heavy load may be slow.
 const patience = 2 * time.Minute
 
 // Conformance checks what package units promises.
@@ -121,7 +122,7 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// until waits until unit id is in a phase, as a daemon does: it reads the state, and reads it again
+// until waits until unit id is in a phase, as a daemon does: it reads the state, and reads again
 // after every change that may concern the unit.
 func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
@@ -153,7 +154,7 @@ func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 	}
 }
 
-// kill sends a signal to the processes of a unit, if any.
+// kill sends a signal to the processes of a unit, if there are any.
 func (s *stage) kill(id int64, signal syscall.Signal) {
 	s.Helper()
 	if err := s.m.Kill(s.ctx, units.Name(id), int(signal), []units.Whom{units.All, units.Main}[id%2]); err != nil {

@@ -66,7 +66,7 @@ func testLauncher(t *testing.T, s *stage) {
 		t.Errorf("exec: got %+v", exit)
 	}
 	s.stop(1)
-	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's word alone is not enough
+	s.start(2, Behaviour{Launch: contract.StepExec, Code: 4}) // the launcher's report alone is not enough
 	if _, exit := s.until(2, units.PhaseExited); exit != (contract.Exit{Code: 4}) {
 		t.Errorf("a lie: got %+v", exit)
 	}
@@ -106,7 +106,7 @@ func testKill(t *testing.T, s *stage) {
 	}
 }
 
-// testFreeze: a frozen unit says so, and is stopped like any other.
+// testFreeze: a frozen unit reports that it is frozen, and is stopped like any other.
 func testFreeze(t *testing.T, s *stage) {
 	s.wantErr(s.m.Freeze(s.ctx, units.Name(9), true), units.ErrAbsent)
 	s.start(9, Behaviour{})

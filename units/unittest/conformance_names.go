@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// testExists: a name is started once until it is stopped.
+// testExists: a name can be started only once until it is stopped.
 func testExists(t *testing.T, s *stage) {
 	for i, c := range []struct {
 		name  string
@@ -83,7 +83,7 @@ func testAbsent(t *testing.T, s *stage) {
 		}
 	}
 	s.start(1, Behaviour{})
-	s.kill(1, syscall.SIGKILL) // its change comes last: the reads before caused none
+	s.kill(1, syscall.SIGKILL) // this change comes last: the reads before caused none
 	for {
 		c := <-s.m.Changes()
 		if c.Name == units.Name(404) {

@@ -48,8 +48,8 @@ func testStopDeaf(_ *testing.T, s *stage) {
 	s.processes(got, 0, "after the stop")
 }
 
-// testStopping: a main process that says it is stopping, and delays that, counts as running, and is
-// ended like any other.
+// testStopping: a main process may say that it is stopping, and delay its end. It then counts as
+// running, and is ended like any other.
 func testStopping(t *testing.T, s *stage) {
 	for i, b := range []Behaviour{{Extends: true}, {Stopping: true, Extends: true}} {
 		id := int64(60 + i)
@@ -69,7 +69,7 @@ func testStopping(t *testing.T, s *stage) {
 		s.kill(id, syscall.SIGKILL)
 		_, exit := s.until(id, units.PhaseExited)
 		if b.Stopping {
-			exit.Stopped = false // systemd before 254 believes the process that it was being stopped
+			exit.Stopped = false // systemd before 254 believes the process's message that it was being stopped
 		}
 		if exit != (contract.Exit{Signal: 9}) {
 			t.Errorf("%+v: killed: got %+v", b, exit)
@@ -78,8 +78,8 @@ func testStopping(t *testing.T, s *stage) {
 	}
 }
 
-// testSweep: leftovers of a job live until the unit is stopped, or, if the job failed, are killed
-// by systemd at once. After a stop there are none.
+// testSweep: processes that a job leaves live until the unit is stopped. If the job failed, systemd
+// kills them at once. After a stop there are none.
 func testSweep(t *testing.T, s *stage) {
 	s.start(1, Behaviour{Ends: true, Orphan: true})
 	left, _ := s.until(1, units.PhaseExited)
@@ -96,7 +96,7 @@ func testSweep(t *testing.T, s *stage) {
 	s.stop(2)
 }
 
-// testSpent: of a unit that ended by itself only the result remains, unless it has a process or a
+// testSpent: if a unit ended by itself, only its result remains, unless it has a process or a
 // command for its stop.
 func testSpent(t *testing.T, s *stage) {
 	s.start(1, Behaviour{})
@@ -124,7 +124,7 @@ func testSpent(t *testing.T, s *stage) {
 	}
 	got, _ := s.until(3, units.PhaseExited)
 	s.processes(got, 0, "exited")
-	for range 2 { // from its signals, and completely read
+	for range 2 { // first from the unit's signals, then completely read
 		if got := s.status(3); got.Spent {
 			t.Errorf("a unit with a command for its stop: %+v", got)
 		}
@@ -138,8 +138,8 @@ func testSpent(t *testing.T, s *stage) {
 	}
 }
 
-// spent waits until a unit is spent, which systemd does not announce: its last process ends a
-// moment after its main process.
+// spent waits until only the result of a unit remains. systemd does not announce that: the last
+// process ends a moment after the main process.
 func (s *stage) spent(id int64) {
 	s.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {

@@ -14,12 +14,12 @@ func (s *Systemd) Exit(name string, code int) {
 	s.drive(name, func(u *unit) { s.exit(u, code) })
 }
 
-// KillBy ends the running main process of name by a signal that no call of Kill sent.
+// KillBy ends the running main process of name by a signal that no call of Kill has sent.
 func (s *Systemd) KillBy(name string, signal int) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.Signal(signal), "") })
 }
 
-// OOM makes the kernel kill name for memory.
+// OOM makes the kernel kill name for lack of memory.
 func (s *Systemd) OOM(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGKILL, units.ResultOOM) })
 }
@@ -29,8 +29,8 @@ func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
-// Answer ends the main process of name with an exit status, in response to a stop that Hold delays
-// and whose caller is gone. The result stays, since nobody collects the unit.
+// Answer ends the main process of name with an exit status. The process ends because of a stop that
+// Hold delays and whose caller is gone. The result stays, because nobody collects the unit.
 func (s *Systemd) Answer(name string, code int) {
 	s.drive(name, func(u *unit) {
 		delete(s.holds, hold{OpStop, name})
@@ -42,7 +42,7 @@ func (s *Systemd) Answer(name string, code int) {
 	})
 }
 
-// drive panics if the main process does not run, since the test is then wrong.
+// drive acts on a unit. It panics if the main process does not run, because the test is then wrong.
 func (s *Systemd) drive(name string, act func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 func (s *Systemd) Vanish(name string) { s.with(name, s.remove) }
 
 // KeepProcesses makes the processes of name survive every kill, so that Stop returns
-// units.ErrProcesses, until it is called with false.
+// units.ErrProcesses. A call with keep false ends that.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.with(name, func(u *unit) { u.processesStay = keep })
 }
@@ -71,8 +71,8 @@ func (s *Systemd) with(name string, do func(*unit)) {
 	}
 }
 
-// Leave begins a shutdown: nothing starts any more. The test removes the units, and ends the
-// shutdown with Reboot, or calls it off with false.
+// Leave begins a shutdown: nothing starts any more. The test removes the units. It ends the
+// shutdown with Reboot, or cancels it with Leave(false).
 func (s *Systemd) Leave(leave bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Systemd) Leave(leave bool) {
 }
 
 // Sweep makes systemd begin to stop name by itself, as in a shutdown. The test then ends the main
-// process; a success is dropped at once.
+// process. A unit that succeeded is dropped at once.
 func (s *Systemd) Sweep(name string) {
 	s.drive(name, func(u *unit) {
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
@@ -89,8 +89,8 @@ func (s *Systemd) Sweep(name string) {
 	})
 }
 
-// Reboot removes all units at once, like a power cut, without any change. Faults and holds are
-// removed, and the bus is there.
+// Reboot removes all units at once, like a power cut, without announcing any change. Faults and
+// holds are removed, and the bus is connected.
 func (s *Systemd) Reboot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Systemd) Names() []string {
 	return slices.Sorted(maps.Keys(s.units))
 }
 
-// Started returns the number of starts of name that took effect, since New.
+// Started returns how often, since New, name was started with effect.
 func (s *Systemd) Started(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })
 }
 
-// about asks something about a unit; the answer is zero if it does not exist.
+// about asks something about a unit. The answer is zero if there is no such unit.
 func about[T any](s *Systemd, name string, ask func(*unit) T) (answer T) {
 	s.with(name, func(u *unit) { answer = ask(u) })
 	return answer

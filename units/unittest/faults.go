@@ -21,14 +21,14 @@ type Fault struct {
 	Happens bool  // the call takes effect anyway: only its answer is lost
 }
 
-// LostAnswer is the fault of a call that took effect without its caller learning it.
+// LostAnswer is the fault of a call that took effect although its caller is not told.
 func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
 
 // LostCall is the fault of a call that never reached systemd.
 func LostCall() Fault { return Fault{Err: units.ErrBus} }
 
-// FailNext makes the next calls of op fail, one for each fault, in that order and after earlier
-// ones.
+// FailNext makes the next calls of op fail. Each fault is for one call, in this order and after the
+// faults of earlier calls of FailNext.
 func (s *Systemd) FailNext(op Op, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Systemd) Reconnect() {
 	s.send(units.Change{Resync: true})
 }
 
-// Signal announces a change of name although nothing happened, as systemd does for all units when
+// Signal announces a change of name although nothing happened. systemd does so for all units when
 // it reloads.
 func (s *Systemd) Signal(name string) {
 	s.mu.Lock()

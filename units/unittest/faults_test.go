@@ -21,8 +21,8 @@ func start(t *testing.T, s *Systemd, name string) {
 	}
 }
 
-// A lost answer is a start that happened, a lost call one that did not. The caller can distinguish
-// them only by reading the status.
+// After a lost answer the start has happened, after a lost call it has not. The caller can
+// distinguish them only by reading the status.
 func TestLostStarts(t *testing.T) {
 	s := New(Options{})
 	s.FailNext(OpStart, LostCall(), LostAnswer())
@@ -105,7 +105,7 @@ func TestReboot(t *testing.T) {
 	})
 }
 
-// Without a bus no signal arrives, and a Resync follows when it is back.
+// Without a bus no signal arrives. A Resync follows when the bus is back.
 func TestSignals(t *testing.T) {
 	s := New(Options{})
 	heard := func() (names []string) {

@@ -13,15 +13,15 @@ type hold struct {
 }
 
 // Hold makes starts (OpStart) or stops (OpStop) of name hang until Release, or until a stop cancels
-// the start. The caller waits, or returns units.ErrBus when its context ends; the operation
-// continues without it.
+// the start. The caller waits, or returns units.ErrBus when its context ends. The operation then
+// continues without its caller.
 func (s *Systemd) Hold(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds[hold{op, name}] = true
 }
 
-// Release lets the held operation of name finish, and later ones pass.
+// Release lets the held operation of name finish. Later operations do not hang.
 func (s *Systemd) Release(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,8 @@ func (s *Systemd) Release(op Op, name string) {
 	close(held)
 }
 
-// await releases the lock while u is held. Whoever ends that closes u.held.
+// await releases the lock while an operation on u is held. The function that ends the hold closes
+// u.held.
 func (s *Systemd) await(ctx context.Context, u *unit) error {
 	if u.held == nil {
 		u.held = make(chan struct{})

@@ -14,10 +14,11 @@ import (
 
 // Options configure a systemd in memory.
 type Options struct {
-	// Behave returns what the main process of a unit does by itself. With nil, or the zero
-	// Behaviour, it runs until the test ends it.
+	// Behave returns what the main process of a unit does by itself. If Behave is nil, or returns
+	// the zero Behaviour, the process runs until the test ends it.
 	Behave func(name string, props []units.Property) Behaviour
-	// Await waits for a held call until one of the channels is closed. nil: it blocks on them.
+	// Await waits for a held call until one of the channels is closed. If it is nil, the call
+	// blocks on the channels.
 	Await func(ended, gone <-chan struct{})
 	// Buffer is the number of changes that may wait; 0: more than a test should need.
 	Buffer int
@@ -98,8 +99,8 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 		case u == nil:
 		case u.processesStay:
 			s.stopMain(u)
-			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // the failure has been reset
-			u.status.JobPending = false                                     // a start that lasted has ended
+			u.set(units.ActiveInactive, units.SubDead, units.ResultSuccess) // resets the failure
+			u.status.JobPending = false                                     // a start that was under way has ended
 			s.tell(name)
 			return u, fmt.Errorf("stop unit %q: %w", name, units.ErrProcesses)
 		case s.holds[hold{OpStop, name}]:

@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Behaviour is what the main process of a unit does. With the zero value it runs until something
-// ends it.
+// Behaviour is what the main process of a unit does. With the zero value the process runs until
+// something ends it.
 type Behaviour struct {
-	Ends     bool          // by itself, as soon as it starts, with Code or Signal
+	Ends     bool          // the process ends by itself, as soon as it starts, with Code or Signal
 	Code     int           // exit status
 	Signal   int           // it kills itself with this; 0: it exits
 	Launch   contract.Step // the failure that the launcher reports, with Code and Errno
@@ -87,8 +87,8 @@ func (s *Systemd) begin(u *unit) {
 	u.status.MainPID = firstPID + uint32(s.invocations)
 	u.status.ControlGroup = controlGroup(u)
 	if b.Stopping {
-		// The worst case: systemd gets this message before it sees the start of the process, and
-		// the start job stays.
+		// The worst case: systemd gets STOPPING=1 before it sees the start of the process, and the
+		// systemd job of the start stays.
 		u.status.JobPending = true
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
 		s.tell(u.status.Name)
@@ -110,7 +110,7 @@ func (s *Systemd) begin(u *unit) {
 	}
 }
 
-// firstPID is lower than the process ids of main processes.
+// firstPID is less than every process id of a main process.
 const firstPID = 100000
 
 func controlGroup(u *unit) string {
@@ -131,8 +131,8 @@ func (s *Systemd) exit(u *unit, code int) {
 	}
 }
 
-// die ends the main process by a signal. result is systemd's result; "": it follows from the
-// signal.
+// die ends the main process by a signal. result is systemd's result; "" means that it follows from
+// the signal.
 func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	u.status.MainCode, u.status.MainStatus = units.CLDKilled, int32(sig)
 	switch {
@@ -150,8 +150,8 @@ func clean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
 
-// end does what systemd does when the main process is gone: after a success the unit stays active
-// with its leftovers, after a failure they are killed.
+// end does what systemd does when the main process is gone. After a success the unit stays active
+// with the processes that are left. After a failure these processes are killed.
 func (s *Systemd) end(u *unit, result string) {
 	u.status.MainPID, u.status.JobPending = 0, false
 	u.status.Stopped = u.status.WasActive && (u.status.Active == units.ActiveDeactivating || result == units.ResultTimeout)
@@ -173,8 +173,8 @@ func (s *Systemd) end(u *unit, result string) {
 	s.tell(u.status.Name)
 }
 
-// stopped ends a unit that is deactivating: nothing remains of it, and a success is dropped at
-// once.
+// stopped ends a unit that is deactivating. No process of it remains, and a unit that succeeded is
+// dropped at once.
 func (s *Systemd) stopped(u *unit, result string) {
 	u.processes, u.status.ControlGroup = 0, ""
 	if result == units.ResultSuccess {
@@ -200,7 +200,7 @@ func (s *Systemd) signal(u *unit, signal int) {
 	s.tell(u.status.Name)
 }
 
-// harmless reports whether sig leaves a process without a handler alive.
+// harmless reports whether sig leaves a process alive that has no handler for it.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,

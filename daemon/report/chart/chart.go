@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Escape makes text safe for a page.
+// Escape makes a text safe to be put into a page.
 func Escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsGraphic(r) {
@@ -20,18 +20,18 @@ func Escape(s string) string {
 	}, s))
 }
 
-// A Columns chart has a column for each slot of an axis, with a part for each series.
+// A Columns chart has a column for each slot of its axis. A column has a part for each series.
 type Columns struct {
-	Label  string               // description for readers who cannot see it
+	Label  string               // description for readers who cannot see the chart
 	Width  float64              // in SVG units
-	Slots  []string             // names below the columns, where they fit
+	Slots  []string             // names below the columns, as far as there is room
 	Series []Series             // lowest first
-	Over   bool                 // series begin at the floor and overlap, instead of being stacked
-	Most   float64              // end of the axis; 0 for the largest value
+	Over   bool                 // series all begin at the axis and overlap; otherwise they are stacked
+	Most   float64              // largest value of the axis; 0: the largest of the data
 	Figure func(float64) string // formats a value with its unit
 }
 
-// A Series is the parts of one colour.
+// A Series has the parts of one colour.
 type Series struct {
 	Name, Class string
 	Values      []float64 // by slot
@@ -39,10 +39,10 @@ type Series struct {
 
 // Layout of a column chart in SVG units.
 const (
-	columnsLeft = 76.0 // for the values of the axis
+	columnsLeft = 76.0 // room for the values of the axis
 	columnsTop  = 10.0
 	columnsHigh = 180.0
-	columnsFoot = 26.0 // for the names of slots
+	columnsFoot = 26.0 // room for the names of slots
 )
 
 // SVG draws the chart, or returns "" if all values are zero.
@@ -82,7 +82,7 @@ func (c *Columns) SVG() string {
 // step returns the distance between two slots.
 func (c *Columns) step() float64 { return (c.Width - columnsLeft) / float64(len(c.Slots)) }
 
-// column draws the parts of a slot.
+// column draws the parts of the column of one slot.
 func (c *Columns) column(b *strings.Builder, slot int, floor, scale float64) {
 	for _, s := range c.Series {
 		high := min(s.Values[slot]*scale, columnsHigh)
@@ -120,7 +120,7 @@ func (c *Columns) highest() float64 {
 	return most
 }
 
-// round returns the next number that is easy to read, like its half.
+// round returns the next larger number that is easy to read and whose half is easy to read, too.
 func round(most float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, n := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {
@@ -159,7 +159,7 @@ func Bars(label, class string, bars []Bar) string {
 	return b.String()
 }
 
-// Periods returns the days, weeks or months between two dates, as a report names them.
+// Periods returns the days, weeks or months between two dates, spelled as in a report.
 func Periods(kind, from, to string) (list []string) {
 	at, err := time.Parse(time.DateOnly, from)
 	last, err2 := time.Parse(time.DateOnly, to)

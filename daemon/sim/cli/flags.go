@@ -26,18 +26,18 @@ reports how long jobs would have waited. It needs no GPU, no special rights and 
 // options is the command line of "gpuschedd sim".
 type options struct {
 	trace, format, workload string
-	scenario                *sim.Scenario // replayed instead of a trace
+	scenario                *sim.Scenario // scenario that is replayed instead of a trace
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	tell                    func(done, of int) // of Run
-	gpus                    *int               // nil for the scenario's or the log's number, or 8
+	tell                    func(done, of int) // the argument of Run
+	gpus                    *int               // nil: the number of the scenario or of the log, or 8
 	procs                   int                // per GPU
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int
 	from                    time.Time
-	generate                string // number of jobs, or scenario, to write
+	generate                string // what to write: a number of jobs, or a scenario
 	users, sizes            bool
 	json                    bool
 	report                  string
@@ -164,7 +164,7 @@ func (o *options) setSeeds(s string) error {
 // maxGenerated is the maximum number of generated jobs.
 const maxGenerated = 1_000_000
 
-// check checks the options together, and sets the number of GPUs.
+// check checks that the options fit together, and sets the number of GPUs.
 func (o *options) check(rest []string) error {
 	for _, name := range o.policies {
 		if _, err := sim.Named(name, sim.Tuning{}); err != nil {
@@ -215,10 +215,10 @@ const maxDays = 3660
 // within reports whether x is between 0 and most. NaN is not.
 func within(x, most float64) bool { return x >= 0 && x <= most }
 
-// maxDepth is the maximum that the configuration allows.
+// maxDepth is the maximum that a site can configure.
 const maxDepth = 16
 
-// checkTuning limits changes of policies to what a site can configure.
+// checkTuning refuses changes of policies that a site could not configure.
 func (o *options) checkTuning() error {
 	t := &o.tuning
 	switch most := maxDays * 24 * time.Hour; {

@@ -35,7 +35,7 @@ func sizeRows(runs []*sim.Outcome) []groupRow {
 	return rows
 }
 
-// writeGroups prints the rows of each policy as means of its seeds.
+// writeGroups prints the rows of each policy. The figures are means over its seeds.
 func writeGroups(out io.Writer, runs []policyRun, title string, of func([]*sim.Outcome) []groupRow) error {
 	fmt.Fprintf(out, "\n%s\n", title)
 	columns := sim.GroupColumns()

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// A policyRun has the outcomes of one policy by seed, and their mean figures.
+// A policyRun has the outcomes of one policy by seed, and the means of their figures.
 type policyRun struct {
 	Policy   string
 	Outcomes []*sim.Outcome
@@ -24,7 +24,7 @@ pre{overflow:auto}svg{width:100%;height:auto}svg text{font:14px system-ui,sans-s
 .s3{fill:#cc79a7;color:#cc79a7}.s4{fill:#e69f00;color:#e69f00}
 .s5{fill:#56b4e9;color:#56b4e9}.s6{fill:#b8bec6;color:#b8bec6}`
 
-// render returns the page: well-formed XML without external resources. subtitle says what was run,
+// render returns the page: well-formed XML without external resources. subtitle describes the run,
 // and tables has the figures as text.
 func render(title, subtitle, tables string, runs []policyRun) string {
 	var b strings.Builder
@@ -43,7 +43,7 @@ func section(b *strings.Builder, title, note, svg string) {
 	fmt.Fprintf(b, "<h2>%s</h2>\n<p class=\"note\">%s</p>\n%s\n", html.EscapeString(title), html.EscapeString(note), svg)
 }
 
-// fairness writes charts of users over time for each policy's first seed.
+// fairness writes charts of users over time. They show each policy's first seed.
 func fairness(b *strings.Builder, runs []policyRun) {
 	users, longest := shownOf(runs)
 	for _, r := range runs {

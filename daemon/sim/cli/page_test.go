@@ -29,7 +29,7 @@ func rendered(t *testing.T) string {
 	return render(`a "title" <b>`, "subtitle & more", "tables < all", runs)
 }
 
-// The page is well-formed, names no other resource, and is the same for the same runs.
+// The page is well-formed, refers to no other resource, and is the same for the same runs.
 func TestPage(t *testing.T) {
 	text := rendered(t)
 	dec := xml.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "<!DOCTYPE html>\n")))
@@ -69,7 +69,7 @@ func TestEmptyPage(t *testing.T) {
 	}
 }
 
-// While bob waits ann has both GPUs, one of which should be his. Later each has one.
+// While bob waits, ann has both GPUs, one of which should be bob's. Later each of them has one.
 func TestFairnessCharts(t *testing.T) {
 	hour := func(n int) time.Duration { return time.Duration(n) * 6 * time.Hour }
 	job := func(user string, from, start, end int) sim.JobOutcome {

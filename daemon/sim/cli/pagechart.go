@@ -28,7 +28,7 @@ func bars(runs []policyRun) string {
 // quantiles are the columns of the table of completion times.
 var quantiles = []int{10, 25, 50, 75, 90, 99}
 
-// distribution returns a table of the hours after which a share of the jobs is done.
+// distribution returns a table: the hours after which given shares of the jobs have ended.
 func distribution(runs []policyRun) string {
 	var b strings.Builder
 	b.WriteString("<table><tr><th>policy</th>")

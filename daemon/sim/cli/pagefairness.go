@@ -14,8 +14,8 @@ import (
 // Maximum number of columns in a chart over time, and of users with their own colour.
 const columns, shownUsers = 80, 6
 
-// shownOf returns the users with the most GPU time in all runs' first seeds, and the seconds of the
-// longest run.
+// shownOf returns the users with the most GPU time in the first seeds of all runs. It also returns
+// the length of the longest run in seconds.
 func shownOf(runs []policyRun) (users []string, longest float64) {
 	most := map[string]float64{}
 	for _, r := range runs {
@@ -41,9 +41,9 @@ func fairnessOf(r policyRun) *sim.Fairness {
 	return r.Outcomes[0].Fairness()
 }
 
-// drawFairness charts who had the GPUs in a run's first seed, and how many of them an even division
-// would have given to others. Columns are means over as many windows as keep their number small in
-// the longest run.
+// drawFairness draws two charts of a run's first seed: the users who had the GPUs, and the number
+// of GPUs that an even division would have given to others. A column is the mean over several
+// windows. Their number is chosen so that even the longest run has few columns.
 func drawFairness(r policyRun, users []string, longest float64) (got, misplaced *chart.Columns) {
 	f := fairnessOf(r)
 	step := max(1, int((longest/max(f.Window, 1)+columns-1)/columns))

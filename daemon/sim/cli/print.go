@@ -68,8 +68,8 @@ func (o *options) printJSON(out io.Writer, list []policyFigures) error {
 	})
 }
 
-// writeTables prints a line for each policy and seed and the mean of several seeds, and the other
-// requested tables.
+// writeTables prints a line for each policy and seed, a line for the mean of several seeds, and the
+// other requested tables.
 func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 	err := writeFigures(out, o, runs, sim.Columns(),
 		func(x *sim.Outcome) *sim.Metrics { return &x.Metrics }, func(r policyRun) *sim.Metrics { return &r.Mean })
@@ -88,7 +88,8 @@ func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 	return err
 }
 
-// writeFigures prints the figures of each outcome and the mean of several, if they have them.
+// writeFigures prints the figures of each outcome, if it has them, and their mean if there are
+// several outcomes.
 func writeFigures[T any](out io.Writer, o *options, runs []policyRun, columns []sim.Column[T], of func(*sim.Outcome) *T,
 	mean func(policyRun) *T) error {
 	head := []string{"policy", "seed"}
@@ -126,7 +127,7 @@ func writeRows(out io.Writer, rows [][]string) error {
 	return w.Flush()
 }
 
-// pack fills the machine until nothing fits any more, and prints how full it is.
+// pack fills the machine until no further job fits, and prints how full the machine is.
 func (o *options) pack(trace sim.Trace, out io.Writer) error {
 	o.load = cmp.Or(o.load, 1.3)
 	policy, err := sim.Named("fifo", o.tuning)

@@ -47,7 +47,7 @@ func (o *options) read() (sim.Trace, error) {
 	return trace, errors.Join(err, o.choose(format))
 }
 
-// unpacked decompresses gzip, which archives use for logs.
+// unpacked decompresses gzip, because archives compress their logs with it.
 func unpacked(file io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(file)
 	if begin, _ := in.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) { // a short file gives fewer bytes and an error
@@ -60,7 +60,7 @@ func unpacked(file io.Reader) (io.Reader, error) {
 	return out, nil
 }
 
-// onGPUs combines a log's processors into GPUs. The machine is the log's unless --gpus is given.
+// onGPUs combines a log's processors into GPUs. Without --gpus, the machine is the log's.
 func (o *options) onGPUs(trace sim.Trace) (sim.Trace, error) {
 	trace = trace.Gather(o.procs)
 	switch {
@@ -91,8 +91,8 @@ func (o *options) choose(format sim.Format) error {
 	return nil
 }
 
-// tellLeftOut reports how many jobs of the trace are not replayed. The workload w1 has its own
-// rule, and pack takes what fits.
+// tellLeftOut reports how many jobs of the trace are not replayed. The workload w1 has its own rule
+// for that, and pack takes all jobs that fit.
 func (o *options) tellLeftOut(trace sim.Trace, talk io.Writer) {
 	var parts []string
 	if trace.Skipped > 0 {

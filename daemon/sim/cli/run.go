@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Run runs the command line, without "gpuschedd sim", and returns the exit code. Help and errors go
-// to talk. tell is called with the number of finished replays and their total.
+// Run runs the command line without "gpuschedd sim", and returns the exit code. Help and errors go
+// to talk. tell is called with the number of finished replays and their total number.
 func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 	o, err := parse(args, talk)
 	switch {
@@ -68,11 +68,11 @@ func (o *options) generated() sim.Trace {
 	if o.scenario != nil {
 		return o.drawn(sim.Trace{}, o.seeds[0])
 	}
-	n, _ := strconv.Atoi(o.generate) // check has verified that it is a number
+	n, _ := strconv.Atoi(o.generate) // check has verified that this is a number
 	return sim.Generate(n, cmp.Or(o.days, 14), o.seeds[0])
 }
 
-// drawn returns the jobs of one seed.
+// drawn returns the jobs that a seed draws.
 func (o *options) drawn(trace sim.Trace, seed uint64) sim.Trace {
 	if o.scenario != nil {
 		trace = o.scenario.Make(sim.Setting{GPUs: o.options.GPUs, Days: o.days, Load: o.load, Seed: seed})
@@ -139,7 +139,7 @@ func (o *options) writeReport(runs []policyRun) error {
 	return nil
 }
 
-// describe says in one line what was run.
+// describe returns one line that describes the run.
 func (o *options) describe() string {
 	source := "scenario " + o.workload
 	if o.scenario == nil {

@@ -20,8 +20,8 @@ const sampleTrace = "../../../contrib/sim/sample.csv"
 // quiet reports no progress.
 func quiet(int, int) {}
 
-// The sample is replayed. Another figure means that jobs of the sample wait longer or shorter than
-// before: find out which before updating.
+// The sample is replayed. If a figure differs, jobs of the sample wait longer or shorter than
+// before: find out which jobs before updating the golden file.
 func TestSimGolden(t *testing.T) {
 	for name, args := range map[string]string{
 		"table.txt":  "--trace " + sampleTrace + " --policy fifo-strict,fifo --gpus 8",
@@ -121,7 +121,7 @@ func TestSimUsage(t *testing.T) {
 	}
 }
 
-// A scenario that was written and read again is the same, and the JSON has each user's GPU time.
+// A scenario stays the same when it is written and read again. The JSON has each user's GPU time.
 func TestScenarioIsWritten(t *testing.T) {
 	const shape = " --gpus 4 --days 4 --seed 2"
 	var file, direct, read, talk bytes.Buffer
@@ -151,7 +151,7 @@ func TestScenarioIsWritten(t *testing.T) {
 	}
 }
 
-// A compressed log of the archive can be read. The machine is the log's, and skipped jobs are
+// A compressed log of the archive can be read. The machine is that of the log, and skipped jobs are
 // reported.
 func TestPackedLog(t *testing.T) {
 	const log = "; MaxProcs: 4096\n" +

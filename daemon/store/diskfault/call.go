@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Op is an operation that SQLite asks of its file system.
+// Op is an operation that SQLite requests from its file system.
 type Op string
 
-// The operations that a judge is asked about. Closing and unlocking cannot fail.
+// The operations that a judge can let fail. Closing and unlocking cannot fail.
 const (
 	Open     Op = "open"
 	Delete   Op = "delete"
@@ -21,21 +21,21 @@ const (
 	Size     Op = "size"
 	Lock     Op = "lock"
 	Shm      Op = "shm"      // mapping a part of the log's index
-	ShmLock  Op = "shm lock" // locking that index
+	ShmLock  Op = "shm lock" // locking of that index
 )
 
-// Calls made beside SQLite that sync a file, or the names in a directory.
+// Calls that programs other than SQLite make. They sync a file, or the names in a directory.
 const (
 	SyncFile  Op = "sync file"
 	SyncNames Op = "sync names"
 )
 
-// Call is one call, before it is made.
+// Call is one call that is about to be made.
 type Call struct {
 	Op   Op
 	Path string
 	Off  int64 // offset of a read or write
-	N    int   // its length
+	N    int   // length of a read or write
 }
 
 func (c Call) String() string {

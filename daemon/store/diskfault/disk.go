@@ -9,26 +9,26 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// Disk is a file system that SQLite knows by its name. Close it when no file on it is open any
-// more.
+// Disk is a file system that SQLite knows by its name. Close it once all files on it are closed.
 type Disk struct {
 	name  string
-	inner *sqlite.Tsqlite3_vfs // the real one
+	inner *sqlite.Tsqlite3_vfs // the real file system
 	vfs   uintptr              // ours, in C's memory
 	held  []any                // values whose addresses SQLite has
 
-	asking sync.Mutex // guards judge, and is held while it is called
+	asking sync.Mutex // guards judge, and is locked while judge is called
 	judge  Judge
 
 	mu     sync.Mutex          // guards the fields that follow
-	tables map[uintptr]uintptr // our method tables, by the addresses of the real ones
+	tables map[uintptr]uintptr // our tables of methods, by the addresses of the real tables
 	open   map[uintptr]string  // paths of open files
 	fresh  map[uintptr]bool    // files whose first sync also syncs their names
-	files  map[string]*image   // of files that have changed
+	files  map[string]*image   // images of the files that have changed
 	tree   *tree               // set by Watch; nil: names are not tracked
 }
 
-// New registers a disk with SQLite under a unique name of letters. A nil judge allows every call.
+// New registers a disk with SQLite under a name that is unique and consists of letters. A nil judge
+// allows every call.
 func New(name string, judge Judge) (*Disk, error) {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -55,7 +55,7 @@ func New(name string, judge Judge) (*Disk, error) {
 	return d, nil
 }
 
-// Name returns SQLite's name of the disk.
+// Name returns the name under which SQLite knows the disk.
 func (d *Disk) Name() string { return d.name }
 
 // Judge replaces the judge; nil allows every call.
@@ -83,11 +83,11 @@ func (d *Disk) Close() error {
 	return nil
 }
 
-// at returns a pointer to what is at an address of C's memory.
+// at returns a pointer to the value at an address in C's memory.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// function returns an address under which C can call f. The disk keeps f alive, because an address
-// in C is no reference to the collector.
+// function returns an address under which C can call f. The disk keeps f alive, because Go's
+// garbage collector does not see an address in C.
 func function[F any](d *Disk, f F) uintptr {
 	held := &f
 	d.held = append(d.held, held)

@@ -36,7 +36,7 @@ func newDisk(t *testing.T, name string) *Disk {
 	return d
 }
 
-// A call that fails has changed nothing, except that a short write has done half (invariant 1).
+// A call that fails has changed nothing, except that a short write has written half (invariant 1).
 func TestFaults(t *testing.T) {
 	d := newDisk(t, "faults")
 	db, path := onDisk(t, d)
@@ -62,8 +62,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Each sector that was not synced may be there or not. What a failed sync should have synced is not
-// synced by a later one (invariants 2 and 3).
+// After a power loss, each sector that was not synced may have its old or its new content. If a
+// sync fails, a later sync does not sync what the failed one should have synced (invariants 2 and
+// 3).
 func TestPowerLoss(t *testing.T) {
 	d := newDisk(t, "power")
 	path := filepath.Join(t.TempDir(), "f")
@@ -106,8 +107,8 @@ func TestPowerLoss(t *testing.T) {
 	require("written again", left(), "b\x00\x00")
 }
 
-// Names that were not synced may be the old or the new ones, each change whole. A file that lost
-// its name keeps its content (invariant 4).
+// After a power loss, each change of names that was not synced is there whole or not at all. A file
+// that lost its name keeps its content (invariant 4).
 func TestLostNames(t *testing.T) {
 	d, dir := newDisk(t, "lost"), t.TempDir()
 	put := func(name, text string) {

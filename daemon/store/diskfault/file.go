@@ -8,8 +8,8 @@ import (
 	sqlite "modernc.org/sqlite/lib"
 )
 
-// table has our methods of a file, and the address of the real ones. It is in C's memory, because
-// SQLite reads it by its address.
+// table has our methods of a file, and the address of the real methods. It is in C's memory,
+// because SQLite reads it by its address.
 type table struct {
 	sqlite.Tsqlite3_io_methods
 	real uintptr
@@ -20,8 +20,8 @@ func methods(file uintptr) *sqlite.Tsqlite3_io_methods {
 	return at[sqlite.Tsqlite3_io_methods](at[table](at[sqlite.Tsqlite3_file](file).FpMethods).real)
 }
 
-// cover puts our methods in front of those of an open file. Which methods the file has depends on
-// how it is locked. The caller holds mu.
+// cover puts our methods in front of the real methods of an open file. Which methods the file has
+// depends on its kind of lock. The caller must hold mu.
 func (d *Disk) cover(tls *libc.TLS, file *sqlite.Tsqlite3_file) {
 	ours, real := d.tables[file.FpMethods], file.FpMethods
 	if ours == 0 {
@@ -48,7 +48,7 @@ func (d *Disk) fault(op Op, file uintptr, off int64, n int) Fault {
 	return d.Ask(Call{Op: op, Path: d.pathOf(file), Off: off, N: n})
 }
 
-// Ask returns the fault of a call that is made beside SQLite.
+// Ask returns the fault of a call that other code than SQLite makes.
 func (d *Disk) Ask(c Call) Fault {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -72,7 +72,7 @@ func (d *Disk) pathOf(file uintptr) string {
 	return d.open[file]
 }
 
-// code returns the result code of a fault; eio is the operation's code for EIO.
+// code returns the result code that reports a fault. eio is the operation's code for EIO.
 func code(f Fault, eio int32) int32 {
 	if f == Full {
 		return sqlite.SQLITE_FULL

@@ -11,14 +11,14 @@ import (
 // sector is the number of bytes that disks usually write atomically.
 const sector = 512
 
-// image is the part of a file that is on disk. The real file is what a process reads.
+// image is the part of a file that is on disk. Processes read the real file instead.
 type image struct {
 	disk  []byte
-	stale map[int64]bool // sectors whose sync failed and that were not written since
+	stale map[int64]bool // sectors whose sync failed and that have not been written since
 }
 
-// of returns the image of a file that is about to change. Its content before the first change is on
-// disk. The caller holds mu.
+// of returns the image of a file that is about to change. Its content before the first change
+// counts as on disk. The caller must hold mu.
 func (d *Disk) of(path string) *image {
 	im := d.files[path]
 	if im == nil {
@@ -43,7 +43,7 @@ func content(path string) []byte {
 	return data
 }
 
-// writing records a write before it is made.
+// writing records a write that is about to be made.
 func (d *Disk) writing(path string, off, n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *Disk) writing(path string, off, n int64) {
 	}
 }
 
-// synced moves what was written to the disk, or marks it as lost.
+// synced marks what was written as on disk, or as lost if the sync failed.
 func (d *Disk) synced(path string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,15 +75,15 @@ func (d *Disk) synced(path string, ok bool) {
 	im.disk = disk
 }
 
-// part returns a sector of a file, shorter at the file's end.
+// part returns a sector of a file. The last sector may be shorter.
 func part(file []byte, s int64) []byte {
 	from, to := min(s*sector, int64(len(file))), min((s+1)*sector, int64(len(file)))
 	return file[from:to]
 }
 
-// after returns what is left of a file that a process sees as now. It asks reached about every
-// sector that may not be on disk; -1 stands for the shorter length of a truncated file. A nil image
-// means that all of the file is on disk.
+// after returns what is left after a power cut of a file that a process sees as now. It asks
+// reached about every sector that may not be on disk; -1 means the shorter length of a truncated
+// file. A nil image means that all of the file is on disk.
 func (im *image) after(now []byte, reached func(sector int64) bool) []byte {
 	if im == nil {
 		return now

@@ -10,27 +10,27 @@ import (
 	"syscall"
 )
 
-// tree is the part of a directory's names that is on disk. It looks before each call at what the
-// last call has changed, whoever made it.
+// tree is the part of a directory's names that is on disk. Before each call it looks at what the
+// last call has changed, whoever made that call.
 type tree struct {
 	dir   string
-	kept  string // a directory with a second name of every file, so that no file is lost
+	kept  string // a directory in which every file has a second name, so that no file is lost
 	files int
 
 	now  map[string]*node   // what a process sees
 	disk map[string]*node   // what is certainly on disk
-	late []map[string]*node // later changes, call by call; nil: the name was removed
+	late []map[string]*node // later changes, one map per call; nil: the name was removed
 }
 
-// node is a file, under whatever names.
+// node is a file, which may have several names or none.
 type node struct {
 	inode uint64
-	path  string // its second name
+	path  string // second name of the file
 	image *image // nil: all of it is on disk
 }
 
-// Watch makes the disk track the names in dir from now on. The present ones count as on disk. The
-// directory kept must be empty and on the same file system.
+// Watch makes the disk track the names in dir from now on. The names that exist now count as on
+// disk. The directory kept must be empty and on the same file system.
 func (d *Disk) Watch(dir, kept string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *tree) look() (bool, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || strings.HasSuffix(e.Name(), "-shm") {
-			continue // gone again, or made anew at every start
+			continue // the file is gone again, or is made anew at every start
 		}
 		inode := info.Sys().(*syscall.Stat_t).Ino
 		n := before[inode]
@@ -86,7 +86,7 @@ func (t *tree) look() (bool, error) {
 	return true, nil
 }
 
-// add adds a new file, of which nothing is on disk.
+// add adds a new file. Nothing of it is on disk.
 func (t *tree) add(name string, inode uint64) (*node, error) {
 	t.files++
 	n := &node{inode: inode, path: filepath.Join(t.kept, fmt.Sprint(t.files)), image: newImage(nil)}
@@ -135,9 +135,9 @@ func (d *Disk) Late() int {
 	return len(d.tree.late)
 }
 
-// Cut writes into an empty directory what a power cut would leave of the watched one. For
-// each change of a name that may not be on disk yet, changed decides whether it is. For each sector
-// that may not be on disk, reached does; sector -1 is the shorter length of a truncated file.
+// Cut writes into an empty directory what a power cut would leave of the watched directory. For
+// each change of a name that may not be on disk, changed says whether it is. For each sector that
+// may not be on disk, reached says so; sector -1 means the shorter length of a truncated file.
 func (d *Disk) Cut(to string, changed func(change int) bool, reached func(sector int64) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

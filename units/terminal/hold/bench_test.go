@@ -13,7 +13,7 @@ import (
 
 const echoes = "stty raw -echo; echo ready; exec cat"
 
-// BenchmarkEcho sends a key through the holder to a program and back.
+// BenchmarkEcho sends a typed character through the holder to a program and back.
 func BenchmarkEcho(b *testing.B) {
 	h := start(b, "sh", "-c", echoes)
 	conn := h.greet(terminal.Greeting{Rows: 24, Cols: 80})

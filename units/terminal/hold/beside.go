@@ -16,13 +16,14 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// hangUpTime is the time that a command beside the job's has to end by itself when its client
-// leaves or the job ends.
+// hangUpTime is the time that an extra command has to end by itself, after its client has left or
+// the job has ended.
 const hangUpTime = 2 * time.Second
 
-// beside is a command that a client runs beside the job's: in its environment and directory and, as
-// a child of the holder, in its control group and device filter. Its output waits for its client,
-// as in a pipe; the job's own does not.
+// beside is an extra command: a client runs it while the job's command runs, in the same
+// environment and directory. As a child of the holder, it is in the same control group and under
+// the same device filter. When its client is slow, an extra command waits with its output, as in a
+// pipe; the job's command does not.
 type beside struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -31,7 +32,8 @@ type beside struct {
 	read  sync.WaitGroup // readers of the output
 }
 
-// runFor runs the command of a greeting, and hangs up on it when the client leaves or the job ends.
+// runFor runs the command of a greeting. When the client leaves or the job ends, it sends the
+// command a SIGHUP.
 func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	written := make(chan struct{})
 	go func() { writeFrames(conn, c, 0); close(written) }()
@@ -49,8 +51,8 @@ func (h *holder) runFor(conn *os.File, c *client, hello terminal.Greeting) {
 	<-written
 }
 
-// wait returns when the command has ended and its client has its output. Later output of what it
-// left behind is dropped.
+// wait returns when the command has ended and its client has its output. If the command left
+// processes behind, their later output is dropped.
 func (b *beside) wait() {
 	_ = b.cmd.Wait()
 	b.ended.Store(true)
@@ -59,8 +61,8 @@ func (b *beside) wait() {
 	b.in.Close()
 }
 
-// serve gives the command its client's input. When the client leaves, serve hangs up on the
-// command, and later kills it.
+// serve gives the command its client's input. When the client leaves, serve sends the command a
+// SIGHUP, and later kills it.
 func (b *beside) serve(conn io.Reader) {
 	copyInput(conn, b.in)
 	b.hangUp()
@@ -71,8 +73,8 @@ func (b *beside) serve(conn io.Reader) {
 	}
 }
 
-// hangUp signals the command that its terminal is gone. A stopped command is continued, since it
-// could not end otherwise.
+// hangUp tells the command by SIGHUP that its terminal is gone. It also continues the command,
+// because a stopped command could not end.
 func (b *beside) hangUp() { b.signal(syscall.SIGHUP, syscall.SIGCONT) }
 
 func (b *beside) signal(list ...syscall.Signal) {
@@ -137,8 +139,8 @@ func piped(c *client, cmd *exec.Cmd) (*beside, error) {
 	return b, nil
 }
 
-// copyTo sends a command's output to a client, until it ends or, if another process keeps it open
-// after the command, until nothing arrives for a moment.
+// copyTo sends a command's output to a client, until the output ends. Another process may keep the
+// output open after the command has ended. Then copyTo ends when nothing arrives for a moment.
 func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 	defer from.Close()
 	stop := make(chan struct{})

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A command beside the job's has its environment, and its own input, outputs and end, with and
-// without a terminal. A client that leaves hangs up on it.
+// An extra command has the job's environment, and its own input, outputs and end, with and without
+// a terminal. If its client leaves, the command gets SIGHUP.
 func TestBeside(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 5")
 	command := commandOf
@@ -42,8 +42,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// The output of a command beside the job's waits for its client, even longer than one piece may
-// take to an attached client. The job continues meanwhile.
+// The output of an extra command waits for its client, even longer than an attached client may take
+// for one piece. The job continues meanwhile.
 func TestSlowReader(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
@@ -100,7 +100,7 @@ func TestHangUp(t *testing.T) {
 	gone(pid)
 }
 
-// A process that a command leaves behind with its output open delays nobody.
+// A process that a command leaves behind, with the command's output open, delays nobody.
 func TestLeftBehind(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "setsid sleep 600 & echo $!; exit 6")})
@@ -113,7 +113,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// The words of before precede the command, and commands beside it.
+// The words of before precede the job's command, and extra commands.
 func TestBefore(t *testing.T) {
 	t.Setenv(beforeEnv, "1")
 	h := start(t, "sh", "-c", "read x; echo main $BEFORE")

@@ -18,15 +18,15 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// doorSocket is the descriptor at which a door listens: the first that it inherits.
+// doorSocket is the descriptor at which a door listens, the first that the door inherits.
 const doorSocket = 3
 
 // doorTime is the time after which an unused door closes.
 const doorTime = 30 * time.Second
 
-// OpenDoor leaves a process behind that runs commands beside that of a job without a terminal, and
-// returns once it listens. Its environment says whether sandboxed processes may connect: the
-// command may have dropped that variable.
+// OpenDoor starts a door: a process that runs extra commands for a job without a terminal. It
+// returns once the door listens. The door's environment says whether sandboxed processes may
+// connect, because the job's command may have dropped that variable.
 func OpenDoor(self, job string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {
@@ -43,9 +43,9 @@ func OpenDoor(self, job string, environ []string) int {
 	return 0
 }
 
-// Door runs commands beside that of a job without a terminal, with the environment, directory,
-// umask and limits of its main process. It ends with that process, when the unit is stopped, or
-// when it was not used for doorTime.
+// Door runs extra commands for a job without a terminal. They get the environment, directory, umask
+// and limits of the job's main process. The door ends with that process, when the unit is stopped,
+// or after doorTime without use.
 func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
@@ -71,8 +71,9 @@ func mainProcess(environ []string) int {
 	return 0
 }
 
-// likeMain adopts the directory and umask of a process, and returns its environment, or the unit's
-// if that can't be read, for example because the kernel protects the program.
+// likeMain adopts the directory and umask of a process, and returns its environment. If the
+// environment can't be read, for example because the kernel protects the program, it returns the
+// unit's.
 func likeMain(pid int, environ []string) []string {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if err := os.Chdir(filepath.Join(dir, "cwd")); err != nil {
@@ -120,7 +121,8 @@ func gone(pid int) <-chan struct{} {
 	return ended
 }
 
-// untilUnused returns when a signal to end arrives, the job ends, or nothing has run for doorTime.
+// untilUnused returns when a signal to end arrives, the job ends, or no command has run for
+// doorTime.
 func (h *holder) untilUnused(arriving <-chan os.Signal, over <-chan struct{}) {
 	for used := time.Now(); time.Since(used) < doorTime; {
 		select {
@@ -142,8 +144,8 @@ func (h *holder) running() int {
 	return len(h.beside)
 }
 
-// awaitBeside waits for the commands beside the job's that were hung up on, and kills those that do
-// not end in time, because the job's GPUs are not free before.
+// awaitBeside waits for the extra commands after they got SIGHUP. It kills those that do not end in
+// time, because the job's GPUs are not free before.
 func (h *holder) awaitBeside() {
 	for late := time.Now().Add(hangUpTime); h.running() > 0 && time.Now().Before(late); {
 		time.Sleep(10 * time.Millisecond)

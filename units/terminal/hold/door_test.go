@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A job without a terminal can have a door. Commands beside its own have what its process has,
-// nobody can attach there, and the door ends with the process.
+// A job without a terminal can have a door. Commands run through the door have the environment of
+// the job's process. Nobody can attach there, and the door ends with that process.
 func TestDoor(t *testing.T) {
 	job := fmt.Sprintf("test%d-door", os.Getpid())
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func TestDoor(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
 		t.Fatal(err)
 	}
-	for { // it has become cat, whose environment counts
+	for { // the process has become cat, whose environment counts
 		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", process.Process.Pid)); string(name) == "cat\n" {
 			break
 		}
@@ -69,8 +69,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// If the site accepts jobs from sandboxes, a door admits them, whatever environment the command has
-// by now (invariant 6).
+// If the site accepts jobs from sandboxes, a door admits sandboxed processes, whatever environment
+// the command has by now (invariant 6).
 func TestDoorForSandboxes(t *testing.T) {
 	for open, want := range map[string]string{"no": "b", contract.SandboxAllowed: "e\x00"} {
 		job := fmt.Sprintf("test%d-sandbox-%s", os.Getpid(), open)

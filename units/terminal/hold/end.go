@@ -23,8 +23,8 @@ func statusOf(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// finish ends this process as the command ended (invariant 5): it returns the exit status, or dies
-// from the signal, without a core dump of the holder.
+// finish ends this process in the same way as the command ended (invariant 5). It returns the exit
+// status, or dies from the signal, without a core dump of the holder.
 func finish(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
@@ -37,9 +37,9 @@ func finish(s syscall.WaitStatus) int {
 	return statusOf(s)
 }
 
-// hangUp passes on the signals that only this process gets, and ignores those to the whole job,
-// which the command gets too. A command that ignores SIGTERM, like a shell at its prompt, gets
-// SIGHUP instead.
+// hangUp passes on to the command the signals that only this process gets. It ignores signals to
+// the whole job, because the command gets these too. A command that ignores SIGTERM, like a shell
+// at its prompt, gets SIGHUP instead.
 func hangUp(pid int, arriving <-chan os.Signal, aimed []string) {
 	for s := range arriving {
 		if signal := s.(syscall.Signal); slices.Contains(aimed, strconv.Itoa(int(signal))) {

@@ -11,15 +11,15 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A command has a terminal of its client's size, and reads what is typed. Its end is the job's, and
-// all clients learn it (invariant 5). The journal has its output.
+// A command has a terminal of its client's size, and reads what is typed. Its end is the end of the
+// job, and all clients are told (invariant 5). The journal has its output.
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
 	until(t, a, "33 99")
 	say(t, a, terminal.Data, "hello\n")
 	until(t, a, "ready")
-	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // comes later, and gets the earlier output
+	b := h.greet(terminal.Greeting{Rows: 20, Cols: 70}) // connects later, and gets the earlier output
 	until(t, b, "got hello")
 	say(t, b, terminal.Data, "\n")
 	for _, conn := range []*os.File{a, b} {
@@ -42,11 +42,11 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// A job that is stopped while its holder waits for the first client ends by that signal, and its
-// command does not begin.
+// A job can be stopped while its holder waits for the first client. It then ends by that signal,
+// and its command does not begin.
 func TestStoppedBeforeItBegins(t *testing.T) {
 	h := start(t, "sleep", "60")
-	h.dial() // it listens
+	h.dial() // the holder listens
 	if err := h.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestStoppedBeforeItBegins(t *testing.T) {
 	}
 }
 
-// The signal that ended the command is the job's; a missing command is reported.
+// If a signal ends the command, the same signal ends the job. A missing command is reported.
 func TestBadEnds(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"kill -KILL $$", "signal: killed"}, {"kill -SEGV $$", "signal: segmentation fault"}, {"kill -TERM $$", "signal: terminated"},
@@ -99,7 +99,7 @@ func TestDeafClients(t *testing.T) {
 	}
 }
 
-// An aimed signal to the holder is passed on to the command, and any other is not.
+// A signal in the list is passed on from the holder to the command. Other signals are not.
 func TestAimedSignals(t *testing.T) {
 	t.Setenv(aimedEnv, "10,15")
 	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2

@@ -17,9 +17,10 @@ import (
 const (
 	// screenful is the number of bytes of past output that a new client gets.
 	screenful = 16 << 10
-	// stallTime is the time that the command waits for a client that does not read.
+	// stallTime is the time for which the command waits for a client that does not read.
 	stallTime = 2 * time.Second
-	// maxClients limits the clients, and maxPieces the frames that wait for one of them.
+	// maxClients limits the number of clients, and maxPieces the number of frames that wait for one
+	// of them.
 	maxClients = 128
 	maxPieces  = 64
 )
@@ -36,7 +37,7 @@ type holder struct {
 	screen  *session // nil: none
 
 	sandboxed  bool // sandboxed processes may connect
-	noTerminal bool // it only runs commands beside a job's
+	noTerminal bool // it only runs commands beside a job's command
 
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
@@ -50,7 +51,7 @@ type holder struct {
 	leaving    sync.WaitGroup // writers of clients
 }
 
-// client has attached, or runs a command of its own.
+// client is somebody who has attached, or who runs a command of their own.
 type client struct {
 	pieces chan []byte // frames on their way; closed when no more follow
 }
@@ -61,8 +62,8 @@ func (h *holder) size() pty.Winsize {
 	return pty.Winsize{Rows: h.rows, Cols: h.cols}
 }
 
-// resize gives the terminal the size of the client that asked last. If the size is the same, the
-// programs in it are signalled anyway, so that they redraw.
+// resize gives the terminal the size of the client that asked last. If the size is unchanged, the
+// programs in the terminal get the signal all the same, so that they redraw.
 func (h *holder) resize(rows, cols uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +78,7 @@ func (h *holder) resize(rows, cols uint16) {
 	}
 }
 
-// control runs a call on an open file without taking it from the runtime.
+// control makes a call on an open file, which the Go runtime continues to manage.
 func control(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -90,9 +91,9 @@ func control(f *os.File, do func(fd int) error) error {
 	return failed
 }
 
-// copyFrom copies the terminal's output to all clients and the journal, until nothing has the
-// terminal open any more. The command waits only for clients, and the journal for none: it gets a
-// piece before a slow client is waited for.
+// copyFrom copies the terminal's output to all clients and the journal, until no process has the
+// terminal open any more. The command waits for slow clients. The journal does not: it gets a piece
+// before copyFrom waits for clients.
 func (h *holder) copyFrom(master io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
@@ -127,8 +128,8 @@ func (h *holder) offer(piece, frame []byte) (late []*client) {
 	return late
 }
 
-// awaitClients passes a piece to the clients that had no room. All of them together have stallTime;
-// those that do not read by then are dropped (invariant 2).
+// awaitClients passes a piece to the clients that had no room. It waits for all of them together,
+// at most for stallTime. Clients that have not read by then are dropped (invariant 2).
 func (h *holder) awaitClients(late []*client, frame []byte) {
 	if len(late) == 0 {
 		return
@@ -139,14 +140,14 @@ func (h *holder) awaitClients(late []*client, frame []byte) {
 	defer t.Stop()
 	over := t.C
 	for _, c := range late {
-		if !h.clients[c] { // it has left meanwhile
+		if !h.clients[c] { // the client has left meanwhile
 			continue
 		}
 		select {
 		case c.pieces <- frame:
 		case <-over:
 			h.drop(c)
-			over = closedTime // nobody else has more time
+			over = closedTime // the remaining clients get no more time
 		}
 	}
 }
@@ -166,8 +167,8 @@ func (h *holder) drop(c *client) {
 	}
 }
 
-// attach adds a client, which gets the last output; false if there are too many. It starts the
-// client's writer, so that end waits for all of them.
+// attach adds a client and gives it the last output; false if there are too many clients. It starts
+// the client's writer, so that end waits for all writers.
 func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,7 +186,7 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// enter begins another command beside the job's.
+// enter begins an extra command.
 func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -209,7 +210,7 @@ func (h *holder) leave(b *beside) {
 	h.mu.Unlock()
 }
 
-// lastLines returns the last output, from the beginning of a line if earlier output is missing;
+// lastLines returns the last output. If earlier output is missing, it begins with a whole line.
 // h.mu is held.
 func (h *holder) lastLines() []byte {
 	if at := bytes.IndexByte(h.last, '\n'); len(h.last) == screenful && at >= 0 {
@@ -224,8 +225,8 @@ func (h *holder) detach(c *client) {
 	h.drop(c)
 }
 
-// end tells all clients how the command ended, and returns when they know. Commands beside it end
-// or are killed.
+// end tells all clients how the command ended, and returns when they have been told. Extra commands
+// end or are killed.
 func (h *holder) end(status int) {
 	h.mu.Lock()
 	h.ended = true
@@ -235,7 +236,7 @@ func (h *holder) end(status int) {
 	for c := range h.clients {
 		select {
 		case c.pieces <- terminal.Encode(terminal.Ended, []byte{byte(status)}):
-		default: // it does not read
+		default: // this client does not read
 		}
 		h.drop(c)
 	}
@@ -252,10 +253,10 @@ func (h *holder) end(status int) {
 	h.awaitBeside()
 }
 
-// journal writes lines with the journal's line ends instead of a terminal's.
+// journal writes lines with the line ends of the journal instead of those of a terminal.
 type journal struct {
 	w  io.Writer
-	cr bool // the last byte so far is a CR, perhaps of a line end
+	cr bool // the last byte so far is a CR, which may belong to a line end
 }
 
 // Write drops each CR before a line end.

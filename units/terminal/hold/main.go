@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// firstClient is the time that the command waits for its first client, so that it begins in a
-	// terminal of the right size.
+	// firstClient is the time for which the command waits for its first client. With a client, the
+	// command begins in a terminal of the right size.
 	firstClient = time.Second
 	// lastWords is the time that clients have to read the last output.
 	lastWords = 2 * time.Second
@@ -32,10 +32,11 @@ const (
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Main runs the command argv, of the job with this environment, in a terminal, and ends as it does.
-// The words before precede each command that it runs: a program that sets what applies to the
-// command alone. Only this process gets the signals in aimed, a list such as 10,15, and passes them
-// to the command. If session is not "", a GNU screen session of that name shows the terminal.
+// Main runs the command argv, of the job with this environment, in a terminal, and ends as the
+// command does. The words before precede each command: a program that sets what applies to the
+// commands alone. The list aimed, such as 10,15, has the signals that only this process gets; it
+// passes them on to the command. If session is not "", a GNU screen session of that name shows the
+// terminal.
 func Main(argv, before, environ []string, session, aimed string) int {
 	job, name := "0", "" // by hand, outside a job
 	for _, kv := range environ {
@@ -59,7 +60,7 @@ func Main(argv, before, environ []string, session, aimed string) int {
 		h.startScreen(session)
 	}
 	arriving := make(chan os.Signal, 16)
-	signal.Notify(arriving) // the job's signals are for the command; a child gets their default actions
+	signal.Notify(arriving) // the job's signals are for the command; as a child, the command gets their default actions
 	if err == nil {
 		attached := make(chan struct{}, 1)
 		go h.accept(fd, attached)
@@ -79,8 +80,8 @@ func Main(argv, before, environ []string, session, aimed string) int {
 	return finish(state)
 }
 
-// awaitClient returns once a client has attached or the wait is over. It returns the signal that
-// ended the job before its command began, or 0.
+// awaitClient returns once a client has attached or the wait is over. If a signal ended the job
+// before its command began, it returns the signal, otherwise 0.
 func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
 	within := firstClient
 	if h.screen != nil {
@@ -103,7 +104,7 @@ func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal
 	}
 }
 
-// ends reports whether jobs are ended by this signal.
+// ends reports whether the signal is one that ends jobs.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
@@ -139,7 +140,7 @@ func (h *holder) run(argv []string, arriving <-chan os.Signal, aimed []string) (
 	awaitRest(shown)
 	state := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	h.end(statusOf(state))
-	awaitRest(shown) // a client that did not read delayed it until now
+	awaitRest(shown) // a client that did not read had delayed the output until now
 	return state, nil
 }
 
@@ -151,7 +152,7 @@ func awaitRest(shown <-chan struct{}) {
 	}
 }
 
-// inTerminal starts a command in a terminal of its own, and returns the terminal's master.
+// inTerminal starts a command in a new terminal, and returns the master of that terminal.
 func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, error) {
 	cmd := command(argv, environ)
 	master, err := pty.StartWithSize(cmd, &size)
@@ -166,7 +167,7 @@ func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, 
 func command(argv, environ []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {
-		cmd.Err = nil // a PATH that contains the current directory means it
+		cmd.Err = nil // if PATH contains the current directory, its programs may run
 	}
 	cmd.Env = environ
 	return cmd

@@ -64,7 +64,7 @@ const doorEnv = "GPUSCHED_HOLD_DOOR"
 const openToEnv = "GPUSCHED_HOLD_OPEN"
 
 // sandboxEnv makes the test binary a sandboxed client of the job that it names. againEnv means that
-// it is in the sandbox already.
+// the client is already in the sandbox.
 const (
 	sandboxEnv = "GPUSCHED_HOLD_SANDBOX"
 	againEnv   = "GPUSCHED_HOLD_AGAIN"
@@ -119,8 +119,8 @@ func say(t testing.TB, conn io.Writer, k terminal.Kind, content string) {
 	}
 }
 
-// until reads the output until it contains text, or, with "", to the end, whose status it also
-// returns.
+// until reads the output until it contains text. If text is "", it reads to the end, and also
+// returns the status.
 func until(t testing.TB, conn *os.File, text string) (shown string, status int) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// firstShown is the time that the command waits for the session, whose TERM it needs.
+	// firstShown is the time for which the command waits for the session, whose TERM it needs.
 	firstShown = 10 * time.Second
-	// leaveTime is the time that the session has to end after the command, and again after each
-	// signal.
+	// leaveTime is the time that the session has to end after the command has ended, and again
+	// after each signal.
 	leaveTime = time.Second
-	// mostSaid limits the messages of screen that are kept.
+	// mostSaid limits the number of bytes of screen's messages that are kept.
 	mostSaid = 1 << 10
 )
 
-// session is a GNU screen session whose only window shows the job's terminal. It is a child of the
-// holder, and the command is not a child of it: the session does not affect the command's exit
-// status and output.
+// session is a GNU screen session with one window, which shows the job's terminal. The session is a
+// child of the holder, but the command is not a child of the session. So the session does not
+// affect the command's exit status and output.
 type session struct {
 	cmd   *exec.Cmd
 	said  *said
@@ -43,8 +43,8 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startSession starts screen. It makes screen ignore the signals with which users warn their jobs,
-// and leaves it those that it handles itself.
+// startSession starts screen. It makes screen ignore the signals with which users warn their jobs
+// (SIGUSR1 and SIGUSR2), and does not change how screen handles other signals.
 func startSession(name, job string, environ []string) (*session, error) {
 	program := ""
 	for _, path := range contract.ScreenPrograms() {
@@ -77,7 +77,7 @@ func startSession(name, job string, environ []string) (*session, error) {
 	return s, nil
 }
 
-// startScreen starts the session, or says why there is none: the command runs anyway.
+// startScreen starts the session. If that fails, it says why, and the command runs anyway.
 func (h *holder) startScreen(name string) {
 	s, err := startSession(name, h.name, h.environ)
 	if err != nil {
@@ -105,9 +105,9 @@ func (s *session) over() <-chan struct{} {
 	return s.ended
 }
 
-// hangUpWithScreen hangs up on the command pid when somebody quits the session or kills its window,
-// as screen does with its programs. If the session ends in another way, or never began, the job
-// continues.
+// hangUpWithScreen sends SIGHUP to the command pid when somebody quits the session or kills its
+// window, as screen does with its programs. If the session ends in another way, or never began, the
+// job continues.
 func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 	select {
 	case <-done:
@@ -141,7 +141,8 @@ func tellNoSession(job, why string) {
 		job + "' shows its terminal\n")
 }
 
-// finish makes the session end: it signals one that keeps dead windows or has other windows.
+// finish makes the session end. It sends signals to a session that keeps dead windows or has other
+// windows.
 func (s *session) finish() {
 	if s == nil {
 		return

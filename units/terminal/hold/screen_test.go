@@ -79,8 +79,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// Quitting the session hangs up on the command. Killing it does not, nor do the signals with which
-// users warn their jobs.
+// If somebody quits the session, the command gets SIGHUP. If the session is killed, the command
+// continues. It also survives the signals with which users warn their jobs.
 func TestScreenEnds(t *testing.T) {
 	t.Run("quit", func(t *testing.T) {
 		s := newScreens(t)
@@ -132,7 +132,7 @@ func TestScreenEnds(t *testing.T) {
 }
 
 // If no session is possible, the job says so and continues. A session that keeps dead windows ends
-// all the same.
+// like any other.
 func TestScreenThatIsNotToBe(t *testing.T) {
 	t.Run("directory", func(t *testing.T) {
 		s := newScreens(t)

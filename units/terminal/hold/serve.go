@@ -18,8 +18,8 @@ const (
 	greetingTime = 5 * time.Second  // limit for a client's greeting
 	writeTime    = 10 * time.Second // limit for one piece, if the job would wait for the client
 
-	// refusedPause is the delay after refusing a peer: anybody can connect, as often as they like,
-	// and it costs the job's time.
+	// refusedPause is the delay after a peer was refused. Anybody can connect, as often as they
+	// like, and each refusal costs the job's time.
 	refusedPause = time.Millisecond
 )
 
@@ -59,8 +59,8 @@ func admitted(peer int) bool { return mayEnter(peer, os.Getuid()) }
 
 func mayEnter(peer, own int) bool { return peer == own || peer == 0 }
 
-// whyRefused returns why a client may not connect although its user may: it is in a sandbox that the job
-// is not in, and would leave it here (invariant 6).
+// whyRefused returns why a client may not connect although its user may: the client is in a sandbox
+// that the job is not in, and could leave the sandbox here (invariant 6).
 func (h *holder) whyRefused(peer sandbox.Peer) string {
 	if h.sandboxed {
 		return ""
@@ -125,8 +125,8 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	h.detach(c)
 }
 
-// writeFrames writes a client's frames until no more follow or a write fails. most limits the time for
-// each; 0: no limit.
+// writeFrames writes a client's frames until there are no more or a write fails. most is the time
+// limit for each frame; 0: no limit.
 func writeFrames(conn *os.File, c *client, most time.Duration) {
 	defer conn.Close()
 	for piece := range c.pieces {
@@ -142,7 +142,7 @@ func writeFrames(conn *os.File, c *client, most time.Duration) {
 	}
 }
 
-// listen handles an attached client's frames until it leaves or sends an invalid one.
+// listen handles an attached client's frames until the client leaves or sends an invalid frame.
 func (h *holder) listen(conn io.Reader) {
 	for {
 		kind, content, err := terminal.Read(conn)

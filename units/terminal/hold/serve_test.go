@@ -43,7 +43,7 @@ func TestGarbage(t *testing.T) {
 	h.ends("exit status 3")
 }
 
-// A client ignores a listener of another user, and sends nothing to one that poses under our name.
+// A client ignores a listener of another user that uses our name, and sends it nothing.
 func TestOthersListener(t *testing.T) {
 	h := start(t, "sh", "-c", "read x")
 	h.dial()
@@ -60,8 +60,8 @@ func TestOthersListener(t *testing.T) {
 	}
 }
 
-// A user who may not connect gets nothing, and however many of them queue, an admitted one gets its
-// turn.
+// A user who may not connect gets nothing. An admitted user gets a turn, however many refused users
+// queue.
 func TestRefused(t *testing.T) {
 	job := fmt.Sprintf("test%d-refused", os.Getpid())
 	fd, err := terminal.Listen(job)
@@ -106,8 +106,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A process in a sandbox that the holder is not in is refused with the reason, even if it found the
-// socket's name itself. If the site accepts jobs from sandboxes, it is admitted (invariant 6).
+// A process in a sandbox that the holder is not in is refused with the reason, even if the process
+// found the socket's name itself. If the site accepts jobs from sandboxes, the process is admitted
+// (invariant 6).
 func TestOutOfASandbox(t *testing.T) {
 	h := start(t, "sh", "-c", "read x")
 	h.dial()

@@ -21,8 +21,8 @@ type window struct {
 	closed  chan struct{}
 }
 
-// Show runs in that window: it shows the job's terminal there until the command ends or the window
-// is closed. It ignores the job's signals.
+// Show runs in the window of a session: it shows the job's terminal there until the command ends or
+// the window is closed. It ignores the job's signals.
 func Show(job string, term string) int {
 	w := &window{term: term, resized: make(chan struct{}, 1), typed: make(chan []byte), closed: make(chan struct{})}
 	arriving := make(chan os.Signal, 16)
@@ -83,9 +83,9 @@ func (w *window) readKeys(in io.Reader) {
 // againTime is the time between tries to attach to a holder that refuses.
 const againTime = time.Second
 
-// talk is one connection to the holder. It reports whether to end rather than to reconnect: the
-// holder drops clients that do not read, and screen does not read while the terminal of somebody
-// who is attached hangs.
+// talk is one connection to the holder. It returns true if Show must end and not reconnect. A
+// connection may be lost because the holder drops clients that do not read. screen does not read
+// while the terminal of somebody who is attached hangs.
 func (w *window) talk(conn *os.File, over <-chan bool) bool {
 	defer conn.Close()
 	send := func(k terminal.Kind, content []byte) { _, _ = conn.Write(terminal.Encode(k, content)) }
