@@ -1,3 +1,3 @@
-// Command gpusched is the command line. This package has its name, its version and settings of Go's
-// runtime; package client has all else.
+// Command gpusched is the command line. This package contains only its name, its version and its
+// settings of the Go runtime. All else is in package client.
 package main

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Wherever an array is shown, tasks that wait again are told apart from those that run.
+// In every output, array tasks that wait again are told apart from tasks that run.
 func TestTasksThatWaitAgainAreToldFromRunningOnes(t *testing.T) {
 	again := api.Job{ID: 7, State: job.Spawned, Why: "held by bob", Array: &api.Array{
 		Spec: "0-3", Size: 4, Next: 4, Live: 3, Waiting: 2, WaitingTasks: "0-1", RunningTasks: "3"}}

@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mostAtOnce is the most jobs of one request.
+// mostAtOnce is the largest number of jobs in one request.
 const mostAtOnce = 100_000
 
-// actOnMany is ActOn with one request for many jobs.
+// actOnMany is like ActOn, but sends one request for all jobs.
 func actOnMany(ctx context.Context, a *cli.App, ids []string, r api.ManyRequest) (jobs []api.Job, first error) {
 	if len(ids) < 2 {
 		return a.ActOn(ids, 1, func(id string) (api.JobReply, error) { return api.One(ctx, a.Client, id, r) })
@@ -44,7 +44,7 @@ type jobsFlags struct {
 	IDs []string `arg:"" name:"id" help:"The jobs."`
 }
 
-// act carries out the command for each job and prints the result.
+// act carries out the command for the jobs and prints the result.
 func (c *jobsFlags) act(ctx context.Context, a *cli.App, r api.ManyRequest, said func(api.Job) string) error {
 	return acted(ctx, a, c.OutputFlags, said, func() ([]api.Job, error) {
 		ids, err := a.Resolve(ctx, c.IDs)
@@ -55,8 +55,7 @@ func (c *jobsFlags) act(ctx context.Context, a *cli.App, r api.ManyRequest, said
 	})
 }
 
-// acted prints the results of a command for jobs, which this machine or those of the jobs carry
-// out.
+// acted carries out a command for jobs, here or on the jobs' machines. Then it prints the results.
 func acted(
 	ctx context.Context, a *cli.App, o cli.OutputFlags, said func(api.Job) string, do func() ([]api.Job, error),
 ) error {

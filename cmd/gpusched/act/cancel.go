@@ -31,8 +31,8 @@ func (*CancelCmd) About() cli.About {
 	return about
 }
 
-// Run goes on after a job that can't be cancelled; the exit status is then that of the first
-// problem.
+// Run cancels all jobs. After a failure it goes on with the next job, and returns the exit status
+// of the first failure.
 func (c *CancelCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.Now {
 		c.Grace = new(job.Span)
@@ -57,7 +57,7 @@ func (c *CancelCmd) end(ctx context.Context, a *cli.App, ids []string) ([]api.Jo
 	return actOnMany(ctx, a, ids, r)
 }
 
-// Said says what happened to a job.
+// Said returns the sentence about what happened to a job.
 func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	switch {
 	case c.Signal.Signal != 0 && j.Array != nil:
@@ -76,7 +76,8 @@ func (c *CancelCmd) Said(a *cli.App, j api.Job) string {
 	return "is being ended"
 }
 
-// targets returns the names of the jobs. It asks for confirmation if they are selected by user.
+// targets returns the names of the jobs to cancel. If they are selected by user, it first asks the
+// user for confirmation.
 func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	if a.As.Only != nil {
 		ids, err := c.filtered(ctx, a)
@@ -101,8 +102,8 @@ func (c *CancelCmd) targets(ctx context.Context, a *cli.App) ([]string, error) {
 	return c.jobs(ctx, a, action{"end", "waits or runs", job.CommandCancel})
 }
 
-// tasksLastFirst reverses each run of tasks of one array, so that no task starts because another
-// was cancelled.
+// tasksLastFirst reverses the order of tasks that follow each other and belong to the same array.
+// Otherwise the cancellation of one task could start the next task.
 func tasksLastFirst(ids []string) {
 	for from := 0; from < len(ids); {
 		array, _, isTask := strings.Cut(ids[from], "_")
@@ -115,8 +116,8 @@ func tasksLastFirst(ids []string) {
 	}
 }
 
-// filtered returns the jobs that another tool's filters leave, of the named jobs or of all. As with
-// scancel, it is not an error if none is left.
+// filtered returns the jobs that match the filters of another tool. It chooses among the named
+// jobs, or among all jobs. As with scancel, an empty result is not an error.
 func (c *CancelCmd) filtered(ctx context.Context, a *cli.App) (names []string, err error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *CancelCmd) filtered(ctx context.Context, a *cli.App) (names []string, e
 }
 
 // waitingTasks returns the tasks of an array that have not become jobs, if the filters select
-// waiting ones. The other tasks are jobs, with states of their own.
+// waiting tasks. All other tasks are jobs with a state of their own.
 func waitingTasks(a *cli.App, j api.Job) (names []string, err error) {
 	if !alias.Pending(a.As.States) || j.State != job.Queued {
 		return nil, nil

@@ -17,8 +17,8 @@ type ownerFlags struct {
 	Yes  bool   `name:"yes" short:"y"`
 }
 
-// choose reports whether the flags select the jobs. It refuses a command line that also names jobs
-// or that does neither; suchAs is a correct one.
+// choose reports whether the flags select the jobs. It returns an error if the command line also
+// names jobs, or selects none at all. suchAs is a correct command line, for the error message.
 func (w *ownerFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {
@@ -36,8 +36,8 @@ type action struct {
 	command     job.CommandKind
 }
 
-// jobs returns the selected jobs that the command can act on, once the user has confirmed. If there
-// is none it says so.
+// jobs returns the selected jobs that the command can act on, after the user has confirmed. If
+// there are none, it prints that.
 func (w *ownerFlags) jobs(ctx context.Context, a *cli.App, k action) ([]string, error) {
 	q := api.ListQuery{User: w.User}
 	whose := "there is no"
@@ -91,7 +91,7 @@ type manyFlags struct {
 	IDs []string `arg:"" optional:"" name:"id" help:"The jobs."`
 }
 
-// act carries out the command for each of the jobs that it can act on, and prints the result.
+// act carries out the command for the named jobs, or for the user's jobs that it can act on.
 func (c *manyFlags) act(ctx context.Context, a *cli.App, k action, said func(api.Job) string) error {
 	named := jobsFlags{OutputFlags: c.OutputFlags, IDs: c.IDs}
 	whole, err := c.choose(c.IDs, fmt.Sprintf("gpusched %s 42, or gpusched %s --mine", k.verb, k.verb))

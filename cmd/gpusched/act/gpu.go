@@ -24,7 +24,7 @@ func (*GPUCmd) About() cli.About {
 
 type indexes []int
 
-// UnmarshalText parses a list such as 0,2-3.
+// UnmarshalText parses a list of GPU numbers such as 0,2-3.
 func (v *indexes) UnmarshalText(text []byte) error {
 	list, err := job.ParseGPUList(string(text))
 	*v = list
@@ -38,7 +38,7 @@ type gpuFlags struct {
 	GPUs []indexes `arg:"" sep:"none" name:"index" help:"The GPUs, such as 0,2-3."`
 }
 
-// each makes a request for each GPU and prints the GPUs as they are afterwards.
+// each makes a request for each GPU. Then it prints the new states of the GPUs.
 func (c *gpuFlags) each(ctx context.Context, a *cli.App, done func(api.GPU) string, r *api.Route, body any) error {
 	var last api.GPUsReply
 	all := slices.Concat(c.GPUs...)
@@ -112,7 +112,7 @@ func undrained(g api.GPU) string {
 	return "back in service"
 }
 
-// stillOut names the state of a GPU that is still out of service; "" if it is not.
+// stillOut returns the state of a GPU that is still out of service, or "" if the GPU is in service.
 func stillOut(g api.GPU) string {
 	if g.State.Broken() {
 		return ", but is " + string(g.State) + ": see 'gpusched health' and 'gpusched gpus'"

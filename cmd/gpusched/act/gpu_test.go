@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// What a command says about a GPU is true after the command.
+// The sentence that a command prints about a GPU is true after the command.
 func TestWhatIsSaidAfterAGPUCommandIsTrue(t *testing.T) {
 	for state, want := range map[job.GPUState][2]string{
 		"free":     {"is being drained", "back in service"},

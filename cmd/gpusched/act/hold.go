@@ -33,7 +33,7 @@ func (c *ReleaseCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// othersRun names the running tasks of an array, which a command for waiting tasks does not affect.
+// othersRun names the running tasks of an array. A command for waiting tasks does not affect them.
 func othersRun(j api.Job) string {
 	if j.Array == nil || j.Array.RunningTasks == "" {
 		return ""
@@ -94,7 +94,7 @@ func (c *RequeueCmd) Run(ctx context.Context, a *cli.App) error {
 	})
 }
 
-// QueuePosition says where a job stands after a command.
+// QueuePosition says where a job is in the queue after a command.
 func QueuePosition(a *cli.App, j api.Job) string {
 	switch {
 	case j.State == job.Running && j.TimeLimit == 0:

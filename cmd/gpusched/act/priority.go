@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// SubmitCapped submits a job with the priority that it asks for, or with low if the user may not
-// have that one.
+// SubmitCapped submits a job with its requested priority. If the user may not have that priority,
+// it submits the job with the priority low.
 func SubmitCapped(
 	ctx context.Context, a *cli.App, by api.Engine, req api.SubmitRequest, low job.Priority,
 ) (api.SubmitReply, error) {

@@ -39,8 +39,8 @@ func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.act(ctx, a, r, func(j api.Job) string { return "changed" + afterChange(a, j) })
 }
 
-// afterChange is QueuePosition with another beginning for a waiting job: the job need not wait
-// because of the change.
+// afterChange is QueuePosition with another beginning for waiting jobs. The text must not suggest
+// that a job waits because of the change.
 func afterChange(a *cli.App, j api.Job) string {
 	if why, ok := strings.CutPrefix(cli.Waiting(a.Out, j), ": "); ok && (j.State == job.Queued || cli.WaitsAgain(j)) {
 		return "; it waits: " + why + othersRun(j)
@@ -57,17 +57,17 @@ func (c *UpdateCmd) request(ctx context.Context, a *cli.App) (job.Change, error)
 	return req, err
 }
 
-// awaited returns the words for the jobs to wait for.
+// awaited returns the words of all --after options. They name jobs.
 func (c *UpdateCmd) awaited() []string {
 	return slices.Concat(c.AfterStart, c.AfterOK, c.AfterFail, c.AfterAny)
 }
 
-// waits reports whether the jobs are to wait for others.
+// waits reports whether the options make the jobs wait for other jobs.
 func (c *UpdateCmd) waits() bool {
 	return slices.ContainsFunc(c.awaited(), func(word string) bool { return word != "none" })
 }
 
-// dependencies returns the new dependencies, nil if no option names any.
+// dependencies returns the new dependencies, or nil if no option sets them.
 func (c *UpdateCmd) dependencies(ctx context.Context, a *cli.App) (*[]job.Dependency, error) {
 	all := c.awaited()
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// AskHost makes the gpusched of a machine answer a command line; among is the number of machines
-// that are asked at once.
+// AskHost sends a command line to the gpusched of another machine and returns the answer. among is
+// the number of machines that are asked at once.
 func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among int) (remote.Answer, error) {
 	t.Called, t.Plain = host, t.Plain || host == PlainHost(a)
 	if host != remote.Here {
@@ -28,7 +28,7 @@ func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among
 	return remote.AskBy(ctx, cmd, host, t, among)
 }
 
-// PlainHost returns the machine that ids without a machine belong to.
+// PlainHost returns a machine. If an id names no machine, its job is on that machine.
 func PlainHost(a *cli.App) string {
 	if len(a.Hosts) == 1 {
 		return a.Hosts[0]
@@ -52,7 +52,8 @@ func Asking(a *cli.App) []string {
 	return nil
 }
 
-// Fetch asks the scheduler here, or makes the gpusched of a.Host answer the same command line.
+// Fetch asks this machine's scheduler. If a.Host is set, it sends the command line to the gpusched
+// of that machine.
 func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, error) {
 	if a.Host == "" {
 		return ask()
@@ -61,13 +62,13 @@ func Fetch[T any](ctx context.Context, a *cli.App, ask func() (T, error)) (T, er
 	return one.Doc, one.Err
 }
 
-// Fetched is a machine's document, or the reason that there is none.
+// Fetched is a machine's document, or the error if there is none.
 type Fetched[T any] struct {
 	Doc T
 	Err error
 }
 
-// FetchAll makes several machines answer a command line at the same time, each within Patience.
+// FetchAll sends a command line to several machines at once. Each must answer within Patience.
 func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.Typed) []Fetched[T] {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -94,16 +95,16 @@ func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.T
 	return list
 }
 
-// PassOn prints the messages of a machine's gpusched, each line behind the machine's name, so that
-// no machine can speak for another.
+// PassOn prints the messages of a machine's gpusched. Each line begins with the machine's name, so
+// that no machine can speak for another.
 func PassOn(a *cli.App, host, said string) {
 	for line := range strings.Lines(said) {
 		a.Say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// ReadDocument parses the document of an answer and puts the machine's name on its jobs and GPUs.
-// An answer without a document is the machine's refusal.
+// ReadDocument parses the document of an answer and adds the machine's name to its jobs and GPUs.
+// If an answer has no document, the machine has refused the command.
 func ReadDocument(host string, ans remote.Answer, doc any) error {
 	if ans.Status != 0 {
 		return &api.Error{Code: api.CodeOf(ans.Status), Message: cmp.Or(ans.Said, fmt.Sprintf("gpusched there has ended with status %d", ans.Status))}
@@ -115,10 +116,10 @@ func ReadDocument(host string, ans remote.Answer, doc any) error {
 	return nil
 }
 
-// named is a document that puts a machine's name on its jobs and GPUs.
+// named is a document that can add a machine's name to its jobs and GPUs.
 type named interface{ NameAll(host string) }
 
-// NameDocument puts a machine's name on the jobs and GPUs of a document.
+// NameDocument adds a machine's name to the jobs and GPUs of a document.
 func NameDocument(host string, doc any) {
 	switch d := doc.(type) {
 	case named:
@@ -161,8 +162,9 @@ func NameGPUs(host string, gpus []api.GPU) {
 	}
 }
 
-// NameJob makes the name of a job here, and trusts no name that the machine sends: if it sent
-// another machine's, a user who cancels what a list shows would cancel that machine's job.
+// NameJob sets the name by which a job of another machine is called here. It does not trust names
+// that the machine sends. A machine could send the name of another machine's job, and a user who
+// cancels what a list shows would then cancel that job.
 func NameJob(host string, j *api.Job) {
 	j.Host, j.Engine = host, ""
 	if j.Task != nil {
@@ -170,8 +172,8 @@ func NameJob(host string, j *api.Job) {
 	}
 }
 
-// nameOnly returns the name of a job that a machine sent if it has the form "12" or "7_3", and the
-// job's number otherwise.
+// nameOnly returns the job name that a machine sent if the name has the form "12" or "7_3".
+// Otherwise it returns the job's number.
 func nameOnly(called string, id job.ID) string {
 	if called == "" || strings.Trim(called, "0123456789_") != "" {
 		return id.String()
@@ -179,8 +181,8 @@ func nameOnly(called string, id job.ID) string {
 	return called
 }
 
-// ActFar makes each machine carry out the command for its own jobs, one machine after the other. It
-// goes on after a machine that fails.
+// ActFar sends the command to each machine that has some of the jobs, one machine after the other.
+// If a machine fails, ActFar goes on with the next.
 func ActFar(ctx context.Context, a *cli.App) (jobs []api.Job, first error) {
 	for _, host := range a.Far {
 		limited, cancel := context.WithTimeout(ctx, ActTime)
@@ -230,18 +232,17 @@ func ComplainOf(a *cli.App, host string, err error) error {
 }
 
 var (
-	// ActTime is the longest that a machine that has begun may take for a request such as a
-	// submission.
+	// ActTime is the time limit for a request such as a submission, once the answer has begun.
 	ActTime = time.Minute
-	// LostTime is how long to go on asking a machine that was lost during a wait or a submission.
+	// LostTime is how long a machine is asked again after its connection was lost.
 	LostTime = 20 * time.Second
 )
 
-// UntilAnswered asks a machine again while its answers are cut off. That is safe, since a request
-// that is asked twice is carried out once. After a cut, a scheduler that does not answer counts as
-// a cut, too. The result cut means that nobody knows what became of the request.
+// UntilAnswered asks a machine again while its answers are cut off. That is safe, since the machine
+// carries out a repeated request only once. After a cut, a scheduler that does not answer counts as
+// a cut, too. If cut is true, nobody knows whether the request was carried out.
 func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
-	var lost time.Time // the time since which there was no answer
+	var lost time.Time // since when the machine has not answered
 	for {
 		began := time.Now()
 		ans, err = ask()

@@ -1,3 +1,3 @@
-// Package afar makes the gpusched of other machines answer or carry out a command line, by ssh
-// (package remote), and puts the machine's name on whatever they answer.
+// Package afar sends command lines to the gpusched of other machines by ssh (package remote), to be
+// answered or carried out there. It adds the machine's name to everything in the answers.
 package afar

@@ -26,7 +26,7 @@ func HostList(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// CheckedHosts is UsualHosts, with an error that names the file if the settings have a mistake.
+// CheckedHosts is UsualHosts, but if the settings have a mistake, its error names the file.
 func CheckedHosts(a *cli.App) (string, error) {
 	list, err := UsualHosts(a)
 	if s := a.Chosen; err == nil && s != nil && list == strings.Join(s.Hosts, ",") {
@@ -45,7 +45,7 @@ func CheckHosts(s cli.Chosen) error {
 	return nil
 }
 
-// HostAnswers makes the part of a document that lists the machines.
+// HostAnswers returns the part of a document that lists the machines.
 func HostAnswers[T any](hosts []string, answers []Fetched[T]) []api.HostAnswer {
 	list := make([]api.HostAnswer, len(hosts))
 	for i, host := range hosts {
@@ -57,7 +57,7 @@ func HostAnswers[T any](hosts []string, answers []Fetched[T]) []api.HostAnswer {
 	return list
 }
 
-// WireError converts an error for a document.
+// WireError converts an error to the form that a document has.
 func WireError(err error) *api.Error {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -66,7 +66,7 @@ func WireError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal, Message: err.Error()}
 }
 
-// HostsNamed returns the machines that words for jobs name, without duplicates; "" is this one.
+// HostsNamed returns the machines in words for jobs, without duplicates; "" is this machine.
 func HostsNamed(words []string) (hosts []string) {
 	for _, w := range words {
 		for _, p := range cli.PlacedWords(w) {
@@ -78,7 +78,7 @@ func HostsNamed(words []string) (hosts []string) {
 	return hosts
 }
 
-// MachinesOf replaces "" with ".", this machine's name among several, and removes duplicates.
+// MachinesOf replaces "" with ".", this machine's name in a list. It removes duplicates.
 func MachinesOf(hosts []string) (list []string) {
 	for _, h := range hosts {
 		if h = cmp.Or(h, remote.Here); !slices.Contains(list, h) {
@@ -88,8 +88,8 @@ func MachinesOf(hosts []string) (list []string) {
 	return list
 }
 
-// UsualHosts returns the machines to ask if no option names any, separated by commas: from the
-// environment, else from the settings. The settings do not count if they select another engine, or
+// UsualHosts returns the machines to ask if no option names any, separated by commas. It reads the
+// environment first, then the settings. The settings do not count if they select another engine, or
 // if the environment names a scheduler's socket.
 func UsualHosts(a *cli.App) (string, error) {
 	list := a.Getenv(cli.HostsVariable)

@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// OverSSH makes the gpusched of another machine carry out a command, on our terminal if there is
-// one, and ends with its exit status.
+// OverSSH runs a command by the gpusched of another machine. The command uses our terminal if there
+// is one. OverSSH returns the command's exit status.
 func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownInput bool) error {
 	tty := a.OnTerminal()
 	cmd, err := remote.Command(host, tty, append([]string{remote.HereCommand, host}, words...)...)
 	if err != nil {
 		return AsUsage(err)
 	}
-	if words[0] != AttendCommand { // otherwise the machine has just answered
+	if words[0] != AttendCommand { // in the other case, the machine has just answered
 		if err := AnswersAt(ctx, a, host); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownIn
 	return SSHEnded(ctx, a, host, remote.Run(ctx, cmd))
 }
 
-// AsUsage turns an error without a code into one about the command line.
+// AsUsage turns an error without a code into a usage error.
 func AsUsage(err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {
@@ -49,9 +49,9 @@ func AsUsage(err error) error {
 	return cli.Usagef("%v", err)
 }
 
-// AnswersAt returns nil once the machine's gpusched has answered. A machine that hangs or that ssh
-// can't reach is reported as by any other command. A missing scheduler is left for the command to
-// report.
+// AnswersAt returns nil once the machine's gpusched has answered. If the machine hangs or ssh can't
+// reach it, AnswersAt returns the same error as any other command. If only the scheduler is
+// missing, AnswersAt returns nil, since the command itself will report that.
 func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	limited, cancel := context.WithTimeout(ctx, remote.Patience)
 	defer cancel()
@@ -62,7 +62,8 @@ func AnswersAt(ctx context.Context, a *cli.App, host string) error {
 	return ErrorOf(host, err)
 }
 
-// These exit statuses, of ssh and of the shell there, mean that the command was not run.
+// If ssh ends with one of these exit statuses, the command was not run. They come from ssh and from
+// the other machine's shell.
 const (
 	sshFailed       = 255
 	commandNotFound = 127
@@ -89,8 +90,7 @@ func SSHEnded(ctx context.Context, a *cli.App, host string, err error) error {
 	return cli.ExitStatus(code)
 }
 
-// AttendCommand is the hidden command by which 'run --host' stays with its job, on the job's
-// machine.
+// AttendCommand is a hidden command, which 'run --host' runs on the job's machine.
 const AttendCommand = "stay-with"
 
 // ErrorOf puts the machine's name in front of each line of an error, so that no line looks like

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each command line becomes these words, or a message that begins so.
+// Each command line is translated into these words, or refused with such a message.
 func TestTranslate(t *testing.T) {
 	for line, want := range map[string]string{
 		"sbatch -G 2 job.sh -x":     "submit --compat=slurm --gpus=2 -- ./job.sh -x",
@@ -96,7 +96,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// Every option of every table has a reader (invariant 2).
+// Every option in every table has a function that reads it (invariant 2).
 func TestEveryOptionDoesSomething(t *testing.T) {
 	for _, tool := range tools {
 		for _, o := range tool.options {
@@ -115,7 +115,7 @@ func TestEveryOptionDoesSomething(t *testing.T) {
 	}
 }
 
-// A job is cancelled only if every filter matches it.
+// A job is cancelled only if all filters match it.
 func TestFiltersMustAllMatch(t *testing.T) {
 	j := api.Job{ID: 7, Label: job.Label{Name: "train"}, User: "me", State: job.Queued}
 	for line, want := range map[string]bool{
@@ -152,7 +152,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// --version prints what wrappers look for.
+// --version prints the text that wrappers look for.
 func TestVersion(t *testing.T) {
 	for _, tool := range tools {
 		c, err := Translate(tool.name, []string{"--version"}, "")
@@ -165,7 +165,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// The calls of submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite are understood.
+// The calls of submitit, Snakemake, Nextflow, Cromwell, batchspawner and Buildkite are translated.
 func TestCallsOfWrappers(t *testing.T) {
 	for _, line := range []string{
 		"squeue --noheader -o %i|%t -t all -u me", "squeue -h -o %i|%t|%T -u me",
@@ -195,7 +195,7 @@ func TestCallsOfWrappers(t *testing.T) {
 	}
 }
 
-// An array is listed with its waiting tasks, and with -r in one line for each.
+// An array is listed with its waiting tasks. With -r each waiting task has a line of its own.
 func TestArrayTasks(t *testing.T) {
 	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
 	array := api.Job{ID: 7, State: job.Queued, Array: &api.Array{Spec: "0-6:3,9%2", Size: 4, Next: 1}}
@@ -241,7 +241,7 @@ func TestArrayTasks(t *testing.T) {
 	}
 }
 
-// The fields of a job are those of squeue and sacct.
+// A job's fields have the names and forms that squeue and sacct give them.
 func TestFields(t *testing.T) {
 	now := time.Date(2026, 3, 3, 4, 5, 6, 0, time.UTC)
 	j := api.Job{ID: 7, State: job.Running, User: "me", StartedAt: now.Add(-26 * time.Hour), SuspendedTime: job.Span(time.Minute), SuspendedAt: now.Add(-time.Hour)}
@@ -283,7 +283,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// FuzzTranslate: whatever is typed becomes words, help or an error.
+// FuzzTranslate checks that any command line becomes words, help or an error.
 func FuzzTranslate(f *testing.F) {
 	for _, s := range []string{"squeue -o %.18i%", "sacct -S now-9 -o a%", "tsp -fk", "sbatch -Hv x", "scancel --me=", "tgpu submit --", "srun -=x y"} {
 		f.Add(s)

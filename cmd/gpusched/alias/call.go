@@ -11,81 +11,81 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A Call is another tool's command line, translated.
+// A Call is the translation of another tool's command line.
 type Call struct {
-	Words []string // gpusched's command and arguments; none if nothing is left to run
-	Notes []string // printed first
-	Help  string   // printed instead of anything else
-	NoGPU bool     // a job that asks for no GPU gets none
+	Words []string // gpusched's command and arguments; empty if there is nothing to run
+	Notes []string // messages to print first
+	Help  string   // a text to print instead of running anything
+	NoGPU bool     // a job without a GPU option gets no GPU
 
-	Submitted string // printed for a queued job, with %d for its id; "" prints what gpusched prints
-	Silent    bool   // print nothing for a queued job
-	// Table formats jobs as the tool does; nil formats them as gpusched does.
+	Submitted string // the message for a queued job, with %d for its id; "" means gpusched's own message
+	Silent    bool   // print no message for a queued job
+	// Table formats jobs as the other tool does. nil means gpusched's own format.
 	Table func(jobs []api.Job, now time.Time) []string
-	// Check returns an error if the tool would not know the jobs any more; nil checks nothing.
+	// Check returns an error if the other tool would have forgotten the jobs. nil means no check.
 	Check func(jobs []api.Job, now time.Time) error
-	// Only reports whether the filters match a job, of those that are named or of all; nil matches
-	// all.
+	// Only reports whether a job matches the filters. It is applied to the named jobs, or to all
+	// jobs. nil means that every job matches.
 	Only func(api.Job) bool
-	// AllUsers includes other users' jobs, as far as the caller may cancel them.
+	// AllUsers also includes the jobs of other users that the caller may cancel.
 	AllUsers bool
 	States   []string // the job states in Slurm's words; none means all
-	Lane     *Lane    // the queue for the job; nil means none
-	Script   *Script  // the script that the command may be
-	Keeps    bool     // the job runs a copy of its script, since the file may change
-	// FromInput is called with the path to which the script on standard input was saved; nil if
-	// there is none.
+	Lane     *Lane    // the queue that the job is put into; nil means none
+	Script   *Script  // the script that the job's command may be
+	Keeps    bool     // the job runs a copy of its script, since the file may be edited later
+	// FromInput is called with the path of the saved script if standard input was a script. It is
+	// nil if there is no script on standard input.
 	FromInput func(path string) error
-	// Strict suppresses all messages that the tool would not print, since programs read its output.
+	// Strict suppresses messages that the other tool lacks, since programs read its output.
 	Strict bool
-	// Step is the command that srun runs inside a job, as a part of that job.
+	// Step is the command that srun runs inside a job, as one step of that job.
 	Step     []string
-	StepGPUs string // the number of the job's GPUs for the step; "" means all
-	// StepPerTask is the number of GPUs that each task of the step has to itself; 0 means that all
-	// share the step's.
+	StepGPUs string // how many of the job's GPUs the step gets; "" means all
+	// StepPerTask is the number of GPUs that each task of the step has to itself. 0 means that all
+	// tasks share the step's GPUs.
 	StepPerTask int
-	StepBind    string // the GPUs that each task sees, as in --gpu-bind; "" if not given
-	// StepOverlaps allows other steps on the same GPUs.
+	StepBind    string // which GPUs each task sees, as in --gpu-bind; "" if not given
+	// StepOverlaps lets other steps use the same GPUs.
 	StepOverlaps bool
-	StepLog      string // the file for its output, as in --log; "" means the job's
-	StepErrors   string // the file for its standard error; "" means that of its output
-	// StepAppends keeps what is in these files.
+	StepLog      string // the file for the step's output, as in --log; "" means the job's output
+	StepErrors   string // the file for the step's standard error; "" means the file of its output
+	// StepAppends appends to these files instead of emptying them.
 	StepAppends bool
-	StepTasks   int                        // how often the command runs at once; 0 means once for each task of the job
+	StepTasks   int                        // number of copies that run at once; 0 means one for each task of the job
 	StepDir     string                     // the working directory; "" means the current one
 	StepSet     []string                   // variables for the step, as in --set-env
-	Site        func(Machine) []string     // lines about the machine
-	Account     func(caller string) string // a line about an account
+	Site        func(Machine) []string     // Site returns lines about the machine
+	Account     func(caller string) string // Account returns a line about the caller's account
 
-	nodes  string // the nodes of the job in which the tool was called
-	within string // the id of that job
+	nodes  string // the nodes of the job that called the tool
+	within string // the id of that job; "" outside of jobs
 
-	file       string   // the jobs file, which becomes the last argument
+	file       string   // the jobs file, which is added as the last argument
 	jobOptions []string // options of submit for each line of the file
 }
 
-// A Script is a file that is read before a job is queued.
+// A Script is a file that is read before its job is queued.
 type Script struct {
 	File string
-	Read func(text string) error // completes the call from the file's text
+	Read func(text string) error // Read completes the call from the file's text
 }
 
-// A tool is another program, whose name gpusched can be called by.
+// A tool is another program. gpusched can be called under the tool's name.
 type tool struct {
 	name, about string
 	options     []option
 	read        func(c *Call, t tool, args []string) error
-	version     string // printed for --version; "" if no programs read the tool's output
+	version     string // the output of --version; "" if no programs read the tool's output
 }
 
-// The versions that wrappers look for. Their options are in the tables here.
+// Wrappers look for these versions. The tables in this package have the options of these versions.
 const (
 	slurmVersion   = "slurm 24.05.0"
 	spoolerVersion = "Task Spooler v1.0.3"
 	flowVersion    = "0.4.15"
 )
 
-// tools are the names that can be installed.
+// tools lists the names under which gpusched can be installed.
 var tools = []tool{
 	{"sbatch", "gpusched submit", sbatchOptions, readSbatch, slurmVersion},
 	{"srun", "gpusched run", srunOptions, readSrun, slurmVersion},
@@ -110,7 +110,7 @@ var tools = []tool{
 	{"scheduler_10x.py", "gpusched, as scheduler.py", nil, readVerbs, ""},
 }
 
-// Names returns each name and what it stands for here.
+// Names returns each tool's name and the gpusched command that it stands for.
 func Names() (list [][2]string) {
 	for _, t := range tools {
 		list = append(list, [2]string{t.name, t.about})
@@ -118,13 +118,12 @@ func Names() (list [][2]string) {
 	return list
 }
 
-// Known reports whether a name is that of another tool.
+// Known reports whether a name belongs to another tool.
 func Known(name string) bool {
 	return slices.ContainsFunc(tools, func(t tool) bool { return t.name == name })
 }
 
-// Translate translates the arguments of a tool. within is the id of the job in which it was called,
-// or "".
+// Translate translates a tool's arguments. within is the id of the calling job, or "".
 func Translate(name string, args []string, within string) (*Call, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
@@ -162,7 +161,7 @@ func Translate(name string, args []string, within string) (*Call, error) {
 	return c, err
 }
 
-// help returns the text for --help.
+// help returns the text that the tool's --help prints.
 func (t tool) help() string {
 	if v := verbsOf(t.name); v != nil {
 		return fmt.Sprintf("%s here is %s. It has: %s.\n", t.name, t.about, v.names())
@@ -192,7 +191,7 @@ func (c *Call) note(format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// command adds the job's command.
+// command adds the job's command to the call.
 func (c *Call) command(words []string) error {
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
@@ -205,7 +204,7 @@ func (c *Call) command(words []string) error {
 	return nil
 }
 
-// readPlain returns a reader for a tool whose arguments are the same for a gpusched command.
+// readPlain returns a reader for a tool whose arguments mean the same to a gpusched command.
 func readPlain(command string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(command)

@@ -1,9 +1,12 @@
-// Package alias translates the command lines of other job queues into command lines of gpusched,
-// and formats jobs as those tools do where scripts read that. It owns the list of tools and the
-// meaning of their options on one machine. It only produces text: its caller runs it.
+// Package alias translates the command lines of other job queues into command lines of gpusched.
+// Scripts read the output of some tools; for these, the package formats jobs as the tool does. It
+// owns the list of tools and the meaning of their options on one machine. It only produces text;
+// its caller runs the commands.
 //
 // Invariants:
 //
-//  1. An option that a tool's table lacks is refused. The tool's --help lists all others.
-//  2. An option that gpusched can't carry out is refused or mentioned, never dropped silently.
+//  1. An option that is not in the tool's table is refused. The tool's --help lists all options in
+//     the table.
+//  2. An option that gpusched can't carry out is refused or mentioned. It is never ignored
+//     silently.
 package alias

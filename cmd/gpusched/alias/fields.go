@@ -40,7 +40,7 @@ func stateOf(j api.Job) state {
 	return slurmStates[j.State]
 }
 
-// checkStates returns an error if a word is not a job state.
+// checkStates returns an error if a word is not the name of a job state.
 func checkStates(words []string) error {
 	known := []string{"all", suspended.long}
 	for _, s := range job.States() {
@@ -56,9 +56,9 @@ func checkStates(words []string) error {
 
 // A field is a column of squeue or sacct.
 type field struct {
-	letter string // for squeue; "" if it has none
-	title  string // for squeue
-	name   string // for sacct; "" if it has none
+	letter string // the letter in squeue's formats; "" if none
+	title  string // the heading in squeue
+	name   string // the name in sacct; "" if none
 	of     func(j api.Job, now time.Time) string
 }
 
@@ -103,7 +103,7 @@ var fields = []field{
 	{"", "", "ExitCode", withoutNow(exitOf)},
 }
 
-// partition is the name of the only partition.
+// partition is the name of the only partition that is shown.
 const partition = "gpu"
 
 func idOf(j api.Job) string {
@@ -116,7 +116,8 @@ func idOf(j api.Job) string {
 	return j.ID.String()
 }
 
-// waitingTasks formats the tasks of an array that have not become jobs, and their limit.
+// waitingTasks formats the numbers of the tasks that have not become jobs, and the limit of tasks
+// that run at once.
 func waitingTasks(j api.Job) string {
 	rest, err := WaitingTasks(j)
 	if err != nil {
@@ -125,20 +126,20 @@ func waitingTasks(j api.Job) string {
 	return rest.Spec()
 }
 
-// shownByTasks reports whether an array is shown only by its tasks, because all of them have become
-// jobs.
+// shownByTasks reports whether all tasks of an array have become jobs. Then only its tasks are
+// shown, and not the array.
 func shownByTasks(j api.Job) bool {
 	switch {
 	case j.Array == nil:
 		return false
-	case j.State.Terminal(): // the array's own line has the tasks that were cancelled before they became jobs
+	case j.State.Terminal(): // the array's own line stands for the tasks that were cancelled before they became jobs
 		return j.Array.Next >= j.Array.Size
 	}
 	return j.Array.Next+j.Array.Cancelled >= j.Array.Size
 }
 
-// WaitingTasks returns the tasks of an array that have not become jobs. It fails if the array has
-// so many parts that its text leaves some out.
+// WaitingTasks returns the tasks of an array that have not become jobs. It fails if the list has so
+// many ranges that its text is shortened.
 func WaitingTasks(j api.Job) (*job.Array, error) {
 	tasks, err := job.ParseArray(j.Array.Spec)
 	if err == nil && tasks.Size() != j.Array.Size {
@@ -150,7 +151,7 @@ func WaitingTasks(j api.Job) (*job.Array, error) {
 	return tasks.From(j.Array.Next), nil
 }
 
-// expandArrays replaces each waiting array by a job for each of its waiting tasks.
+// expandArrays replaces each waiting array with one job for each of its waiting tasks.
 func expandArrays(jobs []api.Job) (list []api.Job) {
 	for _, j := range jobs {
 		rest := (*job.Array)(nil)
@@ -226,7 +227,7 @@ func timeLeft(j api.Job, now time.Time) string {
 	return shortSpan(max(0, j.TimeLimit.Duration()-j.Elapsed(now)))
 }
 
-// nodeOf returns the node on which a job is placed; its name is always the same here.
+// nodeOf returns the node on which a job is placed. The node always has the same name here.
 func nodeOf(j api.Job) string {
 	if j.PlacedAt.IsZero() || j.State == job.Queued {
 		return ""
@@ -241,7 +242,7 @@ func placeOrReason(j api.Job) string {
 	return nodeOf(j)
 }
 
-// slurmReasons translates reasons into Slurm's words. All others become Resources.
+// slurmReasons translates reasons into Slurm's words. Reasons that are not listed become Resources.
 var slurmReasons = map[job.ReasonCode]string{
 	job.ReasonHeld: "JobHeldUser", job.ReasonFailures: "JobHeldUser", job.ReasonDependency: "Dependency", job.ReasonBegin: "BeginTime",
 	job.ReasonArrayLimit: "JobArrayTaskLimit", job.ReasonGPUKept: "Priority",
@@ -298,7 +299,7 @@ func endOf(j api.Job) time.Time {
 	return j.EndedAt
 }
 
-// timeField formats a time in local time, as Slurm does.
+// timeField formats a time as Slurm does, in local time.
 func timeField(f func(api.Job) time.Time) func(api.Job, time.Time) string {
 	return func(j api.Job, now time.Time) string {
 		at := f(j)
@@ -309,7 +310,7 @@ func timeField(f func(api.Job) time.Time) func(api.Job, time.Time) string {
 	}
 }
 
-// exitOf returns the exit status and the signal that ended the job.
+// exitOf formats the exit status and the signal that ended the job.
 func exitOf(j api.Job) string {
 	if j.Result == nil {
 		return "0:0"

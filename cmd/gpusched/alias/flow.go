@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/slurm"
 )
 
-// gbatchOptions are gflow 0.4's.
+// gbatchOptions are the options of gbatch in gflow 0.4.
 var gbatchOptions = []option{
 	{"--gpus --gres", true, as("gpus")},
 	{"--time --time-limit --timelimit", true, flowTime},
@@ -32,7 +32,7 @@ var gbatchOptions = []option{
 	{"--depends-on-any", true, refused("a job waits for all that it names: 'gpusched submit --after-any'")},
 }
 
-// flowTime parses a duration of gflow: a bare number is in minutes.
+// flowTime parses a duration as gflow does: a bare number is in minutes.
 func flowTime(c *Call, text string) error {
 	d, err := slurm.Minutes(text)
 	if err == nil {
@@ -41,8 +41,7 @@ func flowTime(c *Call, text string) error {
 	return err
 }
 
-// flowParam parses NAME=V,V and gflow's ranges NAME=FROM:TO and NAME=FROM:TO:STEP, which include
-// TO.
+// flowParam parses NAME=V,V and gflow's ranges NAME=FROM:TO and NAME=FROM:TO:STEP, including TO.
 func flowParam(c *Call, text string) error {
 	name, values, _ := strings.Cut(text, "=")
 	if n := strings.Count(values, ":"); n < 1 || n > 2 || strings.Contains(values, ",") {
@@ -55,10 +54,10 @@ func flowParam(c *Call, text string) error {
 	return as("param")(c, name+"="+strings.Join(list, ","))
 }
 
-// maxRange is the most values of one range.
+// maxRange is the largest number of values in one range.
 const maxRange = 100_000
 
-// flowRange returns the values of a range, with as many decimals as its step has.
+// flowRange returns the values of a range. They have as many decimals as the step.
 func flowRange(parts []string) (list []string, err error) {
 	var n [3]float64
 	for i, p := range parts {
@@ -81,7 +80,7 @@ func flowRange(parts []string) (list []string, err error) {
 	return list, nil
 }
 
-// flowMark begins the lines of a script that hold options of gbatch.
+// flowMark begins the lines of a script that contain options of gbatch.
 const flowMark = "# GFLOW"
 
 func readGbatch(c *Call, t tool, args []string) error {
@@ -102,7 +101,8 @@ func readGbatch(c *Call, t tool, args []string) error {
 	return c.flowCommand(rest, "")
 }
 
-// flowScript puts the options in a script before those of the command line, which override them.
+// flowScript reads the options in a script. It puts them before the options of the command line,
+// which override them.
 func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -133,11 +133,11 @@ func (c *Call) flowScript(t tool, text string, typed, rest []string) error {
 	return c.flowCommand(rest, by)
 }
 
-// flowVariable holds a task's number, and 0 in other jobs.
+// flowVariable is the variable that contains a task's number. Outside of arrays it is 0.
 const flowVariable = "GFLOW_ARRAY_TASK_ID"
 
-// flowCommand adds the command. gflow replaces the variable in its words by the task's number; all
-// other bytes stay as they are. by is the interpreter of a script.
+// flowCommand adds the command. As in gflow, the task's number replaces the variable in the words
+// of the command, and all other bytes stay as they are. by is the interpreter of a script.
 func (c *Call) flowCommand(rest []string, by string) error {
 	if strings.Count(strings.Join(c.Words, " "), "--array=") > 1 {
 		return errors.New("--max-concurrent is for --param: an array has its limit in it, --array 1-10%2")

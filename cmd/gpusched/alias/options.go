@@ -46,7 +46,7 @@ func (t tool) described() (lines []string) {
 	return lines
 }
 
-// optionWords explain the options whose names don't.
+// optionWords explains options whose names do not explain themselves.
 var optionWords = map[string]map[string]string{
 	"tsp": {
 		"-l": "list the jobs",
@@ -89,8 +89,8 @@ func (t tool) unknown(name string) error {
 	return fmt.Errorf("%s has no option %s here", t.name, name)
 }
 
-// parse reads the options and returns the other words. With command set, it stops at the first
-// other word.
+// parse reads the options and returns the other words. If command is set, it stops at the first
+// word that is not an option.
 func (t tool) parse(c *Call, words []string, command bool) (rest []string, err error) {
 	for len(words) > 0 {
 		word := words[0]
@@ -141,7 +141,7 @@ func (t tool) parseOption(c *Call, words []string) ([]string, error) {
 	return rest, nil
 }
 
-// as returns the reader of an option that has another name here.
+// as returns the reader of an option that has a different name in gpusched.
 func as(name string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.add("--" + name + "=" + value)
@@ -157,10 +157,10 @@ func flagged(words ...string) func(*Call, string) error {
 	}
 }
 
-// noop reads an option that changes nothing here.
+// noop reads an option that makes no difference in gpusched.
 func noop(*Call, string) error { return nil }
 
-// ignored returns the reader of an option that has no meaning here; a note says so.
+// ignored returns the reader of an option that has no meaning in gpusched. A note tells the user.
 func ignored(name, why string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
 		c.note("%s is ignored: %s", name, why)
@@ -168,7 +168,7 @@ func ignored(name, why string) func(*Call, string) error {
 	}
 }
 
-// refused returns the reader of an option that gpusched can't fulfil.
+// refused returns the reader of an option that gpusched can't carry out.
 func refused(why string) func(*Call, string) error {
 	return func(*Call, string) error { return fmt.Errorf("%s", why) }
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mgpuOptions are mgpu_srun's.
+// mgpuOptions are the options of mgpu_srun.
 var mgpuOptions = []option{
 	{"--gpu-ids", true, as("gpu-ids")},
 	{"--mem", true, func(c *Call, mega string) error {
@@ -32,7 +32,7 @@ func readMgpu(c *Call, t tool, args []string) error {
 	return c.command(rest)
 }
 
-// tgpuOptions are those of tgpu submit.
+// tgpuOptions are the options of tgpu submit.
 var tgpuOptions = []option{
 	{"--gpus", true, as("gpus")},
 	{"--priority", true, as("priority")},

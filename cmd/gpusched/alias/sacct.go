@@ -29,8 +29,8 @@ type sacctView struct {
 	squeueView
 	since string
 	until string
-	sep   string // between fields; "" aligns them in columns
-	after string // ends each line
+	sep   string // the text between fields; "" aligns the fields in columns
+	after string // the text at the end of each line
 	every bool
 }
 
@@ -80,7 +80,7 @@ func readSacct(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// choose adds the arguments that select jobs: those that are named, or the caller's own.
+// choose adds the arguments that select jobs: the named jobs, or the caller's own.
 func (v *sacctView) choose(c *Call) {
 	switch {
 	case len(v.ids) > 0:
@@ -96,7 +96,7 @@ func (v *sacctView) choose(c *Call) {
 	}
 }
 
-// columns parses the format's fields with their widths: Name%20 or Name%-20.
+// columns parses the fields of a format. A field can have a width: Name%20 or Name%-20.
 func (v *sacctView) columns() (columns []formatColumn, err error) {
 	for _, word := range list(v.format) {
 		name, width, given := strings.Cut(word, "%")
@@ -130,8 +130,8 @@ func names() string {
 	return strings.Join(list, ",")
 }
 
-// lines formats the table. It leaves out jobs that ended before the start time, and arrays shown by
-// their tasks.
+// lines formats the table. It leaves out jobs that ended before the start time, and arrays that are
+// shown by their tasks.
 func (v *sacctView) lines(columns []formatColumn, jobs []api.Job, now time.Time) (lines []string) {
 	if !v.bare {
 		lines = append(lines, v.line(columns, func(q formatColumn) string { return q.field.name }))
@@ -176,7 +176,7 @@ func (v *sacctView) line(columns []formatColumn, text func(formatColumn) string)
 	return strings.Join(cells, v.sep) + v.after
 }
 
-// units are the units in now-2days.
+// units are the units of relative times such as now-2days.
 var units = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "": time.Second,
 }

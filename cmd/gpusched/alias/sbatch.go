@@ -10,10 +10,10 @@ import (
 
 const submittedBatch = "Submitted batch job %d\n"
 
-// sbatchOptions are the options of the command line alone. Those that #SBATCH lines may have too
-// are in package slurm.
+// sbatchOptions are the options that only sbatch's command line can have. Package slurm has the
+// options that #SBATCH lines can have, too.
 var sbatchOptions = []option{
-	{"--wrap", true, nil}, // readSbatch reads it
+	{"--wrap", true, nil}, // read by readSbatch
 	{"--parsable", false, func(c *Call, _ string) error { c.Submitted = "%d\n"; return nil }},
 	{"-W --wait", false, flagged("--wait")},
 	{"--test-only", false, flagged("--dry-run")},
@@ -27,7 +27,7 @@ var srunOptions = []option{
 	{"-l --label", false, refused("lines have no label here, because a job is one task")},
 	{"-K --kill-on-bad-exit", false, noop},
 	{"-Q --quiet", false, flagged("--quiet")},
-	{"-W --wait", true, noop}, // for the other tasks once one has ended
+	{"-W --wait", true, noop}, // how long to wait for the other tasks once one has ended
 	{"--overlap", false, func(c *Call, _ string) error { c.StepOverlaps = true; return nil }},
 	{"--exact", false, noop},
 	{"--jobid", true, func(c *Call, id string) error {
@@ -94,7 +94,7 @@ func readSalloc(c *Call, t tool, args []string) error {
 	return c.command(rest)
 }
 
-// readBatch reads sbatch's options and returns the words after them.
+// readBatch reads sbatch's options and returns the words that follow them.
 func readBatch(c *Call, t tool, args []string) ([]string, error) {
 	b := slurm.Batch{Step: t.name == "srun" && c.within != ""}
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {

@@ -75,13 +75,13 @@ func readScancel(c *Call, t tool, args []string) error {
 	if filtered || whole && len(jobs) > 0 || len(v.users) > 1 {
 		c.Only, c.States, c.AllUsers = v.in, v.states, len(v.users) > 1
 	} else if whole {
-		c.add("--yes") // scancel does not ask
+		c.add("--yes") // scancel asks for no confirmation
 	}
 	return nil
 }
 
-// filter returns a reader that refuses an empty value, such as that of an unset variable: it must
-// not select all jobs.
+// filter returns a reader that refuses an empty value. An unset shell variable gives such a value,
+// which must not select all jobs.
 func filter(read func(*Call, string) error) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		if len(list(value)) == 0 {
@@ -91,20 +91,20 @@ func filter(read func(*Call, string) error) func(*Call, string) error {
 	}
 }
 
-// isStep reports whether a name is that of a step, such as 7.1, which can end without its job.
+// isStep reports whether a name belongs to a step, such as 7.1. A step can end without its job.
 func isStep(name string) bool {
 	_, step, is := strings.Cut(name, ".")
 	return is && step != "batch"
 }
 
-// In reports whether a job is in one of Slurm's states; no states mean all.
+// In reports whether a job is in one of these Slurm states. An empty list means all states.
 func In(states []string, j api.Job) bool { return len(states) == 0 || stateOf(j).in(states) }
 
-// Pending reports whether the states include waiting jobs; no states mean all.
+// Pending reports whether the states include waiting jobs. An empty list means all states.
 func Pending(states []string) bool { return len(states) == 0 || slurmStates[job.Queued].in(states) }
 
-// jobName converts a name that Slurm's tools accept, such as 7, 7_3, 7_[3-5] or 7.batch. 7.batch is
-// the job itself here.
+// jobName converts a job name of Slurm's tools, such as 7, 7_3, 7_[3-5] or 7.batch. In gpusched,
+// 7.batch is the job itself.
 func jobName(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".batch"), ".0")
 	return strings.NewReplacer("[", "", "]", "").Replace(name)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// verbs are a tool's subcommands.
+// verbs maps the names of a tool's subcommands to their options.
 type verbs map[string]tool
 
 // read reads a subcommand and its arguments.
@@ -32,7 +32,7 @@ func (v verbs) names() string {
 	return strings.Join(list, ", ")
 }
 
-// verbsOf returns a tool's subcommands, or nil.
+// verbsOf returns a tool's subcommands, or nil if it has none.
 func verbsOf(tool string) verbs {
 	switch tool {
 	case "cudaq", "cudaq.py":
@@ -72,7 +72,7 @@ func fileOf(format string) func(*Call, string) error {
 	}
 }
 
-// jobOption returns the reader of an option for each job of a file.
+// jobOption returns the reader of an option that applies to each job of a file.
 func jobOption(name, unit string) func(*Call, string) error {
 	return func(c *Call, value string) error {
 		c.jobOptions = append(c.jobOptions, "--"+name+"="+value+unit)
@@ -153,7 +153,8 @@ var startOptions = []option{
 	{"--daemon", false, refused("use 'systemctl --user start gpusched-watch@FILE' to watch the jobs file in the background")},
 }
 
-// readStart makes it watch the jobs file: the scheduler itself runs already.
+// readStart turns the call into a watch of the jobs file. It starts no scheduler, since gpusched
+// runs already.
 func readStart(c *Call, t tool, args []string) error {
 	c.add("watch", "--format=columns")
 	c.file = "jobs.txt"
@@ -173,7 +174,8 @@ func readAdd(c *Call, t tool, args []string) error {
 	return err
 }
 
-// readWords returns the reader of a subcommand that stands for these words and takes only options.
+// readWords returns the reader of a subcommand that becomes these words. The subcommand takes
+// options only.
 func readWords(words ...string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(words...)

@@ -14,11 +14,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Machine is what sinfo shows of the machine.
+// A Machine is the data that sinfo shows about the machine.
 type Machine struct {
 	CPUs, GPUs, Busy int
 
-	none bool // the filters match no node: the partition is shown without one
+	none bool // the filters match no node, so the partition is shown without one
 }
 
 // sinfoFormat is sinfo's default format.
@@ -39,7 +39,7 @@ type sinfoField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode returns a field's text for the machine, and for the case that the filters match no node.
+// ofNode returns a field's function: the field is text, or none if the filters match no node.
 func ofNode(text, none string) func(Machine) string {
 	return func(m Machine) string {
 		if m.none {
@@ -83,7 +83,7 @@ func (m Machine) longState() string {
 	return cmp.Or(long[m.state()], m.state())
 }
 
-// nodeStates are the node states that sinfo accepts. The machine is idle, mixed or allocated.
+// nodeStates are the node states that sinfo accepts. This machine is idle, mixed or allocated.
 var nodeStates = strings.Fields(`all alloc allocated blocked comp completing down drain drained draining fail failing future
 	idle inval maint mix mixed no_respond npc perfctrs planned power_down powered_down powering_down power_up powering_up
 	reboot_issued reboot_requested resv reserved unk unknown`)
@@ -135,7 +135,7 @@ func readSinfo(c *Call, t tool, args []string) error {
 		if is := (state{m.state(), m.longState()}); !nodeMeant || len(states) > 0 && !is.in(states) {
 			m = Machine{none: true}
 		}
-		if partitionMeant && (!m.none || ofPartition && !byNode) { // Slurm, too, shows partitions without a node
+		if partitionMeant && (!m.none || ofPartition && !byNode) { // Slurm also shows partitions without a node
 			line, _ := sinfoLine(format, func(f sinfoField) string { return f.of(m) })
 			lines = append(lines, line)
 		}
@@ -165,7 +165,7 @@ func sinfoLine(format string, text func(sinfoField) string) (string, error) {
 	}
 }
 
-// readScontrol answers the scontrol commands that scripts run in a job or about one.
+// readScontrol handles the scontrol commands that scripts run inside a job or about a job.
 func readScontrol(c *Call, t tool, args []string) error {
 	oneLine := slices.Contains(args, "-o") || slices.Contains(args, "--oneliner")
 	words := slices.DeleteFunc(slices.Clone(args), func(w string) bool {
@@ -204,7 +204,7 @@ func readScontrol(c *Call, t tool, args []string) error {
 		strings.Join(args, " "))
 }
 
-// details formats the parts of 'scontrol show job' that programs look for.
+// details formats the parts of 'scontrol show job' that programs read.
 func details(j api.Job, now time.Time, oneLine bool) (lines []string) {
 	of := func(name string) string {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name || f.title == name })
@@ -243,7 +243,7 @@ var sacctmgrOptions = []option{
 	{"-s --associations", false, noop}, {"-i --immediate", false, noop}, {"-r --readonly", false, noop},
 }
 
-// readSacctmgr answers which account somebody has: here, all users have their own.
+// readSacctmgr handles queries for a user's account. In gpusched, each user has one account.
 func readSacctmgr(c *Call, t tool, args []string) error {
 	sep, after := " ", ""
 	t.options = withReaders(t.options, map[string]func(*Call, string) error{

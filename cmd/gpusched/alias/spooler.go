@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// tspOptions are task-spooler's, as in ts(1), and those of its fork for GPUs.
+// tspOptions are the options of task-spooler, as in ts(1), and of its fork for GPUs.
 var tspOptions = []option{
 	{"-l", false, action("list")}, {"-c", false, action("logs")}, {"-t", false, action("logs", "-f")},
 	{"-w", false, action("wait")}, {"-k", false, action("cancel")},
@@ -69,7 +69,7 @@ func spoolerState(j api.Job) string {
 	return "running"
 }
 
-// action returns the reader of a tsp option that stands for a command.
+// action returns the reader of a tsp option that becomes a command of gpusched.
 func action(words ...string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
 		if len(c.Words) > 0 && !strings.HasPrefix(c.Words[0], "--") {
@@ -120,15 +120,15 @@ func readTsp(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// A Lane is a queue whose jobs start in the order of their submission, as many at once as it has
-// slots: one, unless set otherwise.
+// A Lane is a queue whose jobs start in the order of submission. As many of them run at once as the
+// lane has slots. The default is one slot.
 type Lane struct {
-	Take int // slots that the job takes; 0 means no job: the call is about the slots
+	Take int // the number of slots that the job takes; 0 means that the call is about the slots, not a job
 
-	Slots int // the new number of slots; 0 prints the number
+	Slots int // the new number of slots; 0 prints the current number
 }
 
-// maxSlots is the most slots of a lane.
+// maxSlots is the largest number of slots in a lane.
 const maxSlots = 1000
 
 func (l *Lane) take(text string) (err error) {

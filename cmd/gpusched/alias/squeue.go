@@ -30,10 +30,10 @@ type squeueView struct {
 	ids                    []string
 	format                 string
 	bare                   bool
-	each                   bool // a line for each waiting task of an array
+	each                   bool // show a line for each waiting task of an array
 }
 
-// minJobAge is the time for which Slurm remembers an ended job.
+// minJobAge is how long Slurm remembers an ended job.
 const minJobAge = 5 * time.Minute
 
 func (v *squeueView) reader() map[string]func(c *Call, value string) error {
@@ -108,7 +108,7 @@ func readSqueue(c *Call, t tool, args []string) error {
 	return nil
 }
 
-// withReaders sets the reader of each option in a table.
+// withReaders returns a table with the reader of each option filled in.
 func withReaders(table []option, do map[string]func(*Call, string) error) []option {
 	table = slices.Clone(table)
 	for i, o := range table {
@@ -118,24 +118,24 @@ func withReaders(table []option, do map[string]func(*Call, string) error) []opti
 	return table
 }
 
-// ended reports whether ended jobs are asked for.
+// ended reports whether the user asked for ended jobs.
 func (v *squeueView) ended() bool {
 	return len(v.states) > 0 && slices.ContainsFunc(job.States(), func(s job.State) bool {
 		return s.Terminal() && slurmStates[s].in(v.states)
 	})
 }
 
-// has reports whether a job is shown: the filters match it, and Slurm would not have forgotten it.
+// has reports whether a job is shown: the filters match it, and Slurm would still remember it.
 func (v *squeueView) has(j api.Job, now time.Time) bool {
 	return !shownByTasks(j) && (!j.State.Terminal() || v.ended()) && !forgotten(j, now) && v.in(j) && In(v.states, j)
 }
 
-// forgotten reports whether Slurm's controller would have forgotten a job, as it ended so long ago.
+// forgotten reports whether Slurm's controller would have forgotten a job, which ended long ago.
 func forgotten(j api.Job, now time.Time) bool {
 	return j.State.Terminal() && now.Sub(j.EndedAt) > minJobAge
 }
 
-// in reports whether the filters match a job, whatever its state.
+// in reports whether the filters match a job. It ignores the job's state.
 func (v *squeueView) in(j api.Job) bool {
 	in := func(list []string, word string) bool { return len(list) == 0 || slices.Contains(list, word) }
 	user := in(v.users, j.User) || slices.Contains(v.users, strconv.Itoa(j.UID))
@@ -143,7 +143,7 @@ func (v *squeueView) in(j api.Job) bool {
 		(len(v.nodes) == 0 || nodeOf(j) != "" && slices.Contains(v.nodes, nodeOf(j)))
 }
 
-// A formatColumn is a part of a format: text, then a field with its width.
+// A formatColumn is one part of a format: some text, then a field with its width.
 type formatColumn struct {
 	before string
 	width  int
@@ -171,7 +171,7 @@ func parseColumns(format string) (list []formatColumn, err error) {
 	}
 }
 
-// cutField cuts a format behind its first field, such as %.18i. The letter is "" if there is none.
+// cutField cuts a format after its first field, such as %.18i. Without a field, letter is "".
 func cutField(format string) (q formatColumn, letter, rest string, err error) {
 	before, rest, ok := strings.Cut(format, "%")
 	q.before = before
@@ -207,7 +207,7 @@ func row(columns []formatColumn, text func(formatColumn) string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// pad pads or cuts text to a width; 0 leaves it as it is.
+// pad pads or cuts text to a width. A width of 0 leaves the text as it is.
 func pad(text string, width int, right bool) string {
 	if width == 0 {
 		return text

@@ -54,11 +54,11 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return at.inTerminal(ctx, s)
 }
 
-// screenLines is the number of lines already printed that attach shows of a job without a terminal.
+// screenLines is the number of earlier output lines that attach shows if a job has no terminal.
 const screenLines = 50
 
-// reach connects to the launcher that holds a job's terminal, or for a command makes it accept
-// commands first, or returns why neither can be done.
+// reach connects to the launcher that holds a job's terminal. To run a command in a job, it first
+// makes the job accept commands. If that is impossible, it returns the reason.
 func reach(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	name := cli.NameOfJob(j)
 	switch {
@@ -91,8 +91,8 @@ func reach(ctx context.Context, a *cli.App, j api.Job, v sessionOptions) (*sessi
 	return s, err
 }
 
-// inTerminal stays in the job's terminal through all of its attempts, beginning with session s, or
-// if that is nil with the next attempt. If the job ends meanwhile it returns the job's exit status.
+// inTerminal stays in the job's terminal through all attempts of the job. It begins with session s,
+// or with the next attempt if s is nil. If the job ends, inTerminal returns the job's exit status.
 func (at *attendance) inTerminal(ctx context.Context, s *session) error {
 	for {
 		if s == nil {
@@ -139,9 +139,9 @@ func (at *attendance) inSession(ctx context.Context, s *session) (again bool, er
 	return at.sessionOver(ctx, cli.StatusFailure)
 }
 
-// sessionOver returns the job's exit status, or says that the job was requeued and will start
-// again. It trusts the scheduler's record over the status that the launcher sent, which works
-// without the scheduler.
+// sessionOver returns the job's exit status. If the job was requeued, it prints that the job will
+// start again. The launcher also sends a status, even if the scheduler is down; sessionOver prefers
+// the scheduler's record.
 func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, err error) {
 	reply, err := at.untilOver(ctx, overTime)
 	name := cli.NameOfJob(at.job)
@@ -166,19 +166,20 @@ func (at *attendance) sessionOver(ctx context.Context, status int) (again bool, 
 	return true, nil
 }
 
-// How long the scheduler may take to record the end of a job after its terminal reported the end,
-// or after the connection was cut.
+// These are the longest waits until the scheduler records the end of a job: overTime after its
+// terminal has reported the end, cutTime after the connection was cut.
 const (
 	overTime = 10 * time.Second
 	cutTime  = 2 * time.Second
 )
 
-// runs reports whether the attempt whose terminal this was is still running.
+// runs reports whether the attempt that had this terminal is still running.
 func (at *attendance) runs(j api.Job) bool {
 	return !j.State.Terminal() && j.State != job.Queued && j.Attempt == at.job.Attempt
 }
 
-// untilOver returns the job once that attempt has ended, or as it is after the given time.
+// untilOver waits for the end of the attempt and returns the job. After the time most it returns
+// the job as it is.
 func (at *attendance) untilOver(ctx context.Context, most time.Duration) (reply api.JobReply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

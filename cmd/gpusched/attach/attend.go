@@ -17,29 +17,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// How often a job is polled: quickly at first, since most start at once, then seldom.
+// These are the times between looks at a job: short at first, since most jobs start at once.
 const (
 	firstLook = 50 * time.Millisecond
 	waitLook  = time.Second
 	runLook   = 5 * time.Second
 )
 
-// cancelWindow is how long after the first Ctrl-C a second one cancels the job.
+// A second Ctrl-C within cancelWindow after the first one cancels the job.
 const cancelWindow = 2 * time.Second
 
-// An attendance stays with one job until its end.
+// An attendance follows one job until the job ends.
 type attendance struct {
 	a    *cli.App
 	job  api.Job
 	tty  bool // the job has a terminal
-	raw  bool // pass on what another user's job sends to this terminal, unfiltered
+	raw  bool // print another user's output unfiltered on this terminal
 	seen int  // the last attempt whose terminal was shown
 	line *liveLine
-	pipe *logs.WatchedWriter // the output
+	pipe *logs.WatchedWriter // the writer of the job's output
 }
 
-// Attend stays with a job: it shows why the job waits, prints its output and returns its exit
-// status. Ctrl-C leaves the job running, and a second one cancels it.
+// Attend stays with a job until the job ends. It shows why the job waits, prints its output and
+// returns its exit status. Ctrl-C leaves the job running; a second Ctrl-C cancels it.
 func Attend(ctx context.Context, a *cli.App, j api.Job, quiet bool) error {
 	quiet = quiet || a.As.Strict
 	at := &attendance{a: a, job: j, line: &liveLine{t: a.Err, typed: a.AsTyped, quiet: quiet}}
@@ -70,8 +70,9 @@ func (at *attendance) output() *logs.WatchedWriter {
 	return &logs.WatchedWriter{W: at.line.over(at.a.Out.W), Last: time.Now()}
 }
 
-// show begins to print the job's output. The function that it returns ends that: with nil at once,
-// with the ended job after the rest of the output.
+// show begins to print the job's output. It returns a function that ends the printing. If that
+// function gets nil, it stops at once; if it gets the ended job, it first prints the remaining
+// output.
 func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	reading, stop := context.WithCancel(ctx)
 	at.job = logs.WithLog(ctx, at.a, at.job)
@@ -85,7 +86,7 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 		case at.job.Engine != "":
 			at.pipe.Settle(ctx)
 			stop()
-		case byLog: // it is read to its end
+		case byLog: // the log is read to its end
 			defer time.AfterFunc(logs.SettleMax, stop).Stop()
 		default:
 			close(over)
@@ -96,7 +97,7 @@ func (at *attendance) show(ctx context.Context) (end func(ended *api.Job)) {
 	}
 }
 
-// sayUnseen says why the output was not shown, or may be incomplete.
+// sayUnseen tells the user why output was not shown, or may be incomplete.
 func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) {
 	if errors.Is(err, logs.ErrBehind) {
 		at.line.note("%s", logs.MaybeMore(at.job))
@@ -114,8 +115,9 @@ func (at *attendance) sayUnseen(ctx context.Context, err error, ended *api.Job) 
 	}
 }
 
-// readOutput prints the output of all attempts: from the job's log until the job has ended,
-// otherwise until ctx is done, or until over is closed and everything was printed.
+// readOutput prints the output of all attempts. If byLog is set, it reads the job's log until the
+// job has ended. Otherwise it reads until ctx is done, or until over is closed and everything is
+// printed.
 func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan struct{}) error {
 	if done, err := logs.OutputByEngine(ctx, at.a, at.job, at.pipe); done {
 		return err
@@ -133,8 +135,8 @@ func (at *attendance) readOutput(ctx context.Context, byLog bool, over <-chan st
 	return at.readJournal(ctx, path, over)
 }
 
-// readJournal prints the output of all attempts from the journal until ctx is done, or until over
-// is closed and everything was printed.
+// readJournal prints the output of all attempts from the journal. It returns when ctx is done, or
+// when over is closed and everything is printed.
 func (at *attendance) readJournal(ctx context.Context, path string, over <-chan struct{}) error {
 	lines := &logs.LineJoiner{W: at.pipe}
 	starts := &ownStarts{jobs: at.a.Client, job: at.job, known: map[string]bool{}}
@@ -156,12 +158,12 @@ func (at *attendance) readJournal(ctx context.Context, path string, over <-chan 
 	return err
 }
 
-// interrupted is the error for a signal.
+// interrupted is the error that a signal causes.
 type interrupted struct{ os.Signal }
 
 func (i interrupted) Error() string { return i.String() }
 
-// untilEnd waits for the job's end and meanwhile shows its state.
+// untilEnd waits until the job ends. Meanwhile it shows the job's state.
 func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (api.JobReply, error) {
 	type end struct {
 		reply api.JobReply
@@ -189,7 +191,7 @@ func (at *attendance) untilEnd(ctx context.Context, signals <-chan os.Signal) (a
 func (at *attendance) look(ctx context.Context, last time.Duration) time.Duration {
 	now, err := api.Show(ctx, at.a.Client, at.job.ID.String(), api.JobQuery{})
 	if err != nil {
-		return waitLook // untilEnd's request reports what is wrong
+		return waitLook // the request in untilEnd reports the error
 	}
 	j := now.Job
 	at.line.show(j, ahead(ctx, at.a, j))
@@ -199,7 +201,7 @@ func (at *attendance) look(ctx context.Context, last time.Duration) time.Duratio
 	return runLook
 }
 
-// leave returns before the job has ended, because of a signal or an error.
+// leave ends the attendance before the job has ended, because of a signal or an error.
 func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Signal) error {
 	var by interrupted
 	if !errors.As(err, &by) {
@@ -224,11 +226,11 @@ func (at *attendance) leave(ctx context.Context, err error, signals <-chan os.Si
 	return cli.ExitStatus(cli.StatusInterrupted)
 }
 
-// ahead returns the first jobs of the queue if the job is queued.
+// ahead returns the first jobs of the queue if the job itself is queued.
 func ahead(ctx context.Context, a *cli.App, j api.Job) []api.Job {
 	if j.State != job.Queued {
 		return nil
 	}
-	status, _ := api.Status(ctx, a.Client) // optional: without it the place in the queue is not shown
+	status, _ := api.Status(ctx, a.Client) // if this fails, the place in the queue is not shown
 	return status.Waiting
 }

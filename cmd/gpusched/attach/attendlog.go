@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// readLog prints the output of all attempts from the job's log, and returns when the job has ended.
+// readLog prints the output of all attempts from the job's log. It returns when the job has ended.
 func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 	a, out, said := *at.a, *at.a.Out, *at.a.Err
 	out.W, said.W = bufio.NewWriter(at.pipe), bufio.NewWriter(at.line.over(at.a.Err.W))
@@ -20,17 +20,17 @@ func (at *attendance) readLog(ctx context.Context, journalctl string) error {
 	return p.FollowJobs(ctx, []api.Job{at.job})
 }
 
-// ownStarts selects the journal entries of this job's attempts. The journal may also hold entries
-// of an earlier job with the same number, from before the state file was set aside or the package
-// purged.
+// ownStarts selects the journal entries of this job's attempts. The journal may also contain
+// entries of an earlier job with the same number. Job numbers start again if the state file was set
+// aside or the package was purged.
 type ownStarts struct {
 	jobs  api.Engine
 	job   api.Job
-	known map[string]bool // whether an attempt is the job's, by time and invocation id
+	known map[string]bool // by time and invocation id: whether the attempt belongs to the job
 }
 
-// has reports whether an entry is the job's. It asks the scheduler only about an attempt that seems
-// older than the job, which is possible if the clock was set back after the submission.
+// has reports whether an entry belongs to the job. It asks the scheduler only about an attempt that
+// seems to be older than the job. That happens if the clock was set back after the submission.
 func (s *ownStarts) has(ctx context.Context, e logs.Entry) bool {
 	placed, err := strconv.ParseInt(e.Placed, 10, 64)
 	if err != nil || placed >= s.job.SubmittedAt.UnixMicro() || s.job.Manager == api.UserManager {

@@ -20,8 +20,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Entries older than the job belong to an earlier job of the same number, unless the clock was set
-// back.
+// Entries that are older than the job belong to an earlier job with the same number, unless the
+// clock was set back.
 func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 	at := time.UnixMicro(7000)
 	asked, down := 0, false
@@ -30,7 +30,7 @@ func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 			return api.JobReply{}, errors.New("down")
 		}
 		return api.JobReply{
-			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // its latest attempt is not known to it yet
+			Job:      api.Job{ID: 5, Attempt: 2, PlacedAt: at.Add(time.Hour)}, // the latest attempt is not known yet
 			Attempts: []api.Attempt{{Attempt: job.Attempt{Number: 1, PlacedAt: at, InvocationID: "ab"}}},
 		}, nil
 	}}}
@@ -60,8 +60,8 @@ func TestEntriesOfAnEarlierJobAreLeftOut(t *testing.T) {
 	}
 }
 
-// Where the journal can't be read, the job's log is shown: from this attempt on, byte for byte, up
-// to its end.
+// If the journal can't be read, the job's log is shown byte for byte: from this attempt on, to its
+// end.
 func TestAttendReadsTheLog(t *testing.T) {
 	dir, path := hidingJournal(t)
 	write := func(text string) {
@@ -80,7 +80,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	end := sync.OnceFunc(func() { close(ended) })
-	defer time.AfterFunc(20*time.Second, end).Stop() // in case nothing is printed
+	defer time.AfterFunc(20*time.Second, end).Stop() // ends the test if nothing is printed
 	state := func() (api.JobReply, error) {
 		j := j
 		select {
@@ -107,7 +107,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
 	submitted := j
-	submitted.Private = nil // as the scheduler answers
+	submitted.Private = nil // the scheduler's answers don't have it
 	err := Attend(t.Context(), a, submitted, false)
 	if err != nil || out.String() != "hello\nlast word" {
 		t.Errorf("%v, %q", err, out.String())
@@ -117,8 +117,8 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 }
 
-// hidingJournal makes a journal without readable entries, and returns its directory and the path of
-// a log in it.
+// hidingJournal makes a journal that has no readable entries. It returns the journal's directory
+// and the path of a log in that directory.
 func hidingJournal(t *testing.T) (dir, log string) {
 	dir = t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -128,7 +128,7 @@ func hidingJournal(t *testing.T) (dir, log string) {
 	return dir, filepath.Join(dir, "log")
 }
 
-// Attempts that follow each other faster than the polling are all shown, each once.
+// Attempts are all shown once, even if they follow each other faster than the job is polled.
 func TestAttendReadsTheLogOfEveryStart(t *testing.T) {
 	dir, path := hidingJournal(t)
 	text := "one\n" + contract.AttemptLine("5", "2") + "two\n" + contract.AttemptLine("5", "4") + "four\n"

@@ -21,8 +21,8 @@ func AttendTerminal(ctx context.Context, a *cli.App, j api.Job, quiet bool) erro
 	return at.inTerminal(ctx, nil)
 }
 
-// untilTerminal returns a session with the terminal of the job's next attempt. If it returns nil,
-// the error is the result of the command.
+// untilTerminal waits for the job's next attempt and returns a session with its terminal. If it
+// returns no session, the error is the result of the command.
 func (at *attendance) untilTerminal(ctx context.Context) (*session, error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -73,24 +73,24 @@ func (at *attendance) showMissed(ctx context.Context, j api.Job) {
 }
 
 const (
-	// quickStart is how long a starting job is polled quickly.
+	// quickStart is how long a starting job is polled at short intervals.
 	quickStart = time.Second
-	// longStart is how long a started job's terminal may be missing before the user is told.
+	// longStart is how long the terminal of a started job may be missing before the user is told.
 	longStart = 3 * time.Second
 )
 
 // absence records how long the terminal of a started job has been missing.
 type absence struct {
-	since time.Time // zero: it is not missing
+	since time.Time // zero if the terminal is not missing
 	said  bool
 }
 
-// isNew reports whether the terminal is likely to appear soon.
+// isNew reports whether the terminal has been missing for less than quickStart.
 func (n *absence) isNew(now time.Time) bool {
 	return !n.since.IsZero() && now.Sub(n.since) < quickStart
 }
 
-// again notes that it is still missing, and tells the user once.
+// again notes that the terminal is still missing, and tells the user once.
 func (n *absence) again(at *attendance, now time.Time) {
 	if n.since.IsZero() {
 		n.since = now

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ExecCmd runs a command inside a job, beside the job's own.
+// ExecCmd runs a second command inside a running job.
 type ExecCmd struct {
 	Raw bool `name:"raw"`
 
@@ -23,7 +23,7 @@ func (*ExecCmd) About() cli.About {
 	}
 }
 
-// JobCommand returns the words that belong to the command.
+// JobCommand returns the words of the command that runs in the job.
 func (c *ExecCmd) JobCommand() []string { return c.Command }
 
 func (c *ExecCmd) Run(ctx context.Context, a *cli.App) error {

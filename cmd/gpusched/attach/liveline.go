@@ -17,19 +17,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A liveLine shows the state of a job. On a terminal a waiting job has one line that is rewritten
-// in place and cleared before anything else is shown; otherwise each reason for waiting is printed
-// once.
+// A liveLine shows the state of a job. On a terminal it rewrites one line while the job waits, and
+// clears that line before anything else is shown. Otherwise it prints each reason for waiting once.
 type liveLine struct {
-	mu    sync.Mutex // guards everything, and the order of the output
+	mu    sync.Mutex // guards the fields below and the order of the output
 	t     *term.Terminal
-	typed func(string) string // writes jobs and commands as the reader types them; nil: unchanged
+	typed func(string) string // rewrites jobs and commands in a text as the reader would type them; nil changes nothing
 	quiet bool
 	live  bool   // the rewritten line is on the screen
 	said  string // the state that was last printed
 }
 
-// note prints a line that stays.
+// note prints a line that is not overwritten later.
 func (l *liveLine) note(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,8 +67,8 @@ func (l *liveLine) show(j api.Job, first []api.Job) {
 	l.t.W.Flush()
 }
 
-// progressOf describes a waiting job by its place, reason and expected start, and a placed job by
-// its GPUs.
+// progressOf describes a job. A waiting job has its place in the queue, reason and expected start;
+// a placed job has its GPUs.
 func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	switch {
 	case j.State != job.Queued && len(j.GPUs) > 0:
@@ -80,7 +79,7 @@ func progressOf(t *term.Terminal, j api.Job, first []api.Job) string {
 	return "queued" + place(j, first) + cli.Waiting(t, j)
 }
 
-// place returns the job's place in the queue, as far as the first jobs of the queue show it.
+// place says how many jobs are ahead in the queue, as far as the first jobs of the queue show.
 func place(j api.Job, first []api.Job) string {
 	at := slices.IndexFunc(first, func(w api.Job) bool { return w.ID == j.ID })
 	switch {
@@ -94,7 +93,7 @@ func place(j api.Job, first []api.Job) string {
 	return ""
 }
 
-// clear removes the rewritten line. Callers hold l.mu.
+// clear removes the rewritten line. The caller must hold l.mu.
 func (l *liveLine) clear() {
 	if l.live {
 		l.t.Printf("\r\x1b[K")
@@ -120,7 +119,7 @@ func (o *overwriter) Write(text []byte) (int, error) {
 	return n, cmp.Or(err, o.w.Flush())
 }
 
-// comeBack says how to return to a job that goes on.
+// comeBack tells the user how to return to a job that is still running or queued.
 func (at *attendance) comeBack() string {
 	name := cli.NameOfJob(at.job)
 	if at.tty {

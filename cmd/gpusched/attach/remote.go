@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// enterByEngine runs a command in a job of another engine, or the user's shell if there is none.
-// done is false if the job belongs to gpusched itself.
+// enterByEngine runs a command in a job of another engine. Without a command it runs the user's
+// shell. done is false if the job belongs to gpusched itself.
 func enterByEngine(a *cli.App, j api.Job, argv []string) (done bool, err error) {
 	e := a.Other()
 	if e == nil {
@@ -40,8 +40,8 @@ func enterByEngine(a *cli.App, j api.Job, argv []string) (done bool, err error) 
 	return true, a.BecomeProgram(p)
 }
 
-// AttendAgain implements the internal command "stay-with tty|output loud|quiet ID", which other
-// machines run here.
+// AttendAgain implements the internal command "stay-with tty|output loud|quiet ID". The gpusched of
+// another machine runs that command here.
 func AttendAgain(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) != 3 {
 		return cli.Usagef("%s takes three words", afar.AttendCommand)
@@ -60,7 +60,7 @@ func AttendAgain(ctx context.Context, a *cli.App, args []string) error {
 	return Attend(ctx, a, reply.Job, args[1] == "quiet")
 }
 
-// WaitFar makes each machine wait for its own jobs, all at once.
+// WaitFar asks all machines at once to wait for their own jobs.
 func (c *WaitCmd) WaitFar(ctx context.Context, a *cli.App) error {
 	type ended struct {
 		at  int

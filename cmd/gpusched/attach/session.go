@@ -20,7 +20,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// The ends of a session other than an exit status.
+// These errors end a session that has no exit status.
 var (
 	errDetached = errors.New("detached")
 	errCut      = errors.New("the connection to the job ended")
@@ -29,8 +29,8 @@ var (
 // A session is a connection to the launcher that holds a job's terminal.
 type session struct {
 	conn     *os.File
-	tty      bool // standard input and output are a terminal, which is raw during the session
-	filtered bool // another user's output: filter what a terminal would act on
+	tty      bool // standard input and output are a terminal, which is in raw mode during the session
+	filtered bool // filter escape sequences out of another user's output
 	keys     detachKeys
 	detached chan struct{}
 	leave    sync.Once // closes detached
@@ -38,14 +38,14 @@ type session struct {
 	mu sync.Mutex // serializes writes
 }
 
-// A visit is what to do in a job's unit.
+// sessionOptions say what a session does in a job's unit.
 type sessionOptions struct {
-	argv []string // a command to run beside the job's own; nil: use the job's terminal
+	argv []string // a second command to run in the job; nil: use the job's terminal
 	raw  bool     // do not filter another user's output
 }
 
-// connect connects to the launcher and sends the visit. Only the job's owner sets the size of its
-// terminal.
+// connect connects to the launcher and sends the options. Only the job's owner sets the size of the
+// job's terminal.
 func connect(a *cli.App, j api.Job, v sessionOptions) (*session, error) {
 	conn, err := terminal.Dial(cli.TerminalOf(j), j.UID)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *session) send(k terminal.Kind, content []byte) error {
 	return err
 }
 
-// run passes input and output on until the session ends, and returns the command's status.
+// run passes on input and output until the session ends. It returns the command's status.
 func (s *session) run(ctx context.Context) (status int, err error) {
 	defer s.conn.Close()
 	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
@@ -119,8 +119,8 @@ func (s *session) run(ctx context.Context) (status int, err error) {
 	}
 }
 
-// writer returns f, or for another user's output a filter that removes what a terminal would act
-// on.
+// writer returns f. For another user's output it returns a filter before f, which removes
+// everything that a terminal would act on.
 func (s *session) writer(f *os.File) io.Writer {
 	if s.filtered && term.IsTerminal(f) {
 		return term.Harmless(f)
@@ -128,11 +128,12 @@ func (s *session) writer(f *os.File) io.Writer {
 	return f
 }
 
-// lastReports is the time in which a terminal may still send reports that nobody typed.
+// lastReports is how long a terminal may go on sending reports that nobody typed.
 const lastReports = 50 * time.Millisecond
 
-// enterRaw makes the terminal raw. leave restores it, and drops unread input that was typed for the
-// job or reported by the terminal, so that the shell does not get it.
+// enterRaw puts the terminal into raw mode. leave restores the old mode. It also drops unread
+// input, which was meant for the job or reported by the terminal, so that the shell does not get
+// it.
 func enterRaw(modes *term.Modes) (leave func(), err error) {
 	in := int(os.Stdin.Fd())
 	old, err := xterm.MakeRaw(in)
@@ -150,7 +151,7 @@ func enterRaw(modes *term.Modes) (leave func(), err error) {
 	}, nil
 }
 
-// passSize sends each new size of the terminal.
+// passSize sends the terminal's size to the job whenever it changes.
 func (s *session) passSize(resized <-chan os.Signal) {
 	for range resized {
 		if s.filtered {
@@ -163,8 +164,8 @@ func (s *session) passSize(resized <-chan os.Signal) {
 	}
 }
 
-// A keyboard reads the standard input in one goroutine, for one session after another. Input
-// between sessions is dropped.
+// A keyboard reads the standard input in one goroutine for all sessions, one after another. It
+// drops input that arrives between two sessions.
 type keyboard struct {
 	reading sync.Once
 	mu      sync.Mutex // guards the fields below
@@ -174,7 +175,7 @@ type keyboard struct {
 
 var typing keyboard
 
-// to directs the input to a session, or with nil drops it.
+// to sends the input to a session. If s is nil, the input is dropped.
 func (k *keyboard) to(s *session) {
 	k.mu.Lock()
 	k.now = s
@@ -200,7 +201,7 @@ func (k *keyboard) read(in io.Reader) {
 	}
 }
 
-// typed sends input. In a terminal, Ctrl-P Ctrl-Q ends the session.
+// typed sends input to the job. In a terminal, Ctrl-P Ctrl-Q ends the session.
 func (s *session) typed(content []byte, last bool) {
 	leave := false
 	if s.tty {
@@ -218,7 +219,7 @@ func (s *session) typed(content []byte, last bool) {
 	}
 }
 
-// noInput sends the end of the input.
+// noInput tells the launcher that the input has ended.
 func (s *session) noInput() {
 	if !s.tty {
 		_ = s.send(terminal.EOF, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Ctrl-P Ctrl-Q detaches, typed at once or in two reads; all other input is passed on, including a
-// Ctrl-P and the key after it.
+// Ctrl-P Ctrl-Q detaches, whether it arrives in one read or in two. All other input is passed on,
+// including a Ctrl-P that another key follows.
 func TestDetachKeys(t *testing.T) {
 	for _, c := range []struct {
 		typed []string
@@ -33,7 +33,7 @@ func TestDetachKeys(t *testing.T) {
 	}
 }
 
-// Input after the detach keys is dropped.
+// Input that follows the detach keys is dropped.
 func TestInputAfterDetachingIsDropped(t *testing.T) {
 	_, conn, err := os.Pipe()
 	if err != nil {

@@ -30,7 +30,7 @@ func (*WaitCmd) About() cli.About {
 	}
 }
 
-// maxAny is the most requests that --any keeps open.
+// maxAny is the largest number of requests that --any keeps open.
 const maxAny = 48
 
 func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
@@ -66,7 +66,7 @@ func (c *WaitCmd) Run(ctx context.Context, a *cli.App) error {
 	return cli.StatusOf(jobs)
 }
 
-// waitAll waits for one job after another, and so as long as the longest takes.
+// waitAll waits for one job after another, until all have ended.
 func waitAll(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	var jobs []api.Job
 	for _, id := range ids {
@@ -79,7 +79,7 @@ func waitAll(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	return jobs, nil
 }
 
-// waitAny waits for all jobs at once and returns the first that ended.
+// waitAny waits for all jobs at once. It returns the first job that ends.
 func waitAny(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func waitAny(ctx context.Context, a *cli.App, ids []string) ([]api.Job, error) {
 	return []api.Job{one.job}, one.err
 }
 
-// Follow waits for a job just submitted and returns its exit status.
+// Follow waits for the end of a new job and returns the job's exit status.
 func Follow(ctx context.Context, a *cli.App, id job.ID, quiet bool) error {
 	jobs, err := waitAll(ctx, a, []string{id.String()})
 	if errors.Is(err, context.Canceled) {

@@ -7,54 +7,54 @@ import (
 )
 
 // About is what a command declares about itself, in a method of its struct. Code that treats
-// commands differently goes by it, never by the command's word. A group of commands declares for
-// all of them.
+// commands differently reads the About, never the name of the command. A group of commands declares
+// one About for all its commands.
 type About struct {
-	Host  Host         // how it is carried out on another machine
-	Hosts Hosts        // how it is carried out on several machines
-	Jobs  Hosts        // the same where it names jobs of several machines; only for commands that take ids
-	Slurm *engines.Gap // ForSlurm, or the reason that it is not for Slurm
+	Host  Host         // how the command works on another machine
+	Hosts Hosts        // how the command works on several machines
+	Jobs  Hosts        // how it works if it names jobs of several machines; only for commands that take ids
+	Slurm *engines.Gap // ForSlurm, or the reason why it does not work on Slurm
 
-	OwnInput bool // it reads the standard input, whose end therefore does not end it on another machine
+	OwnInput bool // the command reads standard input, so it does not end with that input on another machine
 
-	Usual    bool                  // 'gpusched --help' lists it
-	Options  string                // the options that its --help lists, with blanks between them; "": as many as fit
+	Usual    bool                  // listed in 'gpusched --help'
+	Options  string                // the options in its --help, separated by blanks; "": as many as fit
 	Examples []string              // the examples in its --help
-	Habits   *manual.Habits        // the names that other tools have for its options
-	Section  func() manual.Section // a further section of its manual page; nil: none
+	Habits   *manual.Habits        // other tools' names for its options
+	Section  func() manual.Section // an additional section of its manual page; nil: none
 
-	Offers  Offers                // the jobs that completion offers
-	Columns func(a *App) []string // the columns that completion offers for -o cols=
+	Offers  Offers                // the jobs that shell completion offers
+	Columns func(a *App) []string // the columns that shell completion offers after -o cols=
 }
 
-// Host says how a command is carried out on another machine.
+// Host says how a command works on another machine.
 type Host int
 
 const (
-	ShownHere Host = iota + 1 // the gpusched there answers with a document, which this one shows with the machine's name
-	RunThere                  // the gpusched there carries out the command line as it was typed
-	OnlyHere                  // not at all: it is about the machine on which it was typed
+	ShownHere Host = iota + 1 // the other gpusched answers with a document; this gpusched prints that with machine names
+	RunThere                  // the other machine's gpusched runs the command line as it was typed
+	OnlyHere                  // never on another machine: the command is about the machine on which it was typed
 )
 
-// Hosts says how a command is carried out on several machines.
+// Hosts says how a command works on several machines.
 type Hosts int
 
 const (
-	OneAtATime Hosts = iota + 1 // not at all
-	InTurn                      // on one after the other, except if the output is for programs
-	Together                    // one screen shows them all
-	Divided                     // each machine carries it out for its own jobs
-	OnOne                       // it submits a new job to one of them
+	OneAtATime Hosts = iota + 1 // the command takes one machine only
+	InTurn                      // one machine after another; refused if the output is for programs
+	Together                    // one screen shows all machines
+	Divided                     // each machine runs the command for its own jobs
+	OnOne                       // one of the machines gets the new job
 )
 
-// ForSlurm is the value of About.Slurm for a command that works on Slurm.
+// ForSlurm is the value of About.Slurm in a command that works on Slurm.
 var ForSlurm = &engines.Gap{}
 
-// NotForSlurm is the value of About.Slurm for a command that does not work on Slurm: why, without a
-// full stop, and what to do instead.
+// NotForSlurm is the value of About.Slurm in a command that does not work on Slurm. why is the
+// reason, without a full stop. next says what to do instead.
 func NotForSlurm(why, next string) *engines.Gap { return &engines.Gap{Why: why, Next: next} }
 
-// Refusal returns the reason that a command does not work on Slurm, nil if it does.
+// Refusal returns the reason why a command does not work on Slurm, or nil if it does.
 func (about About) Refusal() *engines.Gap {
 	if about.Slurm == ForSlurm {
 		return nil
@@ -62,15 +62,15 @@ func (about About) Refusal() *engines.Gap {
 	return about.Slurm
 }
 
-// Offers selects the jobs that completion offers for a command. A nil Fits selects every job, ended
-// ones included.
+// Offers selects the jobs that shell completion offers for a command. If Fits is nil, completion
+// offers all jobs, including ended ones.
 type Offers struct {
 	Fits  func(api.Job) bool
-	Ended bool // also jobs that have ended
-	Own   bool // only the caller's
+	Ended bool // include jobs that have ended
+	Own   bool // only the caller's jobs
 }
 
-// Acting returns the declaration of a command that acts on jobs.
+// Acting returns the About of a command that acts on jobs.
 func Acting(fits func(api.Job) bool) About {
 	return About{Host: RunThere, Hosts: OneAtATime, Jobs: Divided, Slurm: ForSlurm, Offers: Offers{Fits: fits, Own: true}}
 }

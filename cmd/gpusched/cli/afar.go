@@ -7,21 +7,21 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 )
 
-// FromAfar describes a command line that the gpusched of another machine has sent. It is about this
-// machine alone, whatever the settings and --host say.
+// FromAfar describes a command line that another machine's gpusched has sent here. Such a command
+// line is about this machine only. Neither the settings nor --host can change that.
 type FromAfar struct {
-	Called   string // this machine's name over there, which ids and proposed commands are shown with
-	Plain    bool   // ids without a machine are jobs of this one
-	Labelled bool   // output names this machine, since it is shown next to that of other machines
-	Document bool   // the answer is the command's JSON document, whatever form it asks for
+	Called   string // the sender's name for this machine; ids and proposed commands are shown with it
+	Plain    bool   // ids that name no machine are jobs of this machine
+	Labelled bool   // the output names this machine, since it is shown next to other machines' output
+	Document bool   // answer with the JSON document, whatever output format the command line asks for
 	Job      *remote.NewJob
 }
 
-// Documents reports whether another gpusched wants the command's JSON document.
+// Documents reports whether another gpusched asked for the command's JSON document.
 func (a *App) Documents() bool { return a.Asked != nil && a.Asked.Document }
 
-// Called returns this machine's name where the command was typed; "" if that was here, or if the
-// name is ".".
+// Called returns the name that this machine has where the command was typed. It is "" if the
+// command was typed here, or if the name is ".".
 func (a *App) Called() string {
 	if a.Asked == nil || a.Asked.Called == remote.Here && !a.Asked.Labelled {
 		return ""
@@ -29,7 +29,7 @@ func (a *App) Called() string {
 	return a.Asked.Called
 }
 
-// OwnWords returns the words for jobs of this machine, without its name.
+// OwnWords returns the words that name jobs of this machine, without the machine's name.
 func (q *FromAfar) OwnWords(words []string) (list []string) {
 	for _, w := range words {
 		var mine []string
@@ -45,7 +45,8 @@ func (q *FromAfar) OwnWords(words []string) (list []string) {
 	return list
 }
 
-// withoutHost returns a word for jobs without the name that this machine has where it was typed.
+// withoutHost removes this machine's name from a word for jobs. The name is the one used where the
+// command was typed.
 func (a *App) withoutHost(word string) string {
 	if a.Asked == nil {
 		return word
@@ -57,7 +58,7 @@ func (a *App) withoutHost(word string) string {
 	return Joined(parts, ",", func(p hostWord) string { return p.word })
 }
 
-// HostName returns the name of a machine for a sentence.
+// HostName returns the name of a machine for use in a sentence.
 func HostName(host string) string {
 	if host == "" || host == "." {
 		return "this one"
@@ -65,11 +66,11 @@ func HostName(host string) string {
 	return host
 }
 
-// hostWord is a word for jobs and the machine that has them; "" is this one.
+// hostWord is a word for jobs, and the machine that has these jobs; "" is this machine.
 type hostWord struct{ Host, word string }
 
-// PlacedWords splits a word at the machines that it names: a:12,14,b:7_3,5 becomes 12,14 of a, and
-// 7_3,5 of b.
+// PlacedWords splits a word by the machines in it: a:12,14,b:7_3,5 becomes 12,14 of machine a, and
+// 7_3,5 of machine b.
 func PlacedWords(word string) (list []hostWord) {
 	if strings.HasPrefix(word, "name:") {
 		return []hostWord{{"", word}}
@@ -79,7 +80,7 @@ func PlacedWords(word string) (list []hostWord) {
 		switch {
 		case named && strings.HasPrefix(rest, "name:"):
 			_, whole, _ := strings.Cut(word, host+":")
-			return append(list, hostWord{host, whole}) // a name may have commas
+			return append(list, hostWord{host, whole}) // a job's name may contain commas
 		case named || len(list) == 0:
 			list = append(list, hostWord{host, rest})
 		default:

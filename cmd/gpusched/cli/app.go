@@ -24,12 +24,12 @@ type App struct {
 	Session
 
 	Words []string        // the command line, byte for byte
-	Noted map[string]bool // the texts that NoteOnce has printed
-	As    Manner          // the manner of the tool by whose name it was called
-	Busy  *busy.Line      // says what takes so long; nil: nothing does, or nobody sees it
+	Noted map[string]bool // the texts that NoteOnce has already printed
+	As    Manner          // how to behave under another tool's name
+	Busy  *busy.Line      // shows what takes so long; nil: nothing does, or nobody would see it
 }
 
-// Env is what the program was started with.
+// Env is what the program gets from its environment at the start.
 type Env struct {
 	Out, Err    *term.Terminal
 	Environ     []string
@@ -38,65 +38,65 @@ type Env struct {
 	Umask       int
 	UID         int
 	Interactive bool          // there is a terminal to ask questions on
-	Answer      func() string // reads what the user answers
-	// RestoreLimits gives this process the user's resource limits again, for the daemon to read.
+	Answer      func() string // reads the user's answer to a question
+	// RestoreLimits restores the user's resource limits in this process for the daemon to read.
 	RestoreLimits func()
 	Root          string   // the root of the file system that doctor checks; "" except in tests
-	JournalDirs   []string // the directories of journald's files, the persistent one first
+	JournalDirs   []string // the directories with journald's files, the persistent one first
 }
 
-// Session says which schedulers the program asks.
+// Session says which schedulers this run asks.
 type Session struct {
 	Client     api.Engine
-	Slurm      *engines.Slurm // nil: this is gpusched, which becomes gpusched-slurm to ask a Slurm
+	Slurm      *engines.Slurm // nil: this program is gpusched, which becomes gpusched-slurm when it must ask a Slurm
 	Own        bool           // the command line asks for the user's own scheduler
-	On         string         // the engine that the command line names; "": none
-	Chosen     *Chosen        // the engine and machines that client.toml names; nil: not read yet
-	Hosts      []string       // the machines that are asked, "." for this one; none: this one alone
+	On         string         // the engine named on the command line; "": none
+	Chosen     *Chosen        // the engine and machines named in client.toml; nil: not read yet
+	Hosts      []string       // the machines to ask, where "." is this one; empty: only this one
 	HostsGiven bool           // Hosts comes from the command line, not from the environment
-	Host       string         // the machine that answers instead of this one's scheduler; "": none
-	Far        []string       // the machines whose jobs the command names, and which carry it out
+	Host       string         // the machine to ask instead of this machine's scheduler; "": none
+	Far        []string       // the machines that carry out the command, since it names their jobs
 	Asked      *FromAfar      // set if another gpusched sent the command line; nil: it was typed here
 }
 
-// Manner is how gpusched behaves under another tool's name. The zero value is gpusched's own
-// manner.
+// Manner says how gpusched behaves under another tool's name. The zero value is its own behaviour.
 type Manner struct {
-	Submitted string // printed about a job that was queued, with %d for its number
-	Silent    bool   // nothing is printed about a job that was queued
+	Submitted string // the message for a queued job, with %d for its number
+	Silent    bool   // print nothing for a queued job
 	Other     bool   // the command line is in another tool's words
 	NoGPU     bool   // a job that does not ask for GPUs gets none
-	Caps      bool   // a priority that the caller may not have becomes normal
+	Caps      bool   // a priority that the caller is not allowed becomes normal
 	// Table returns the lines of a listing.
 	Table func(jobs []api.Job, now time.Time) []string
-	Check func(jobs []api.Job, now time.Time) error // refuses jobs; nil refuses none
-	// Strict prints nothing that the other tool would not print, since a program reads the output.
+	Check func(jobs []api.Job, now time.Time) error // returns an error that refuses the jobs; nil: no check
+	// Strict suppresses messages that the other tool lacks, since programs read its output.
 	Strict bool
-	// Only selects jobs by the tool's filters, except those by state; nil selects all.
+	// Only reports whether a job matches the tool's filters. It leaves out the filters by state.
+	// nil means that every job matches.
 	Only   func(api.Job) bool
 	States []string
-	All    bool  // Only selects among the jobs of all users
-	Keeps  bool  // the job gets a copy of its script
-	Turns  turns // the tool's queue that the job is put into; nil: none
+	All    bool  // Only chooses among the jobs of all users
+	Keeps  bool  // the job runs a copy of its script
+	Turns  turns // the tool's queue that new jobs enter; nil: none
 }
 
-// turns is another tool's queue, in which a new job waits for its turn.
+// turns is another tool's queue. A new job in it waits for its turn.
 type turns interface {
-	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // the job waits; nobody else enters before Leave
+	Enter(ctx context.Context, a *App, req *api.SubmitRequest) error // no other job enters before Leave
 	Leave()
 }
 
-// ExitStatus is an error that ends the program with a status and prints nothing: all has been said,
-// or the status is that of a job.
+// ExitStatus is an error that sets the program's exit status and prints nothing. Either the error
+// was printed already, or the status is a job's.
 type ExitStatus int
 
-// Error is for test logs; users never see it.
+// Error returns a text for test logs. Users never see it.
 func (e ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// StatusInterrupted is the exit status that shells use for SIGINT.
+// StatusInterrupted is the exit status that shells report after SIGINT.
 const StatusInterrupted = 130
 
-// Finish prints an error and returns the exit status for it (invariant 2).
+// Finish prints an error and returns the matching exit status (invariant 2).
 func (a *App) Finish(err error) int {
 	var status ExitStatus
 	var own *Failure
@@ -119,7 +119,7 @@ func (a *App) Finish(err error) int {
 	return 1
 }
 
-// Complain prints an error, each line behind the program's name.
+// Complain prints an error. Each line begins with the program's name.
 func (a *App) Complain(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		text := term.Clean(a.from() + a.AsTyped(strings.TrimRight(line, "\n")))
@@ -127,7 +127,7 @@ func (a *App) Complain(text string) {
 	}
 }
 
-// from names the machine that an error comes from, unless only this machine was asked.
+// from names the machine that an error comes from. If only this machine was asked, it returns "".
 func (a *App) from() string {
 	switch {
 	case a.Host != "":
@@ -146,7 +146,7 @@ func (a *App) Note(format string, args ...any) {
 	a.Say("gpusched: %s\n", term.Clean(a.AsTyped(fmt.Sprintf(format, args...))))
 }
 
-// Say prints a line above the progress line, which it does not overwrite.
+// Say prints a line without overwriting the progress line.
 func (a *App) Say(format string, args ...any) {
 	if a.Busy == nil {
 		a.Err.Printf(format, args...)
@@ -158,7 +158,7 @@ func (a *App) Say(format string, args ...any) {
 	})
 }
 
-// Begin tells a user at a terminal what takes so long, until end is called.
+// Begin shows a user at a terminal what takes so long, until end is called.
 func (a *App) Begin(format string, args ...any) (end func()) {
 	a.Err.W.Flush()
 	a.Busy = busy.Begin(os.Stderr, a.Getenv, "gpusched: "+format, args...)
@@ -168,7 +168,7 @@ func (a *App) Begin(format string, args ...any) (end func()) {
 	}
 }
 
-// Refuse returns an error with a hint what to do next.
+// Refuse returns an error. The hint tells the user what to do next.
 func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -177,7 +177,7 @@ func Usagef(format string, args ...any) *api.Error {
 	return Refuse(api.CodeUsage, "", format, args...)
 }
 
-// NotFoundf returns the error for a name or @ that finds no job.
+// NotFoundf returns the error if no job has a name, or if @ finds no job.
 func NotFoundf(format string, args ...any) *api.Error {
 	return Refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
 }
@@ -185,9 +185,9 @@ func NotFoundf(format string, args ...any) *api.Error {
 // Version and Commit are set by the linker.
 var Version, Commit string
 
-// Getenv is os.Getenv, except that HOME is always absolute: without one it is the account's home,
-// else "/". Otherwise files of the home would be looked up in the current directory, which can be
-// another user's.
+// Getenv is os.Getenv, except that HOME is always an absolute path. If HOME is not absolute, Getenv
+// returns the home of the account, or else "/". Otherwise files of the home would be looked up in
+// the current directory, which may belong to another user.
 func Getenv(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {
@@ -206,7 +206,7 @@ func (a *App) CallerName() string {
 	return a.Getenv("USER")
 }
 
-// WithCommand puts status in front of arguments that name no command.
+// WithCommand adds the command status to arguments that name no command.
 func WithCommand(args []string) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "--help-all"}, args[0]) {
 		return append([]string{"status"}, args...)
@@ -214,7 +214,7 @@ func WithCommand(args []string) []string {
 	return args
 }
 
-// NoteOnce prints a text once, however many jobs it is about.
+// NoteOnce prints a text the first time only, however many jobs it concerns.
 func (a *App) NoteOnce(text string) {
 	if !a.Noted[text] {
 		a.Noted[text] = true

@@ -14,7 +14,7 @@ type PastWindow struct {
 	Until string `name:"until" short:"E" placeholder:"WHEN"`
 }
 
-// Window returns the time span; a zero time is no bound.
+// Window returns the time span. A zero time means that this end is open.
 func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	if w.Since != "" {
 		from, err = parsePast(w.Since, now)
@@ -28,8 +28,8 @@ func (w *PastWindow) Window(now time.Time) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// parsePast reads a time in the past, in the zone of now: a duration ago, or a calendar date. Days
-// begin at midnight in that zone, weeks on Monday.
+// parsePast parses a time in the past: a duration before now, or a calendar date in the time zone
+// of now. Days begin at midnight in that zone, and weeks on Monday.
 func parsePast(text string, now time.Time) (time.Time, error) {
 	word := strings.ToLower(strings.TrimSpace(text))
 	y, m, d := now.Date()
@@ -56,7 +56,7 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	if at, ok := onDay(now, 0, word); ok {
 		return at, nil
 	}
-	back := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago"), "now-") // now-7d is sacct's form
+	back := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(word, " ago"), "ago"), "now-") // as in sacct: now-7d
 	if ago, err := job.ParseDuration(back); err == nil && ago > 0 {
 		return now.Add(-ago), nil
 	}

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Past times go by the caller's clock and calendar, also across a change of the clock: there it was
-// set from 2:00 to 3:00 on 2026-03-29, and from 3:00 to 2:00 on 2026-10-25.
+// Past times use the caller's time zone and calendar. That also works across clock changes: in the
+// zone of this test the clock went from 2:00 to 3:00 on 2026-03-29, and from 3:00 to 2:00 on
+// 2026-10-25.
 func TestPastTimesGoByTheLocalCalendar(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -27,7 +27,7 @@ func sweep(index int, state job.State, change func(*api.Job)) api.Job {
 	return j
 }
 
-// The tasks of an array share one row for each state, at the place of the first of them.
+// Tasks of an array share one row for each state. The row has the place of its first task.
 func TestTasksShareARowForEachState(t *testing.T) {
 	on := func(gpu, milli, minutes int) func(*api.Job) {
 		return func(j *api.Job) {
@@ -44,7 +44,7 @@ func TestTasksShareARowForEachState(t *testing.T) {
 	for name, c := range map[string]struct {
 		jobs  []api.Job
 		want  string
-		asked int // the number of ended jobs that were asked for
+		asked int // how many ended jobs were requested
 	}{
 		"running": {[]api.Job{sweep(3, job.Running, on(1, 1000, 5)), {ID: 8, State: job.Running}, sweep(2, job.Running, on(0, 500, 60)), sweep(4, job.Running, on(0, 250, 1)), parent},
 			"7_[2-4] '3 running' 0:0.75,1 1h | 8 'running' - | 7_[0-99%4] '88 queued, 6 running, 6 of 100 ended (3 failed)' -", 99},
@@ -71,7 +71,7 @@ func TestTasksShareARowForEachState(t *testing.T) {
 	}
 }
 
-// A thousand running tasks do not hide a waiting one, and the name of their row can be typed.
+// A thousand running tasks do not hide a waiting task. The name of their row can be typed as an id.
 func TestManyTasksAreOneRow(t *testing.T) {
 	jobs := []api.Job{}
 	for i := range 1000 {
@@ -93,7 +93,7 @@ func TestManyTasksAreOneRow(t *testing.T) {
 	}
 }
 
-// Among jobs that ended in the same second an array comes before its tasks, which are in order.
+// Among jobs that ended in the same second, an array precedes its tasks, and these are in order.
 func TestOrderWithinOneSecond(t *testing.T) {
 	over := api.Job{ID: 7, State: job.Failed, EndedAt: noon.Add(time.Millisecond), Array: &api.Array{}}
 	jobs := []api.Job{{ID: 9, State: job.Queued}, sweep(12, job.Failed, nil), over, sweep(1, job.Failed, nil), {ID: 3, State: job.Failed, EndedAt: noon.Add(time.Minute)}}

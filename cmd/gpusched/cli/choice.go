@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ChoiceFlags select jobs of a list. A job must match all flags that are given.
+// ChoiceFlags select the jobs of a list. A job must match every given flag.
 type ChoiceFlags struct {
 	User  string    `name:"user" short:"u" placeholder:"USER" xor:"who"`
 	Mine  bool      `name:"mine" xor:"who"`
@@ -19,7 +19,7 @@ type ChoiceFlags struct {
 	Since time.Time `name:"since" placeholder:"WHEN" type:"past"`
 }
 
-// Chooses reports whether any of the flags is given.
+// Chooses reports whether any of these flags is given.
 func (c *ChoiceFlags) Chooses() bool {
 	return c.User != "" || c.Mine || c.State != "" || c.Name != "" || len(c.Tag) > 0 || !c.Since.IsZero()
 }
@@ -47,10 +47,10 @@ func (c *ChoiceFlags) Choose(a *App, q *api.ListQuery) (err error) {
 // isPattern reports whether a name has wildcards.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
 
-// LeftOut says what a list does not show.
+// LeftOut says which jobs a list does not show.
 type LeftOut struct {
-	Tasks int  `json:"tasks,omitempty"` // ended tasks of arrays that were named
-	Ended bool `json:"ended,omitempty"` // more jobs have ended than the list shows
+	Tasks int  `json:"tasks,omitempty"` // number of ended tasks left out, of arrays that were named
+	Ended bool `json:"ended,omitempty"` // there are more ended jobs than the list shows
 }
 
 func MoreTasks(n int) string {
@@ -60,7 +60,7 @@ func MoreTasks(n int) string {
 	return fmt.Sprintf("%d more tasks have", n)
 }
 
-// WriteRecent says how many of the caller's jobs have ended lately.
+// WriteRecent prints how many of the caller's jobs ended in the last hour.
 func (a *App) WriteRecent(r *api.Recent) {
 	if r == nil || r.Ended == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A list counts the caller's jobs that have ended lately and says how to see them; it says nothing
-// if there is none.
+// A list counts the caller's jobs that ended in the last hour, and says how to see them. If there
+// are none, it prints nothing about them.
 func TestRecentlyEndedJobsAreCounted(t *testing.T) {
 	for want, r := range map[string]*api.Recent{
 		"": nil,

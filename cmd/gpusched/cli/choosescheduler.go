@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// OnFlag selects the engine. It stands before the command or among its options.
+// OnFlag selects the engine. It can come before the command or among the command's options.
 const OnFlag = "--on"
 
 // The engines are this machine's daemon and Slurm.
@@ -29,11 +29,10 @@ const (
 // EngineVariable is the environment variable that selects the engine.
 const EngineVariable = "GPUSCHED_ENGINE"
 
-// SlurmPrefix stands before the number of a Slurm job where the number alone would not tell the
-// engine.
+// SlurmPrefix precedes a Slurm job's number where the number alone could mean another engine's job.
 const SlurmPrefix = EngineSlurm + ":"
 
-// cutOn takes --on from the front of a command line.
+// cutOn removes --on from the front of a command line and sets the engine.
 func (a *App) cutOn(args []string) ([]string, error) {
 	name, value, has := strings.Cut(args[0], "=")
 	switch {
@@ -54,7 +53,7 @@ func (a *App) cutOn(args []string) ([]string, error) {
 // SaysOn reports whether a word is --on.
 func SaysOn(word string) bool { return word == OnFlag || strings.HasPrefix(word, OnFlag+"=") }
 
-// NotOn refuses --on behind another flag that has selected the scheduler.
+// NotOn refuses --on after another flag that has already selected the scheduler.
 func NotOn(flag string, rest []string) error {
 	if len(rest) > 0 && SaysOn(rest[0]) {
 		return Usagef("%s and %s both select the scheduler: use one of them", flag, OnFlag)
@@ -62,9 +61,9 @@ func NotOn(flag string, rest []string) error {
 	return nil
 }
 
-// WhichEngine returns the engine that the command line names, else the environment, else the user's
-// settings, else the site's. A socket named by the command line or environment means the local
-// scheduler.
+// WhichEngine returns the engine. It looks at the command line first, then at the environment, the
+// user's settings and the site's settings. If the command line or environment names a socket, the
+// engine is the local scheduler.
 func (a *App) WhichEngine() (string, error) {
 	switch {
 	case a.On != "":
@@ -90,21 +89,22 @@ func knownEngine(name, where string) (string, error) {
 	return name, nil
 }
 
-// ClientSettings is the settings file of the command line, in /etc/gpusched and in the user's
-// configuration directory. At most MostSettings bytes of it are read.
+// ClientSettings is the name of the command line's settings file. The file is in /etc/gpusched and
+// in the user's configuration directory. At most MostSettings bytes of it are read.
 const (
 	ClientSettings = "client.toml"
 	MostSettings   = 64 << 10
 )
 
-// Chosen is what settings files say about the scheduler to ask.
+// Chosen has the scheduler and machines that the settings files select.
 type Chosen struct {
 	engine string   // "": not set
 	Hosts  []string // nil: not set; empty: this machine alone
-	Path   string   // the file that was read, or the one that sets Hosts; "": none
+	Path   string   // the file that sets Hosts, else the file that was read; "": none
 }
 
-// Settings returns the user's settings, completed by the site's. They are read once.
+// Settings returns the user's settings. The site's settings fill in what the user has not set. The
+// files are read once.
 func (a *App) Settings() (Chosen, error) {
 	if a.Chosen != nil {
 		return *a.Chosen, nil
@@ -112,7 +112,7 @@ func (a *App) Settings() (Chosen, error) {
 	var all Chosen
 	for _, path := range a.SettingsFiles() {
 		if all.engine != "" && all.Hosts != nil {
-			break // nothing is left to complete
+			break // everything is set
 		}
 		s, err := a.SettingsIn(path)
 		if err != nil {
@@ -129,7 +129,7 @@ func (a *App) Settings() (Chosen, error) {
 	return all, nil
 }
 
-// SettingsFiles returns the path of the user's settings, if there is a home, and of the site's.
+// SettingsFiles returns the paths of the user's settings, if there is a home, and of the site's.
 func (a *App) SettingsFiles() (paths []string) {
 	for _, dir := range []string{a.OwnConfigDir(), filepath.Join("/", a.Root, "etc/gpusched")} {
 		if path := filepath.Join(dir, ClientSettings); filepath.IsAbs(path) {
@@ -139,10 +139,10 @@ func (a *App) SettingsFiles() (paths []string) {
 	return paths
 }
 
-// SettingsIn reads a settings file, which need not exist. It ignores a file or link that belongs to
-// another user: if the environment is another user's, such a file would select the scheduler, or
-// make this process open something else with the caller's rights. When root runs this, every
-// directory on the path must belong to root.
+// SettingsIn reads a settings file, which may be missing. It ignores a file or link that belongs to
+// another user. The environment may come from another user; such a file would then select the
+// scheduler, or make this process open other files with the caller's rights. If root runs this,
+// every directory on the path must belong to root.
 func (a *App) SettingsIn(path string) (s Chosen, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
@@ -182,9 +182,9 @@ func (a *App) Trusts(info fs.FileInfo) bool {
 	return ok && (st.Uid == 0 || int(st.Uid) == a.UID)
 }
 
-// rootsOwn reports whether only root can decide what a path leads to: everything on it, links
-// included, belongs to root, and others can't write to its directories or can't replace what is
-// there.
+// rootsOwn reports whether only root can decide which file a path leads to. Everything on the path,
+// including links, must belong to root. If others can write to a directory on the path, the sticky
+// bit must keep them from replacing what is in it.
 func rootsOwn(path string) bool {
 	for at := path; ; at = filepath.Dir(at) {
 		info, err := os.Lstat(at)
@@ -230,8 +230,8 @@ func SettingsOf(text []byte, path string) (Chosen, error) {
 	return s, err
 }
 
-// namesSlurm reports whether a list of jobs has one with Slurm's prefix. Inside a job's name the
-// prefix means nothing.
+// namesSlurm reports whether any job in a list has Slurm's prefix. The prefix has no meaning inside
+// a job's name.
 func namesSlurm(word string) bool {
 	listed := strings.Contains(word, ","+SlurmPrefix) && !strings.HasPrefix(word, "name:")
 	return listed || strings.HasPrefix(word, SlurmPrefix)

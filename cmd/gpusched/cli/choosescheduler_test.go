@@ -72,7 +72,7 @@ func TestHostsSetting(t *testing.T) {
 	}
 }
 
-// A mistake is reported with its file, its line and what to do.
+// The error for a mistake names the file, the line and the remedy.
 func TestSettingsErrorsNameTheLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"engine = 'slurm'\nhost = 'a'":    "/f: line 2 is not a setting",
@@ -88,8 +88,8 @@ func TestSettingsErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// The command line beats the environment, that beats the user's settings, and these beat the
-// site's.
+// The command line overrides the environment, the environment overrides the user's settings, and
+// the user's settings override the site's.
 func TestWhichEngine(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": filepath.Join(dir, "home")}
@@ -173,8 +173,9 @@ func TestEngineOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// In a HOME that belongs to another user nothing is opened, and nothing about it is printed. As
-// root the test makes such a HOME; otherwise its own HOME is another user's to the code.
+// In a HOME that belongs to another user, no settings file is opened and no message mentions one.
+// As root, the test makes such a HOME. Otherwise the code gets another uid, so that the test's own
+// HOME seems to be another user's.
 func TestSettingsOfAnotherUserAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
@@ -192,7 +193,7 @@ func TestSettingsOfAnotherUserAreIgnored(t *testing.T) {
 			t.Errorf("%s: %q %v", when, name, err)
 		}
 	}
-	if me := os.Getuid(); me != 0 { // the code runs as another uid than the owner
+	if me := os.Getuid(); me != 0 { // the code gets another uid than the owner's
 		a.UID = me
 		check("one's own link, to a file that is no settings", "")
 		for _, other := range []int{0, me + 1} {

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Dependencies resolves the words of --after, --after-ok, --after-fail and --after-any, in this
-// order.
+// Dependencies returns the dependencies that --after, --after-ok, --after-fail and --after-any
+// name, in this order.
 func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) ([]job.Dependency, error) {
 	var list []job.Dependency
 	for _, d := range []struct {
@@ -32,8 +32,7 @@ func (a *App) Dependencies(ctx context.Context, after, ok, fail, any []string) (
 	return list, nil
 }
 
-// AfterNamesakes makes a job wait for all of the caller's jobs that have the same name and have not
-// ended.
+// AfterNamesakes makes a job wait for the caller's other jobs of the same name that have not ended.
 func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error {
 	jobs, err := a.Mine(ctx, api.ListQuery{Name: req.Name})
 	for _, id := range submissions(jobs) {
@@ -42,7 +41,7 @@ func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error 
 	return err
 }
 
-// numberOf returns the number of a job, or of a task that has become a job.
+// numberOf returns the number of a job. A task must have become a job.
 func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return job.ID(id), nil

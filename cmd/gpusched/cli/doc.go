@@ -1,18 +1,20 @@
-// Package cli has what the rooms of the command line share: one run of the program (App), with what
-// it was started with (Env) and the schedulers that it asks (Session); the forms of output; the
-// words for jobs, times and values; the tables of jobs and GPUs; errors and exit statuses. It has
-// no command. No room decides anything about jobs or reads the daemon's files: all that is known
-// about jobs and GPUs comes over the socket.
+// Package cli has what all packages of the command line share. App is one run of the program. Env
+// is what that run gets from its environment, and Session says which schedulers it asks. The
+// package also has the output formats, the words for jobs, times and values, the tables of jobs and
+// GPUs, the errors and the exit statuses. It has no command.
 //
-// Invariants, of all rooms:
+// No package of the command line decides anything about jobs or reads the daemon's files. All
+// information about jobs and GPUs comes over the socket.
 //
-//  1. Data goes to stdout, messages to stderr. JSON is the daemon's document, schema "gpusched.v1";
-//     times for programs are RFC 3339 in UTC.
-//  2. The exit status is one of the table in manual/tables.go, or the job's own if the command
-//     waits for a job.
-//  3. From the first word of a job's command on, every byte belongs to that command; before it, an
-//     unknown flag is an error.
-//  4. Nothing that another user chose reaches a terminal unsanitised.
-//  5. A submission carries a random key, so asking again never queues the job twice.
-//  6. Help, manual pages and completion are made from the same grammar.
+// Invariants, for all these packages:
+//
+//  1. Data goes to stdout, messages to stderr. JSON is the daemon's document, with schema
+//     "gpusched.v1". Times for programs are RFC 3339 in UTC.
+//  2. The exit status is listed in manual/tables.go. A command that waits for a job may instead
+//     return the job's exit status.
+//  3. All bytes from the first word of a job's command on belong to that command. Before that word,
+//     an unknown flag is an error.
+//  4. Text that another user chose is sanitised before it reaches a terminal.
+//  5. A submission carries a random key, so that a repeated request never queues the job twice.
+//  6. Help, manual pages and completion are generated from the same grammar.
 package cli

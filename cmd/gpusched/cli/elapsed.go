@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// remaining returns the time that a running job has left, and whether it has a limit at all.
+// remaining returns how long a running job may still run, and whether it has a time limit at all.
 func remaining(j api.Job, now time.Time) (left time.Duration, limited bool) {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || j.State.Terminal() {
 		return 0, false
@@ -15,7 +15,7 @@ func remaining(j api.Job, now time.Time) (left time.Duration, limited bool) {
 	return max(0, j.TimeLimit.Duration()-j.Elapsed(now)), true
 }
 
-// RanText formats the time that a job has run; "" if it has not started.
+// RanText formats how long a job has run, or "" if it has not started.
 func RanText(j api.Job, now time.Time) string {
 	if j.StartedAt.IsZero() {
 		return ""
@@ -23,7 +23,7 @@ func RanText(j api.Job, now time.Time) string {
 	return term.Age(j.Elapsed(now))
 }
 
-// rawElapsed is RanText in seconds, for programs.
+// rawElapsed is the same as RanText, but in seconds for programs.
 func rawElapsed(j api.Job, now time.Time) string {
 	if j.StartedAt.IsZero() {
 		return ""
@@ -31,7 +31,7 @@ func rawElapsed(j api.Job, now time.Time) string {
 	return Number(int64(j.Elapsed(now) / time.Second))
 }
 
-// leftText formats remaining for people.
+// leftText formats the remaining time for people.
 func leftText(j api.Job, now time.Time) string {
 	left, limited := remaining(j, now)
 	if !limited {
@@ -40,7 +40,7 @@ func leftText(j api.Job, now time.Time) string {
 	return term.Age(left)
 }
 
-// rawLeft is remaining in seconds, for programs.
+// rawLeft returns the remaining time in seconds, for programs.
 func rawLeft(j api.Job, now time.Time) string {
 	left, limited := remaining(j, now)
 	if !limited {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Daemon returns the client of the daemon that is asked. If another engine is asked, the daemon is
-// this machine's, of which only the default socket is known.
+// Daemon returns a client of the gpusched daemon that this run asks. If this run asks another
+// engine, the client is for this machine's daemon at the default socket.
 func (a *App) Daemon() *api.Client {
 	if c, ok := a.Client.(*api.Client); ok {
 		return c
@@ -16,9 +16,9 @@ func (a *App) Daemon() *api.Client {
 	return &api.Client{}
 }
 
-// NamesEngine returns the engine that job numbers are shown with; "" for none. They need one if
-// only the command line selected the engine: the next command would take bare numbers for jobs of
-// another one.
+// NamesEngine returns the engine to show in front of job numbers, or "" if none is needed. It is
+// needed if only the command line selected the engine, since the next command would look up a bare
+// number in another engine.
 func (a *App) NamesEngine() string {
 	usual := *a
 	usual.On = ""
@@ -28,13 +28,13 @@ func (a *App) NamesEngine() string {
 	return EngineSlurm
 }
 
-// Other returns the engine if it is not a gpusched scheduler, else nil.
+// Other returns the engine, or nil if it is a gpusched scheduler.
 func (a *App) Other() engines.Other {
 	e, _ := a.Client.(engines.Other)
 	return e
 }
 
-// Answers names the scheduler that answers.
+// Answers returns the name of the scheduler that answers.
 func (a *App) Answers() string {
 	if a.Other() != nil {
 		return EngineSlurm

@@ -9,13 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// UnknownStart says why nobody can tell when a job starts: as far as is known, the jobs before it
-// never end.
+// UnknownStart says why a start can't be predicted: as far as is known, earlier jobs never end.
 func UnknownStart(j api.Job) string {
 	return "start unknown: " + cmp.Or(j.StartUnknownWhy, "nobody can tell when the jobs before it end")
 }
 
-// StartText says when a waiting job is expected to start, and the span in which it probably does.
+// StartText says when a waiting job is expected to start, with the range of probable times.
 func StartText(t *term.Terminal, j api.Job) string {
 	text, from, by := t.About(j.ExpectedStart), j.ExpectedStartFrom, j.ExpectedStartBy
 	soon := t.TTY && j.ExpectedStart.Sub(t.Now) < time.Minute
@@ -32,8 +31,8 @@ func StartText(t *term.Terminal, j api.Job) string {
 	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
 }
 
-// startCell is StartText for a table on a terminal: the span alone, "13:50-16:00", the date if it
-// begins on another day, or "unknown".
+// startCell is StartText for a table. On a terminal it is the range of times, "13:50-16:00", or the
+// date if the range begins on another day. It can also be "unknown".
 func startCell(t *term.Terminal, j api.Job) string {
 	if j.StartUnknown && j.ExpectedStart.IsZero() {
 		return "unknown"

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A terminal shows an expected start with its probable span, a table the span alone. Slurm knows no
-// span.
+// A sentence shows an expected start with the range of probable times; a table shows the range
+// only. Slurm knows no such range.
 func TestExpectedStart(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	in := func(minutes time.Duration) time.Time { return noon.Add(minutes * time.Minute) }

@@ -47,22 +47,23 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	}
 }
 
-// lacksMemory reports whether the GPU is Slurm's, which does not report memory.
+// lacksMemory reports whether the GPU is in Slurm, which does not report GPU memory.
 func lacksMemory(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
-// GPUName returns the number of a GPU, behind its machine if that is another one: "a:0".
+// GPUName returns the number of a GPU. If another machine has the GPU, the machine's name comes
+// first: "a:0".
 func GPUName(g api.GPU) string { return NameAt(g.Host, strconv.Itoa(g.Index)) }
 
-// allocatedOf returns the percentage of a GPU that jobs have.
+// allocatedOf returns how much of a GPU is allocated to jobs, as a percentage.
 func allocatedOf(g api.GPU) string {
 	return strconv.Itoa((job.WholeGPU-g.FreeMilli)*100/job.WholeGPU) + "%"
 }
 
-// inUse is the word for a GPU that no job has and that others use.
+// inUse is the state shown for a GPU without jobs that other processes use.
 const inUse = "in use"
 
-// gpuWord is the state for people. A GPU without jobs is not shown as free while processes of
-// others are on it.
+// gpuWord returns the state for people. A GPU without jobs is not shown as free while processes
+// from outside gpusched use it.
 func gpuWord(g api.GPU) string {
 	if g.State == job.GPUFree && foreignOf(g) != "" {
 		return inUse
@@ -70,7 +71,7 @@ func gpuWord(g api.GPU) string {
 	return string(g.State)
 }
 
-// gpuState is the state with its cause.
+// gpuState returns the state with its cause.
 func gpuState(t *term.Terminal, g api.GPU) string {
 	state, detail := gpuWord(g), g.Detail(t.Reader())
 	if g.Paused {
@@ -88,7 +89,7 @@ func gpuState(t *term.Terminal, g api.GPU) string {
 	return state + " (" + detail + ")"
 }
 
-// controlWord is an administrator's decision that the state does not show.
+// controlWord returns an administrator's decision if the state does not show that decision.
 func controlWord(g api.GPU) string {
 	switch {
 	case g.State == job.GPUPaused || g.State == job.GPUDraining || g.State == job.GPUDrained:
@@ -99,7 +100,7 @@ func controlWord(g api.GPU) string {
 	return "paused"
 }
 
-// sharesOf lists the jobs on a GPU, with the fractions of those that have a part.
+// sharesOf lists the jobs on a GPU. A job with only a part of the GPU is listed with its fraction.
 func sharesOf(g api.GPU) string {
 	if len(g.Shares) == 0 {
 		return Dash(Joined(g.Jobs, ",", func(id job.ID) string { return wordOf(g, job.GPUShare{Job: id}) }))
@@ -112,8 +113,8 @@ func sharesOf(g api.GPU) string {
 	})
 }
 
-// wordOf names the job that has a share, behind its machine or engine. If several machines were
-// asked, the job's name has its machine already.
+// wordOf names the job that has a share of the GPU. The job's machine or engine comes first. If
+// several machines were asked, the job's name contains its machine already.
 func wordOf(g api.GPU, s job.GPUShare) string {
 	if s.Called == "" {
 		return NameAt(cmp.Or(g.Host, g.Engine), Number(s.Job))
@@ -121,8 +122,8 @@ func wordOf(g api.GPU, s job.GPUShare) string {
 	return NameAt(g.Engine, term.Clean(s.Called))
 }
 
-// memoryOfJobs lists the memory that each job on a GPU uses, and the memory that was promised to
-// jobs that have a part.
+// memoryOfJobs lists the memory that each job uses on a GPU. For jobs that share the GPU it also
+// lists the memory that was promised to them.
 func memoryOfJobs(g api.GPU) string {
 	if lacksMemory(g) {
 		return ""
@@ -151,7 +152,7 @@ func gpuStyle(state job.GPUState) term.Style {
 	return term.Yellow
 }
 
-// foreignOf names the processes that use a GPU outside gpusched, and their memory.
+// foreignOf lists the processes that use a GPU outside gpusched, with their memory.
 func foreignOf(g api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {
@@ -177,7 +178,7 @@ func powerOf(g api.GPU) string {
 	return strconv.FormatInt(g.PowerMilliW/1000, 10) + "W"
 }
 
-// Measured formats a measurement. An unknown one, -1, is a dash for people and empty for programs.
+// Measured formats a measurement. An unknown value, -1, is a dash for people, "" for programs.
 func Measured(n int, unit string) string {
 	switch {
 	case n >= 0:
@@ -190,7 +191,7 @@ func Measured(n int, unit string) string {
 
 func Dash(s string) string { return cmp.Or(s, "-") }
 
-// WriteGPUs prints the GPUs. A model that all of them have is printed once, above the table.
+// WriteGPUs prints the GPUs. A model that all GPUs share is printed once, above the table.
 func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	alike := !wide && len(gpus) > 0 && !slices.ContainsFunc(gpus, func(g api.GPU) bool { return g.Name != gpus[0].Name })
 	if alike {
@@ -200,7 +201,7 @@ func (a *App) WriteGPUs(gpus []api.GPU, wide bool) {
 	term.WriteTable(a.Out, cols, gpus, wide)
 }
 
-// GPUProcess is a process together with its GPU.
+// GPUProcess is a process and the GPU that it uses.
 type GPUProcess struct {
 	GPU api.GPU
 	job.GPUProcess

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job on a GPU has the same name in all columns, with its machine or engine once.
+// A job on a GPU has the same name in all columns. The name contains its machine or engine once.
 func TestJobsOnAGPUAreNamedAlike(t *testing.T) {
 	shares := func(called string) []job.GPUShare {
 		return []job.GPUShare{{Job: 7, Called: called, Milli: 500, UsedBytes: 1 << 30}}

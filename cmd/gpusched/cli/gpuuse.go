@@ -12,7 +12,7 @@ import (
 // leastIdle is the shortest idle time that is shown.
 const leastIdle = job.Span(time.Minute)
 
-// UseLine describes a job's use of a GPU. If named, it begins with the GPU's number.
+// UseLine describes how a job uses a GPU. If named is set, the line begins with the GPU's number.
 func UseLine(g api.Allocation, named bool) string {
 	var parts Phrases
 	parts.Add(g.UsedBytes > 0, "%s now", job.FormatSize(g.UsedBytes))
@@ -31,7 +31,7 @@ func UseLine(g api.Allocation, named bool) string {
 	return text
 }
 
-// peakOf adds up the peaks of a job's GPUs.
+// peakOf adds up the peak memory on all GPUs of a job.
 func peakOf(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		sum += g.PeakBytes
@@ -39,8 +39,8 @@ func peakOf(list []api.Allocation) (sum int64) {
 	return sum
 }
 
-// gpuUsed adds up the memory that a job uses of its GPUs; -1 if the driver does not report all of
-// it.
+// gpuUsed adds up the memory that a job uses on its GPUs. It returns -1 if the driver does not
+// report the memory on every GPU.
 func gpuUsed(list []api.Allocation) (sum int64) {
 	for _, g := range list {
 		if g.UsedBytes < 0 {
@@ -58,8 +58,7 @@ func gpuUsedOf(j api.Job) string {
 	return sizeOrNothing(gpuUsed(j.GPUs))
 }
 
-// sizeOrNothing formats a size; "" if it is 0, so that a column in which every job has 0 is left
-// out.
+// sizeOrNothing formats a size. It returns "" for 0, so that a column of zeros is left out.
 func sizeOrNothing(n int64) string {
 	if n <= 0 {
 		return ""

@@ -2,14 +2,14 @@ package cli
 
 import "strings"
 
-// HostsFlag, before the command, names machines that are asked by ssh. HostsVariable does the same
-// for commands that show something and name no job.
+// HostsFlag comes before the command and names machines that are asked by ssh. HostsVariable does
+// the same, but only for commands that show something and name no job.
 const (
 	HostsFlag     = "--hosts"
 	HostsVariable = "GPUSCHED_HOSTS"
 )
 
-// HostOf splits a word such as a:12 into the machine and the rest. It does not split a word about
+// HostOf splits a word such as a:12 into the machine and the rest. named is false for a word about
 // this machine, such as 12 or name:fold.
 func HostOf(word string) (host, rest string, named bool) {
 	host, rest, named = strings.Cut(word, ":")
@@ -22,7 +22,7 @@ func HostOf(word string) (host, rest string, named bool) {
 	return host, rest, true
 }
 
-// NameAt returns the name of a job or GPU with its machine in front.
+// NameAt puts a machine's name in front of the name of a job or GPU.
 func NameAt(host, name string) string {
 	if host == "" {
 		return name

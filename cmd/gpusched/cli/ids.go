@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Resolve turns words for jobs into the names that the daemon knows, "12" or "7_3", in the given
-// order and without duplicates.
+// Resolve turns words for jobs into the names that the daemon uses, "12" or "7_3". It keeps the
+// order and removes duplicates.
 func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	var ids []string
 	seen := map[string]bool{}
@@ -38,7 +38,7 @@ func (a *App) Show(ctx context.Context) func(id string) (api.JobReply, error) {
 	return func(id string) (api.JobReply, error) { return api.Show(ctx, a.Client, id, api.JobQuery{}) }
 }
 
-// Ask is Job with a query of its own.
+// Ask is like Job, but the caller chooses what to ask about the job.
 func (a *App) Ask(ctx context.Context, word string, q api.JobQuery) (api.JobReply, error) {
 	ids, err := a.resolveWord(ctx, word)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
-// CheckSlurms refuses a word that names jobs of Slurm, if Slurm is not asked.
+// CheckSlurms refuses a word for jobs of Slurm, unless this run asks Slurm.
 func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):
@@ -95,11 +95,11 @@ func (a *App) CheckSlurms(word string) error {
 	return nil
 }
 
-// namesMachine reports whether a list of jobs has one of another machine.
+// namesMachine reports whether any job in a list belongs to another machine.
 func namesMachine(list string) bool {
 	for part := range strings.SplitSeq(list, ",") {
 		if strings.HasPrefix(strings.TrimPrefix(part, SlurmPrefix), "name:") {
-			return false // the rest is a name
+			return false // the rest of the list is one job name
 		}
 		if _, _, named := HostOf(part); named {
 			return true
@@ -108,15 +108,15 @@ func namesMachine(list string) bool {
 	return false
 }
 
-// asksSchedulers reports whether a number without a machine is a job of gpusched rather than of
-// Slurm.
+// asksSchedulers reports whether a number without a machine means a job of gpusched. Otherwise it
+// means a job of Slurm.
 func (a *App) asksSchedulers() bool {
 	_, is := a.Client.(*api.Client)
 	return is
 }
 
-// notSlurms refuses a job of Slurm. The scheduler was selected by an option, or the job is named in
-// a script or file, which can't select an engine.
+// notSlurms refuses a job of Slurm. Either an option has selected another scheduler, or a script or
+// file names the job: these can't select an engine.
 func (a *App) notSlurms(word string) error {
 	hint := "to ask Slurm type the command as: gpusched " + OnFlag + " " + EngineSlurm + " …"
 	switch {
@@ -130,8 +130,8 @@ func (a *App) notSlurms(word string) error {
 	return Refuse(api.CodeUsage, hint, "%q is a job of Slurm's", word)
 }
 
-// splitTasks splits a list of jobs at its commas. The numbers after a task, and those in brackets,
-// are tasks of the same array: 7_3,5 and 7_[3,5] both become 7_3 and 7_5.
+// splitTasks splits a list of jobs at its commas. Numbers that follow a task are tasks of the same
+// array, and so are numbers in brackets: 7_3,5 and 7_[3,5] both become 7_3 and 7_5.
 func splitTasks(word string) (parts []string, err error) {
 	array, inside := "", false
 	for part := range strings.SplitSeq(word, ",") {
@@ -195,10 +195,10 @@ func (a *App) resolvePart(ctx context.Context, part string) ([]string, error) {
 	return Each(list, job.ID.String), nil
 }
 
-// maxTaskRange is the most tasks that a range such as 7_0-999999 may name.
+// maxTaskRange is the largest number of tasks that a range such as 7_0-999999 may contain.
 const maxTaskRange = 10_000
 
-// tasksOf returns the names of tasks of an array, given as "3", "3-5" or "0-8:4".
+// tasksOf returns the names of tasks of an array. The tasks are given as "3", "3-5" or "0-8:4".
 func tasksOf(array, tasks string) ([]string, error) {
 	id, err := job.ParseID(array)
 	step := uint64(1)
@@ -226,15 +226,16 @@ func tasksOf(array, tasks string) ([]string, error) {
 	return ids, nil
 }
 
-// To find @, that many more ended jobs are requested than are needed, because ended jobs come in the
-// order of their ends, not of their submissions. The larger number is for users with large arrays.
+// The search for @ requests more ended jobs than it needs, by one of these numbers. Ended jobs come
+// in the order in which they ended, not in the order of submission. The larger number is for users
+// with large arrays.
 const (
 	recentMargin = 100
 	widestMargin = 9_000
 )
 
-// resolveLast finds the caller's last submission, or with "~N" the Nth before it. An array counts
-// as one.
+// resolveLast finds the caller's last submission. With "~N" it finds the submission N places
+// earlier. An array counts as one submission.
 func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	n := 0
 	if back != "" {
@@ -257,15 +258,14 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	return ids[len(ids)-1-n], nil
 }
 
-// recent returns the caller's submissions in the order of their numbers, considering at most so
-// many ended jobs, and reports whether these are all.
+// recent returns the caller's submissions in the order of their numbers. It looks at no more than
+// this many ended jobs. all reports whether it has found all submissions.
 func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
 	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err
 }
 
-// submissions returns the jobs in the order of their numbers, with one entry for an array and its
-// tasks.
+// submissions returns the jobs in the order of their numbers. An array and its tasks are one entry.
 func submissions(jobs []api.Job) []job.ID {
 	ids := make([]job.ID, len(jobs))
 	for i, j := range jobs {
@@ -316,18 +316,18 @@ func IsLive(j api.Job) bool { return !j.State.Terminal() }
 
 func IsOn(j api.Job) bool { return j.State == job.Running }
 
-// NameOfJob returns the name of a job for people: its number, or "7_3" for a task, behind its
-// machine or engine if that is another one ("a:7_3", "slurm:7_3").
+// NameOfJob returns the name of a job for people: its number, or "7_3" for a task. If the job is on
+// another machine or engine, that comes first ("a:7_3", "slurm:7_3").
 func NameOfJob(j api.Job) string { return j.Called() }
 
-// NumberOfJob is NameOfJob with the number that a task has as a job of its own.
+// NumberOfJob is like NameOfJob, but a task has its own job number instead of "7_3".
 func NumberOfJob(j api.Job) string { return NameAt(j.Queue(), j.ID.String()) }
 
-// Owns reports whether a job is the caller's. It is not if another account had the uid when the job
-// was submitted.
+// Owns reports whether the caller owns a job. The caller does not own a job that was submitted when
+// another account had the same uid.
 func (a *App) Owns(j *api.Job) bool { return j.UID == a.UID && j.UIDNow == "" }
 
-// WaitsAgain reports whether all tasks of an array have started and some wait again.
+// WaitsAgain reports whether all tasks of an array have started once and some of them wait again.
 func WaitsAgain(j api.Job) bool {
 	return j.State == job.Spawned && j.Array != nil && j.Array.Waiting > 0
 }

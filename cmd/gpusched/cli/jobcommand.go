@@ -15,18 +15,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// These columns are looked up only if they are asked for by name.
+// These columns are filled in only if the user asks for them by name.
 const (
 	CommandColumn = "command"
 	pidColumn     = "pid"
 )
 
-// mostLookedUp is the most jobs whose commands are asked for, one by one.
+// mostLookedUp is the largest number of jobs whose commands are requested. Each takes a request.
 const mostLookedUp = 1000
 
-// AddLookedUp fills in the columns that no listing has: the commands of the caller's jobs (of all
-// jobs for root), and the processes of running jobs. If that fails, the listing is shown without
-// them.
+// AddLookedUp fills in the columns that the list of jobs does not contain: the commands of the
+// caller's jobs (of all jobs for root), and the processes of running jobs. If a request fails, the
+// list is shown without them.
 func (a *App) AddLookedUp(ctx context.Context, columns []string, jobs []api.Job) {
 	if slices.Contains(columns, CommandColumn) {
 		a.addCommands(ctx, jobs)
@@ -46,7 +46,7 @@ func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 		reply, err := api.Show(ctx, a.Client, NameOfJob(jobs[i]), api.JobQuery{})
 		var refused *api.Error
 		switch {
-		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // the job was forgotten meanwhile
+		case errors.As(err, &refused) && refused.Code == api.CodeNotFound: // the scheduler has deleted the job
 		case err != nil:
 			a.Note("commands of jobs are missing: %v", err)
 			return
@@ -56,10 +56,10 @@ func (a *App) addCommands(ctx context.Context, jobs []api.Job) {
 	}
 }
 
-// systemctlLimit is the longest wait for systemctl.
+// systemctlLimit is the time limit for a run of systemctl.
 const systemctlLimit = 10 * time.Second
 
-// AddPIDs asks systemd for the main processes of running jobs.
+// AddPIDs fills in the main processes of running jobs. It gets them from systemd.
 func (a *App) AddPIDs(ctx context.Context, jobs []api.Job) error {
 	for _, manager := range []string{"", api.UserManager} {
 		var units []string
@@ -91,7 +91,7 @@ func (a *App) AddPIDs(ctx context.Context, jobs []api.Job) error {
 	return nil
 }
 
-// mainPIDs parses the output of systemctl show, in which an empty line separates units.
+// mainPIDs parses the output of systemctl show. An empty line separates units.
 func mainPIDs(out []byte) map[string]int {
 	pids := map[string]int{}
 	for unit := range bytes.SplitSeq(out, []byte("\n\n")) {

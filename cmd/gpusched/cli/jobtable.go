@@ -56,7 +56,7 @@ func TaskOf(j api.Job) string {
 	return j.Task.Name
 }
 
-// numberOfTask returns the number that a task has as a job of its own.
+// numberOfTask returns the job number that a task has, besides its number in the array.
 func numberOfTask(j api.Job) string {
 	if j.Task == nil || j.ID == 0 {
 		return ""
@@ -64,7 +64,7 @@ func numberOfTask(j api.Job) string {
 	return Number(j.ID)
 }
 
-// StateCell is the state in a table, or the progress of an array that has begun.
+// StateCell returns the state for a table. For an array that has begun, it returns the progress.
 func StateCell(j api.Job) string {
 	if text := Progress(j); text != "" && j.Together == "" && !j.State.Terminal() {
 		return text
@@ -72,8 +72,8 @@ func StateCell(j api.Job) string {
 	return j.Several() + j.StateWord()
 }
 
-// shortState is StateCell for a narrow column. It leaves the last parts out, so that no number is
-// cut. For one job it shows what is being done about it.
+// shortState is StateCell for a narrow column. It leaves out the last parts, so that no number is
+// cut. For a single job it shows the action that is in progress.
 func shortState(j api.Job, width int) string {
 	text := StateCell(j)
 	if j.State.Terminal() {
@@ -91,9 +91,9 @@ func shortState(j api.Job, width int) string {
 	return text
 }
 
-// Progress says how far an array is, once one of its tasks has become a job: "474 queued, 4
-// running, 22 of 500 ended (2 failed)". Waiting tasks come first, since running ones have rows of
-// their own.
+// Progress describes how far an array has come, if one of its tasks has become a job: "474 queued,
+// 4 running, 22 of 500 ended (2 failed)". Waiting tasks come first, since running tasks have rows
+// of their own.
 func Progress(j api.Job) string {
 	a := j.Array
 	if a == nil || a.Next+a.Cancelled == 0 {
@@ -139,8 +139,8 @@ func StateStyle(state job.State) term.Style {
 	return term.Red
 }
 
-// GPUsOf lists the GPUs of a job ("2:0.5" is half of GPU 2), or in brackets the number that it asks
-// for.
+// GPUsOf lists the GPUs of a job ("2:0.5" is half of GPU 2). If the job has none yet, it returns
+// the requested number in brackets.
 func GPUsOf(j api.Job) string {
 	switch {
 	case len(j.GPUs) == 0 && j.GPUMilli == 0:
@@ -156,14 +156,14 @@ func GPUsOf(j api.Job) string {
 	})
 }
 
-// partial reports whether the job has only a part of the GPU.
+// partial reports whether the job has only a part of this GPU.
 func partial(g api.Allocation) bool { return g.Milli > 0 && g.Milli < job.WholeGPU }
 
 func GPUIndexes(list []api.Allocation) string {
 	return Joined(list, ",", func(g api.Allocation) string { return strconv.Itoa(g.Index) })
 }
 
-// ChangedAt returns the time at which the job entered its state.
+// ChangedAt returns when the job entered its current state.
 func ChangedAt(j api.Job) time.Time {
 	switch state := j.State; {
 	case state == job.Queued && !j.QueuedAt.IsZero():
@@ -178,12 +178,11 @@ func ChangedAt(j api.Job) time.Time {
 	return j.PlacedAt
 }
 
-// leastSentence is the least width, in columns, at which the beginning of a sentence says
-// something.
+// leastSentence is the smallest column width at which the beginning of a sentence is still useful.
 const leastSentence = 30
 
-// shortWhy says in a narrow column what matters most to a job: a sentence if there is room for one,
-// or else the reason that keeps the job, or the most GPUs, in a few words.
+// shortWhy returns the most important fact about a job for a narrow column: a sentence if it fits.
+// Otherwise it returns the job's reason in a few words, or the reason that most GPUs have.
 func shortWhy(j api.Job, read words.Reader, width int) string {
 	read.Brief = true
 	note := j.Note(read)
@@ -211,7 +210,7 @@ func shortWhy(j api.Job, read words.Reader, width int) string {
 	return inWords(most)
 }
 
-// inWords spells a code for people: "GPU busy".
+// inWords turns a reason's code into words: "GPU busy".
 func inWords(code job.ReasonCode) string {
 	words := strings.Split(string(code), "-")
 	for i, word := range words {
@@ -222,7 +221,7 @@ func inWords(code job.ReasonCode) string {
 	return strings.Join(words, " ")
 }
 
-// jobsOf lists the jobs that a reason names.
+// jobsOf lists the jobs that the reasons with this code name.
 func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	var ids []string
 	for _, r := range list {

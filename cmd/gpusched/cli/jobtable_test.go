@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// screen returns a terminal of the given width, and what is printed on it.
+// screen returns a terminal of the given width, and a buffer with its output.
 func screen(width int, colour bool) (*term.Terminal, *bytes.Buffer) {
 	var b bytes.Buffer
 	return &term.Terminal{W: bufio.NewWriterSize(&b, 1), TTY: width > 0, Width: width, Colour: colour, Now: noon}, &b
@@ -105,8 +105,8 @@ func TestColourNeverMovesAColumn(t *testing.T) {
 	}
 }
 
-// BenchmarkTable measures a table of 300 jobs, most of which wait: reading the answer, and writing
-// it for people.
+// BenchmarkTable measures a table of 300 jobs, most of them waiting: how long it takes to read the
+// answer and to format it for people.
 func BenchmarkTable(b *testing.B) {
 	reply := api.ListReply{Schema: api.Schema}
 	for i := range 300 {

@@ -22,13 +22,13 @@ type OutputFlags struct {
 	JSON   bool   `name:"json" group:"output"`
 }
 
-// NoForm ends the error about an unknown form.
+// NoForm is the end of the error message for an unknown output format.
 const NoForm = " is not an output format"
 
-// Forms lists the forms that take no column names.
+// Forms lists the output formats that take no column names.
 var Forms = []string{"table", "wide", "json", "jsonl", "csv", "ids"}
 
-// parseForm reads a form of output, with or without column names.
+// parseForm parses an output format, with or without column names.
 func parseForm(word string) (string, error) {
 	form, names, named := strings.Cut(word, "=")
 	switch {
@@ -40,10 +40,10 @@ func parseForm(word string) (string, error) {
 	return "", fmt.Errorf("%q"+NoForm+": use table, wide, json, jsonl, csv, ids, cols=NAME,… or csv=NAME,…", word)
 }
 
-// FormColumns is the form of a table with chosen columns.
+// FormColumns is the output format of a table with chosen columns.
 const FormColumns = "cols"
 
-// Form returns the form that was asked for.
+// Form returns the requested output format.
 func (o OutputFlags) Form() string {
 	if o.JSON {
 		return "json"
@@ -52,7 +52,7 @@ func (o OutputFlags) Form() string {
 	return form
 }
 
-// Columns returns the names of the columns that were asked for; nil if none were.
+// Columns returns the requested column names, or nil if there are none.
 func (o OutputFlags) Columns() []string {
 	_, names, named := strings.Cut(o.Output, "=")
 	if !named || o.JSON {
@@ -61,25 +61,25 @@ func (o OutputFlags) Columns() []string {
 	return strings.Split(names, ",")
 }
 
-// IsTable reports whether the form is for people.
+// IsTable reports whether the output format is for people.
 func (o OutputFlags) IsTable() bool {
 	return slices.Contains([]string{"table", "wide", FormColumns}, o.Form())
 }
 
-// IsBrief reports whether the form needs only the name and result of a job.
+// IsBrief reports whether the output format needs only a job's name and result.
 func (o OutputFlags) IsBrief() bool { return o.Form() == "table" || o.Form() == "ids" }
 
-// Report is the output of a command in every form.
+// Report is the output of a command in every format.
 type Report[T any] struct {
-	Doc   any              // json
-	Whole bool             // jsonl is Doc, too, on one line
-	Rows  []T              // jsonl, and the rows of csv
-	Cols  []term.Column[T] // csv
-	IDs   []string         // ids
-	Text  func(wide bool)  // table and wide
+	Doc   any              // for json
+	Whole bool             // jsonl prints Doc as well, on one line
+	Rows  []T              // for jsonl and csv
+	Cols  []term.Column[T] // for csv
+	IDs   []string         // for ids
+	Text  func(wide bool)  // for table and wide
 }
 
-// Show prints the report in the form that was asked for (invariant 1).
+// Show prints the report in the requested format (invariant 1).
 func (r Report[T]) Show(a *App, o OutputFlags) error {
 	w := a.Out.W
 	if a.Documents() {
@@ -111,7 +111,7 @@ func (r Report[T]) Show(a *App, o OutputFlags) error {
 	return nil
 }
 
-// Lines prints each row as JSON on a line of its own, which names the schema.
+// Lines prints each row as JSON on its own line. Each line names the schema.
 func (r Report[T]) Lines(w io.Writer) error {
 	if r.Whole {
 		return WriteJSON(w, r.Doc, "")
@@ -133,8 +133,8 @@ func WriteJSON(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// safeJSON escapes control and similar characters that JSON permits and a terminal would act on. To a
-// JSON parser the result is the same. Each Write must contain whole characters.
+// safeJSON escapes characters that JSON permits but that a terminal would act on, such as control
+// characters. A JSON parser reads the same text. Each Write must contain whole characters.
 type safeJSON struct{ w io.Writer }
 
 func (i safeJSON) Write(text []byte) (int, error) {

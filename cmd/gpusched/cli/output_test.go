@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// JSON escapes whatever a terminal would act on, and a parser reads the original text.
+// JSON escapes everything that a terminal would act on. A parser still reads the original text.
 func TestJSONIsHarmlessOnATerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain é 模": `"plain é 模"`, "a\u009b31mb": `"a\u009b31mb"`, "\x7f\u0085": `"\u007f\u0085"`,

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// OwnFlag, before the command, selects the user's own scheduler (gpuschedd --user).
+// OwnFlag selects the user's own scheduler (gpuschedd --user). It comes before the command.
 const OwnFlag = "--user"
 
 // ownSocket returns the socket of the user's own scheduler.
@@ -23,12 +23,13 @@ func ownSocket(getenv func(string) string, uid int) string {
 	return filepath.Join(runtime, "gpusched", "gpusched.sock")
 }
 
-// EnabledSocket exists if systemd is to open the socket of the machine's scheduler, also while an
-// administrator has stopped it.
+// EnabledSocket exists if systemd should open the socket of the machine's scheduler. It also exists
+// while an administrator has stopped the scheduler.
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
-// ClientFor returns a client of the scheduler that the environment names, or else of the machine's.
-// If none of the machine's paths exists and the user has a scheduler, the client is that one's.
+// ClientFor returns a client of the scheduler that the environment names, or else of the machine's
+// scheduler. If no path in machine exists and the user has an own scheduler, it returns a client of
+// that scheduler.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {
@@ -37,8 +38,9 @@ func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Clie
 	return &api.Client{Socket: socket, Own: socket == own}
 }
 
-// ownerOf returns the uid of a file's owner, -1 if there is no such file. It does not follow links:
-// XDG_RUNTIME_DIR can be another user's, whose scheduler would learn a job's environment.
+// ownerOf returns the uid of a file's owner, or -1 if there is no such file. It does not follow
+// links. XDG_RUNTIME_DIR can belong to another user, whose scheduler would then learn a job's
+// environment.
 func ownerOf(path string) int {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -51,7 +53,7 @@ func ownerOf(path string) int {
 	return int(st.Uid)
 }
 
-// CutOwn takes the flag that selects a scheduler from the front of a command line.
+// CutOwn removes OwnFlag from the front of a command line and selects the user's own scheduler.
 func (a *App) CutOwn(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -68,12 +70,12 @@ func (a *App) CutOwn(args []string) ([]string, error) {
 	return args[1:], NotOn(OwnFlag, args[1:])
 }
 
-// AsTyped makes the commands that a text proposes ask the same scheduler as this run: 'gpusched
-// list' becomes 'gpusched --user list'.
+// AsTyped changes the commands that a text proposes, so that they ask the same scheduler as this
+// run: 'gpusched list' becomes 'gpusched --user list'.
 //
-// It goes by the notation 'gpusched …' in quotes, as bold type in the manual does, and edits the
-// finished text. Marks that are replaced while a sentence is made would do no more, and would be
-// needed in some 120 places, half of which don't know how the program was called.
+// It searches the finished text for 'gpusched …' in quotes. The manual finds commands in bold type
+// by the same notation. Placeholders in the texts would do no more, and some 120 places would need
+// them. Half of these places don't know how the program was called.
 func (a *App) AsTyped(text string) string {
 	flag := ""
 	switch {
@@ -96,20 +98,20 @@ func (a *App) AsTyped(text string) string {
 	return strings.Join(parts, begins)
 }
 
-// namesScheduler reports whether a proposed command selects a scheduler itself: by an option in
-// front, by --on anywhere, or by naming a job of Slurm.
+// namesScheduler reports whether a proposed command already selects a scheduler: by an option
+// before the command, by --on anywhere, or by the name of a Slurm job.
 func namesScheduler(command string) bool {
 	words := strings.Split(command, " ")
 	return words[0] == OwnFlag || words[0] == HostsFlag ||
 		slices.ContainsFunc(words, SaysOn) || strings.Contains(command, " "+SlurmPrefix)
 }
 
-// OwnConfigDir returns the directory with the settings of a user's own scheduler.
+// OwnConfigDir returns the settings directory of a user's own scheduler.
 func (a *App) OwnConfigDir() string {
 	return filepath.Join(cmp.Or(a.Getenv("XDG_CONFIG_HOME"), filepath.Join(a.Getenv("HOME"), ".config")), "gpusched")
 }
 
-// NotEnforced names the limits that are not enforced for a job of a user's own scheduler.
+// NotEnforced names the limits that a user's own scheduler can't enforce for a job.
 func NotEnforced(j api.Job) string {
 	var parts []string
 	for _, what := range j.NotEnforced {
@@ -120,7 +122,7 @@ func NotEnforced(j api.Job) string {
 	return strings.Join(parts, "; ")
 }
 
-// unenforced has the words for api.Job's NotEnforced.
+// unenforced maps the values of NotEnforced in api.Job to words for people.
 var unenforced = map[string]string{
 	"devices": "its GPUs (it can open others: a user's systemd has no device filter)",
 	"mem":     "its memory limit (a user's systemd here has no memory controller)",
@@ -128,9 +130,9 @@ var unenforced = map[string]string{
 	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
 }
 
-// ownLines returns journalctl's arguments for the lines of a job of a user's own systemd, between
-// two times; a zero time is no bound. An attempt is found by its times, since journald takes a
-// unit's fields only from the machine's systemd.
+// ownLines returns journalctl's arguments for a job of a user's own systemd and two times. A zero
+// time sets no bound. The times tell attempts apart, since journald accepts a unit's fields only
+// from the machine's systemd.
 func ownLines(j api.Job, since, until time.Time) []string {
 	argv := sinceArgs(since)
 	if !until.IsZero() {
@@ -140,7 +142,7 @@ func ownLines(j api.Job, since, until time.Time) []string {
 	return append(argv, "SYSLOG_IDENTIFIER="+contract.UserIdentifier(j.ID.String()), uid, "+", "_SYSTEMD_USER_UNIT="+j.Unit, uid)
 }
 
-// sinceArgs returns journalctl's argument that leaves out older lines; none for a zero time.
+// sinceArgs returns journalctl's argument that leaves out older lines, or nothing for a zero time.
 func sinceArgs(t time.Time) []string {
 	if t.IsZero() {
 		return nil
@@ -153,28 +155,28 @@ func Instant(t time.Time) string {
 	return fmt.Sprintf("@%d.%06d", t.Unix(), t.Nanosecond()/int(time.Microsecond))
 }
 
-// lagging is the longest time after an attempt's end in which lines of it can arrive. The next
-// attempt begins later.
+// lagging is how long after the end of an attempt its last lines can arrive. The next attempt
+// begins later than that.
 const lagging = 500 * time.Millisecond
 
-// AttemptLines returns journalctl's arguments for the lines of one attempt.
+// AttemptLines returns journalctl's arguments for one attempt of a job.
 func AttemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
-		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // an attempt that a reboot ended ran longer than is known
+		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // a reboot ended it later than recorded
 			until = j.PlacedAt
 		}
 	}
 	return ownLines(j, since, until)
 }
 
-// setBack is the furthest that the clock can be set back after a submission without lines of the
-// job being missed.
+// setBack is how far the clock may be set back after a submission. If it is set back further, the
+// job's earlier lines are missed.
 const setBack = 24 * time.Hour
 
-// AllLines returns journalctl's arguments for the lines of all attempts of a job. They can include
-// lines of an earlier job with the same number, which ownStarts recognizes.
+// AllLines returns journalctl's arguments for all attempts of a job. The result can include lines
+// of an earlier job with the same number; ownStarts finds those.
 func AllLines(j api.Job) []string {
 	if j.Manager == api.UserManager {
 		return ownLines(j, j.SubmittedAt, time.Time{})
@@ -186,7 +188,7 @@ func AllLines(j api.Job) []string {
 	return append(sinceArgs(since), "_SYSTEMD_UNIT="+j.ID.Unit())
 }
 
-// UnitLine names the unit of a job, and the user's systemd if that has it.
+// UnitLine names the unit of a job. If the user's own systemd runs the unit, it says so.
 func UnitLine(j api.Job) string {
 	if j.Unit != "" && j.Manager == api.UserManager {
 		return j.Unit + " (systemctl --user)"

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The user's own scheduler is asked if it is named or is the only one.
+// The user's own scheduler is asked if the user names it, or if there is no other.
 func TestWhichScheduler(t *testing.T) {
 	dir := t.TempDir()
 	machine, own := filepath.Join(dir, "machine.sock"), filepath.Join(dir, "gpusched", "gpusched.sock")
@@ -74,7 +74,7 @@ func TestWhichScheduler(t *testing.T) {
 	}
 }
 
-// Attempts of a job of a user's own systemd are told apart by their times.
+// Attempts of a job under a user's own systemd are told apart by their times.
 func TestAttemptsOfAUsersSystemdAreFoundByTime(t *testing.T) {
 	at := time.Unix(100, 5000)
 	j := api.Job{ID: 3, UID: 7, Unit: "gpujob-3.service", Manager: api.UserManager, Attempt: 2}
@@ -102,7 +102,8 @@ func TestAttemptsOfAUsersSystemdAreFoundByTime(t *testing.T) {
 	}
 }
 
-// show names the systemd that has such a job's unit, and the limits that are not enforced.
+// For a job of a user's own scheduler, show names the systemd that runs its unit and the limits
+// that are not enforced.
 func TestShowNamesUnenforcedLimits(t *testing.T) {
 	j := api.Job{Unit: "gpujob-3.service", Manager: api.UserManager, NotEnforced: []string{"devices", "mem", "cpus", "tasks", "of a later release"}}
 	if got := NotEnforced(j); len(got) < 100 || NotEnforced(api.Job{}) != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WaitError separates failures of gpusched itself, which have status 125, from a timeout, Ctrl-C
-// and errors about the jobs that were named.
+// WaitError marks a failure of gpusched itself, so that it gets status 125. It leaves timeouts,
+// Ctrl-C and errors about the named jobs as they are.
 func WaitError(ctx context.Context, err error) error {
 	var e *api.Error
 	if errors.As(context.Cause(ctx), &e) {
@@ -21,7 +21,7 @@ func WaitError(ctx context.Context, err error) error {
 	return err
 }
 
-// Failure is an error of gpusched itself during a command whose status is otherwise a job's.
+// Failure is an error of gpusched itself, in a command that otherwise returns a job's exit status.
 type Failure struct{ Cause *api.Error }
 
 func (f *Failure) Error() string { return f.Cause.Error() }
@@ -39,14 +39,14 @@ func (a *App) ResultOf(j api.Job) string {
 	return string(j.State)
 }
 
-// StatusOf returns the first exit status of the jobs that is not 0.
+// StatusOf returns the first exit status among the jobs that is not 0.
 func StatusOf(jobs []api.Job) error {
 	for _, j := range jobs {
 		if j.Result != nil && j.Result.Code != 0 {
 			return ExitStatus(j.Result.Code)
 		}
 		if j.Result == nil && j.State == job.Queued {
-			return ExitStatus(1) // too many tasks have failed, so no more start
+			return ExitStatus(1) // too many tasks have failed, so no more of them start
 		}
 		if j.Result == nil && j.State != job.Completed {
 			return ExitStatus(StatusFailure)

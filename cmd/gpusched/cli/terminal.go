@@ -7,16 +7,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// ErrNoTerminal is the refusal of a command that needs a terminal on this side.
+// ErrNoTerminal returns the error for a command that needs a terminal here.
 func ErrNoTerminal() error {
 	return Refuse(api.CodeUsage, "without a terminal there are 'gpusched run' and 'gpusched logs -f'",
 		"there is no terminal here: both input and output must be a terminal")
 }
 
-// OnTerminal reports whether input and output are a terminal.
+// OnTerminal reports whether both input and output are a terminal.
 func (a *App) OnTerminal() bool { return a.Interactive && a.Out.TTY }
 
-// BecomeProgram replaces this process with a program of the engine.
+// BecomeProgram replaces this process with one of the engine's programs.
 func (a *App) BecomeProgram(p engines.Program) error {
 	for _, text := range p.Notes {
 		a.Note("%s", text)

@@ -8,13 +8,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// dateForms are the forms of local dates that parseMoment reads.
+// dateForms are the date formats that parseMoment accepts, in local time.
 var dateForms = []string{
 	"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
 }
 
-// parseMoment reads a time that is not in the past, as seen from now; "now" is the zero time. A
-// time of day that has passed means tomorrow's.
+// parseMoment parses a time that is not before now. "now" gives the zero time. A time of day that
+// has passed means tomorrow.
 func parseMoment(s string, now time.Time) (time.Time, error) {
 	if s == "now" {
 		return time.Time{}, nil
@@ -54,7 +54,7 @@ func momentOf(s string, now time.Time) (time.Time, bool) {
 	return dateOf(s, now)
 }
 
-// onDay returns a time of day, the given number of calendar days from now.
+// onDay returns a time of day on the day that is this many calendar days after now.
 func onDay(now time.Time, days int, clock string) (time.Time, bool) {
 	for _, form := range []string{"15:04", "15:04:05"} {
 		if t, err := time.Parse(form, strings.TrimSpace(clock)); err == nil {

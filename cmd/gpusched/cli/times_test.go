@@ -93,7 +93,7 @@ func FuzzMoment(f *testing.F) {
 	})
 }
 
-// FuzzValues fuzzes the parsers of option values that are in this package.
+// FuzzValues tests this package's parsers of option values.
 func FuzzValues(f *testing.F) {
 	for _, seed := range []string{"1", "1%", "100%", "0.8", "1.0", "101", "0.005", "USR1@60s", "9@1", "KILL@", "@5", "none", "2h", "k=v", "=v", "kill"} {
 		f.Add(seed)

@@ -12,14 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// spelling says how people write a kind of value.
+// spelling describes the notation of one kind of value.
 type spelling struct {
 	Put    func(target reflect.Value, word string) error
-	Dashed bool // it may begin with a dash, which the parser would take for an option
+	Dashed bool // the value may begin with a dash, which the parser would take for an option
 }
 
-// Spellings maps the type tag of an option to the spelling of its values. A zero value means that
-// the option was not given.
+// Spellings maps an option's type tag to the notation of its values. A zero value means that the
+// option was not given.
 var Spellings = map[string]spelling{
 	"gpus":           spelled(job.ParseGPUs),
 	"gpu-list":       spelled(job.ParseGPUList),
@@ -52,7 +52,7 @@ func dashed[T any](parse func(string) (T, error)) spelling {
 	return s
 }
 
-// parseRetries tells an explicit 0 from an option that was not given.
+// parseRetries parses the number of retries. It tells a typed 0 from a missing option.
 func parseRetries(word string) (int, error) {
 	n, err := strconv.Atoi(word)
 	switch {
@@ -75,7 +75,8 @@ func parseGPUMem(word string) (int64, error) {
 	return n, err
 }
 
-// put parses a word into target, which may be a pointer and is nil if the option was not given.
+// put parses a word and stores the value in target. target may be a pointer, which is nil if the
+// option was not given.
 func put[T any](target reflect.Value, word string, parse func(string) (T, error)) error {
 	v, err := parse(word)
 	if err != nil {
@@ -89,19 +90,19 @@ func put[T any](target reflect.Value, word string, parse func(string) (T, error)
 	return nil
 }
 
-// parseAhead reads a time from now on, in UTC as the wire has it.
+// parseAhead parses a time that is not before now. The result is in UTC, as in the daemon's JSON.
 func parseAhead(s string) (time.Time, error) {
 	at, err := parseMoment(s, time.Now())
 	return at.UTC(), err
 }
 
-// parseBack reads a time up to now, in UTC as the wire has it.
+// parseBack parses a time that is not after now. The result is in UTC, as in the daemon's JSON.
 func parseBack(s string) (time.Time, error) {
 	at, err := parsePast(s, time.Now())
 	return at.UTC(), err
 }
 
-// parseCPUs reads a number from 1 on: 0 would mean no limit.
+// parseCPUs parses a number that is at least 1. It refuses 0, which would mean no limit.
 func parseCPUs(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > job.MaxCPUs {
@@ -111,7 +112,7 @@ func parseCPUs(s string) (int, error) {
 	return n, nil
 }
 
-// parsePercent reads 80, 80% and 0.8. It refuses a bare 1, which could mean 1% or 1.0.
+// parsePercent parses 80, 80% and 0.8. It refuses a bare 1, which could mean 1% or 1.0.
 func parsePercent(s string) (int, error) {
 	n, err := strconv.ParseUint(strings.TrimSuffix(s, "%"), 10, 16)
 	switch {
@@ -119,7 +120,7 @@ func parsePercent(s string) (int, error) {
 		return 0, fmt.Errorf("%q is 1%% or 1.0 (all of it): write which", s)
 	case strings.Contains(s, "."):
 		var milli int
-		milli, err = job.ParseGPUs(s) // at most two digits, as for GPUs
+		milli, err = job.ParseGPUs(s) // two digits at most, as in numbers of GPUs
 		n = uint64(milli / 10)
 	}
 	if err != nil || n < 1 || n > 100 {
@@ -143,7 +144,7 @@ func parseObjective(s string) (job.Objective, error) {
 	return "", fmt.Errorf("%q is not makespan, the only objective", s)
 }
 
-// parseSpanOrNone reads a duration such as 2h, or none.
+// parseSpanOrNone parses a duration such as 2h, or the word none.
 func parseSpanOrNone(s string) (time.Duration, error) {
 	if s == "none" {
 		return 0, nil
@@ -151,7 +152,7 @@ func parseSpanOrNone(s string) (time.Duration, error) {
 	return job.ParseDuration(s)
 }
 
-// WholeSeconds rounds a span up to seconds.
+// WholeSeconds rounds a duration up to whole seconds.
 func WholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }
 
 // ParseTags parses the values of --tag.
@@ -167,7 +168,7 @@ func ParseTags(list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Aimed is a signal, for a whole job or for its main process alone.
+// Aimed is a signal to a whole job, or to its main process only.
 type Aimed struct {
 	Signal int
 	Main   bool
@@ -175,7 +176,7 @@ type Aimed struct {
 
 func (s Aimed) Name() string { return job.SignalName(s.Signal) }
 
-// parseAimed reads USR1 or main:USR1.
+// parseAimed parses USR1 or main:USR1.
 func parseAimed(s string) (a Aimed, err error) {
 	a.Signal, a.Main, err = job.ParseAimed(s)
 	return a, err
@@ -187,7 +188,7 @@ type Warning struct {
 	Before time.Duration
 }
 
-// parseWarning reads USR1@60s or main:USR1@60s.
+// parseWarning parses USR1@60s or main:USR1@60s.
 func parseWarning(s string) (Warning, error) {
 	name, before, ok := strings.Cut(s, "@")
 	if !ok {
@@ -217,7 +218,7 @@ func parseAttempt(s string) (WhichAttempt, error) {
 	return WhichAttempt(n), nil
 }
 
-// EveryPlaced returns all attempts in order. The last one can be there twice.
+// EveryPlaced returns all attempts in order. The last attempt may be in the list twice.
 func EveryPlaced(reply api.JobReply) []api.Attempt {
 	j := reply.Job
 	current := api.Attempt{GPUs: j.GPUs, Result: j.Result, Attempt: job.Attempt{

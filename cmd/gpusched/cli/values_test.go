@@ -49,7 +49,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// as returns a parser whose result has any type.
+// as converts a parser, so that its result has the type any.
 func as[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(s string) (any, error) { return parse(s) }
 }

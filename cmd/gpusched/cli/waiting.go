@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Waiting says what a queued job waits for and for how long, behind a colon; "" if nothing is
-// known.
+// Waiting says why and how long a queued job waits. The text begins with a colon. It is "" if
+// nothing is known.
 func Waiting(t *term.Terminal, j api.Job) string {
 	var parts []string
 	if j.Array != nil {
@@ -36,7 +36,7 @@ func Tasks(a *api.Array) string {
 	return text
 }
 
-// GPUNames lists GPUs as "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
+// GPUNames formats GPUs as "GPU 0", "GPUs 0,2" or "GPU 2 (0.5 of it)".
 func GPUNames(list []api.Allocation) string {
 	names := GPUIndexes(list)
 	if len(list) == 1 {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AgainFlags are --watch and --interval, which repeat a screen.
+// AgainFlags are --watch and --interval. They make a command repeat its screen.
 type AgainFlags struct {
 	Watch    bool          `name:"watch" group:"output"`
 	Interval time.Duration `name:"interval" group:"output" placeholder:"TIME" type:"span"`
@@ -23,7 +23,7 @@ type AgainFlags struct {
 // watchInterval is the default of --interval.
 const watchInterval = 2 * time.Second
 
-// Again calls show once, or with --watch until the user ends it.
+// Again calls show once. With --watch it calls show repeatedly until the user ends the command.
 func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
 	switch {
 	case a.Documents():
@@ -43,8 +43,7 @@ func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func(
 	return a.watch(ctx, f.Interval, show)
 }
 
-// watch draws what show prints until ctx is done, which is its normal end. It leaves the terminal
-// as it was.
+// watch repeatedly draws what show prints, until ctx is done. Then it restores the terminal.
 func (a *App) watch(ctx context.Context, every time.Duration, show func() error) error {
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
@@ -53,7 +52,7 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 	defer tick.Stop()
 	w := repeater{screen: term.NewScreen(a.Out.W), every: every}
 	defer w.screen.Close()
-	for ctx.Err() == nil { // a tick can be ready at the same time, and select picks either
+	for ctx.Err() == nil { // select may have chosen a tick although ctx was done
 		if err := w.refresh(ctx, a, show); err != nil {
 			return err
 		}
@@ -66,7 +65,7 @@ func (a *App) watch(ctx context.Context, every time.Duration, show func() error)
 	return nil
 }
 
-// repeater has the state of a repeated screen.
+// repeater is the state of a screen that is drawn repeatedly.
 type repeater struct {
 	screen    *term.Screen
 	every     time.Duration
@@ -74,8 +73,8 @@ type repeater struct {
 	downSince time.Time
 }
 
-// refresh draws once. While the scheduler does not answer it draws the last screen again, under a line
-// that says so.
+// refresh draws the screen once. If the scheduler does not answer, it draws the last screen again
+// under a line that says so.
 func (w *repeater) refresh(ctx context.Context, a *App, show func() error) error {
 	a.Out.Measure()
 	a.Out.Now = time.Now()
@@ -98,7 +97,7 @@ func (w *repeater) refresh(ctx context.Context, a *App, show func() error) error
 	return nil
 }
 
-// title returns the first line.
+// title returns the first line of the screen.
 func (w *repeater) title(a *App) string {
 	if w.downSince.IsZero() {
 		return a.Out.Paint(term.Dim, a.Out.Now.Format(time.TimeOnly)+", every "+term.Age(w.every)+", Ctrl-C ends it")
@@ -106,7 +105,7 @@ func (w *repeater) title(a *App) string {
 	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.downSince.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
-// capture returns what show prints, also what it prints on stderr, which would spoil the screen.
+// capture returns what show prints. That includes stderr, which would otherwise spoil the screen.
 func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer
 	out, err := a.Out.W, a.Err.W

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// --watch draws until its context ends, keeps the last screen while the scheduler does not answer,
-// and restores the terminal. Another error ends it.
+// --watch draws until its context ends. It keeps the last screen while the scheduler does not
+// answer. Another error ends it. At the end it restores the terminal.
 func TestWatchKeepsTheScreenWithoutAnAnswer(t *testing.T) {
 	out, text := screen(80, false)
 	modes := &term.Modes{W: text}

@@ -14,13 +14,12 @@ import (
 
 var errUnclosed = errors.New("a quotation mark is not closed")
 
-// SplitWords splits a line into words as a shell does, without expanding anything: blanks separate
-// words, '…' and "…" keep blanks, \ escapes a character. A word that begins with # starts a
-// comment.
+// SplitWords splits a line into words as a shell does, but expands nothing. Blanks separate words,
+// '…' and "…" keep blanks, and \ escapes a character. A word that begins with # starts a comment.
 func SplitWords(line string) (list []string, err error) { return SplitEscaped(line, "\"\\$`") }
 
-// SplitEscaped is SplitWords with the characters that a backslash escapes inside double quotes; ""
-// is every character, as in Slurm.
+// SplitEscaped is SplitWords, but escaped lists the characters that a backslash escapes inside
+// double quotes. If escaped is "", a backslash escapes every character, as in Slurm.
 func SplitEscaped(line, escaped string) (list []string, err error) {
 	escapes := func(c byte) bool { return escaped == "" || strings.IndexByte(escaped, c) >= 0 }
 	var word []byte
@@ -59,7 +58,7 @@ func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 func ShellWord(s string) string { return api.Quote(s) }
 
-// Begun returns the attempts that started, in order.
+// Begun returns the attempts that have started, in order.
 func Begun(reply api.JobReply) (list []api.Attempt) {
 	for _, at := range EveryPlaced(reply) {
 		known := slices.ContainsFunc(list, func(b api.Attempt) bool { return b.Number == at.Number })
@@ -70,7 +69,7 @@ func Begun(reply api.JobReply) (list []api.Attempt) {
 	return list
 }
 
-// Because says why a job waits, to follow its state.
+// Because says why a job waits. The text is meant to follow the job's state.
 func (a *App) Because(j api.Job) string { return Colon(j.Because(a.Err.Reader())) }
 
 func Colon(s string) string {
@@ -80,7 +79,7 @@ func Colon(s string) string {
 	return ": " + s
 }
 
-// PrintableName makes a valid job name of any text.
+// PrintableName turns any text into a valid job name.
 func PrintableName(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -104,7 +103,7 @@ func TagLine(list map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// Phrases is a list of phrases, to be joined by commas.
+// Phrases is a list of phrases that are joined by commas.
 type Phrases []string
 
 func (p *Phrases) Add(yes bool, format string, args ...any) {

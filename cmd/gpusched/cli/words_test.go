@@ -34,7 +34,7 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// FuzzSplitWords checks that words in quotation marks come back unchanged.
+// FuzzSplitWords checks that quoted words come back unchanged.
 func FuzzSplitWords(f *testing.F) {
 	f.Add("a b", "'\\\"#")
 	f.Fuzz(func(t *testing.T, a, b string) {

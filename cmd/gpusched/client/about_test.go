@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
-// lacks returns what a command should declare about itself and does not, or "".
+// lacks returns what a command's About should declare but does not, or "".
 func lacks(n *kong.Node) string {
 	about, takesJobs := parse.AboutNode(n), idsOf(n).field.IsValid()
 	c := call{selected: n.Target.Addr().Interface(), about: about}
@@ -59,7 +59,7 @@ func TestEveryCommandDeclaresItself(t *testing.T) {
 	}
 }
 
-// Commands whose answer from another machine is printed here have a JSON document.
+// A command has a JSON document if its answer from another machine is printed here.
 func TestCommandsShownHereHaveADocument(t *testing.T) {
 	for _, n := range model(t).Leaves(true) {
 		about := parse.AboutNode(n)
@@ -73,7 +73,7 @@ func TestCommandsShownHereHaveADocument(t *testing.T) {
 	}
 }
 
-// A command's name counts only at the start of a command line.
+// A command's name is recognized only at the start of a command line.
 func TestAboutWord(t *testing.T) {
 	for word, want := range map[string]cli.Hosts{"list": cli.Together, "queue": cli.Together, "top": cli.Together, "logs": cli.OneAtATime, "report": cli.InTurn, "nosuch": 0, "": cli.OnOne} {
 		if got := aboutWord(word).Hosts; got != want {

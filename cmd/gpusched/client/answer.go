@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// answerDocument implements the hidden command by which a gpusched on another machine gets a
-// command's JSON document.
+// answerDocument implements a hidden command. A gpusched on another machine calls it to get the
+// JSON document of a command.
 func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) > 0 {
 		return cli.Usagef("%s takes no words", remote.DocCommand)
@@ -30,11 +30,11 @@ func answerDocument(ctx context.Context, a *cli.App, args []string) error {
 	return runWords(ctx, &here, t.Words)
 }
 
-// gone ends this process because the asking one has ended. Jobs go on.
+// gone ends this process when the gpusched that asked has ended. Jobs go on.
 func gone() { os.Exit(cli.StatusInterrupted) }
 
-// answerFor returns the hidden command that runs another machine's command line here, with that machine's terminal or
-// input, and if labelled with the job's name before each line.
+// answerFor returns a hidden command that runs another machine's command line here. It uses that
+// machine's terminal or input. If labelled is set, each output line begins with the job's name.
 func answerFor(labelled bool) func(ctx context.Context, a *cli.App, args []string) error {
 	return func(ctx context.Context, a *cli.App, args []string) error { return answer(ctx, a, args, labelled) }
 }
@@ -57,8 +57,8 @@ func answer(ctx context.Context, a *cli.App, args []string, labelled bool) error
 	return runWords(ctx, &here, args[1:])
 }
 
-// endsWithInput reports whether a command of another machine must end when its input does: without a
-// terminal, only that tells it that nobody reads its output any more.
+// endsWithInput reports whether a command for another machine must end when its input ends. Without
+// a terminal, the end of the input is the only sign that nobody reads its output any more.
 func endsWithInput(command string, onTerminal bool) bool {
 	return !onTerminal && !aboutWord(command).OwnInput
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// The cost of the parser for a short command, and for the whole grammar.
+// BenchmarkNewParser measures how long it takes to make the parser: for one short command, and for
+// the whole grammar.
 func BenchmarkNewParser(b *testing.B) {
 	for name, args := range map[string][]string{"list": {"list"}, "submit": {"submit"}, "all": {"--help"}} {
 		b.Run(name, func(b *testing.B) {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// onOneScreen checks that a help fits 80 columns and 23 lines, so that the prompt remains on a
-// terminal of 24.
+// onOneScreen checks that a help text fits 80 columns and 23 lines. The last of a terminal's 24
+// lines is left for the prompt.
 func onOneScreen(t *testing.T, command, text string) {
 	t.Helper()
 	if n := strings.Count(text, "\n"); n > 23 {
@@ -27,7 +27,7 @@ func onOneScreen(t *testing.T, command, text string) {
 	}
 }
 
-// --help of each command fits one screen, and the commands that it names exist.
+// The --help of each command fits on one screen. The commands that it names exist.
 func TestHelpIsOneScreen(t *testing.T) {
 	m := model(t)
 	var b bytes.Buffer
@@ -46,23 +46,23 @@ func TestHelpIsOneScreen(t *testing.T) {
 	}
 }
 
-// briefWords is the width that the widest option leaves of 80 columns for its text.
+// briefWords is how many of 80 columns are left for the text of the option with the longest name.
 const briefWords = 52
 
-// Signs of text in --help that was cut, or that makes sense only beside its neighbours.
+// These patterns match a text in --help that was cut, or that needs the texts around it.
 var (
 	endsEarly   = regexp.MustCompile(`([,:;(….]|\b(a|an|and|as|no|of|or|so|such|that|the|until|when|which))$`)
 	beginsLate  = regexp.MustCompile(`^(Of|Or|And|But|Such|The file$)\b`)
 	pointsAbout = regexp.MustCompile(`(?i)\bsuch (a|an|files?|jobs?|links?|lines?)\b|^the same$`)
 )
 
-// isWhole reports whether a text makes sense by itself.
+// isWhole reports whether a text can be understood by itself.
 func isWhole(text string) bool {
 	return text != "" && !endsEarly.MatchString(text) && !beginsLate.MatchString(text) &&
 		!pointsAbout.MatchString(text) && strings.Count(text, "(") == strings.Count(text, ")")
 }
 
-// Each option has a short text that makes sense by itself; none is cut.
+// Each option has a short text that can be understood by itself. No text is cut.
 func TestWordsForOptionsAreWhole(t *testing.T) {
 	m := model(t)
 	for _, n := range slices.Concat(m.Leaves(true), m.Children) {

@@ -71,7 +71,7 @@ func values(ctx context.Context, a *cli.App, n *kong.Node, f *kong.Flag, current
 	case "user":
 		return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.User, ""} })
 	case "name":
-		if parse.AboutNode(n).Hosts != cli.OnOne { // a new job's name can be any
+		if parse.AboutNode(n).Hosts != cli.OnOne { // a new job may have any name
 			return completeJobs(ctx, a, recent, func(j api.Job) candidate { return candidate{j.Name, ""} })
 		}
 	}
@@ -97,13 +97,13 @@ func arguments(ctx context.Context, a *cli.App, n *kong.Node, current string) []
 	return nil
 }
 
-// The most jobs that are offered.
+// These are the largest numbers of jobs that completion offers.
 const (
 	offeredWaiting = 1000
 	offeredEnded   = 50
 )
 
-// completeIDs returns the jobs that a command can act on.
+// completeIDs returns the ids of jobs that a command can act on.
 func completeIDs(ctx context.Context, a *cli.App, n *kong.Node, current string) []candidate {
 	if strings.HasPrefix(current, "name:") {
 		q := api.ListQuery{Ended: 100, UID: &a.UID}
@@ -144,7 +144,7 @@ func gpuWords(ctx context.Context, a *cli.App, current string) []candidate {
 	}))
 }
 
-// typeWords returns the GPU models in the spelling of --gpu-type.
+// typeWords returns the GPU models as they are written for --gpu-type.
 func typeWords(ctx context.Context, a *cli.App) (list []candidate) {
 	reply, _ := api.GPUs(ctx, a.Client)
 	for _, g := range reply.GPUs {
@@ -156,7 +156,7 @@ func typeWords(ctx context.Context, a *cli.App) (list []candidate) {
 	return list
 }
 
-// formWords returns the forms of output, or after cols= and csv= the columns.
+// formWords returns the output formats. After cols= and csv= it returns the columns.
 func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	form, names, named := strings.Cut(current, "=")
 	columns := parse.AboutNode(n).Columns
@@ -174,7 +174,7 @@ func formWords(a *cli.App, n *kong.Node, current string) []candidate {
 	return list
 }
 
-// listPrefix returns the complete items of a list: "0," of "0,2".
+// listPrefix returns the finished part of a list: "0," for "0,2".
 func listPrefix(current string) string { return current[:strings.LastIndex(current, ",")+1] }
 
 func withPrefix(prefix string, list []candidate) []candidate {
@@ -184,7 +184,7 @@ func withPrefix(prefix string, list []candidate) []candidate {
 	return list
 }
 
-// reservationWord returns the candidate for a reservation.
+// reservationWord returns a reservation as a candidate.
 func reservationWord(r api.Reservation) candidate {
 	gpus := job.FormatGPUList(cli.Each(r.GPUs, func(g api.Allocation) int { return g.Index }))
 	return candidate{cli.Number(r.ID), fmt.Sprintf("GPUs %s for %s", gpus, look.ReservedFor(r))}

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// chooseEngine sets the engine for a command, and refuses a command that the engine lacks. A job
-// named slurm:ID goes to Slurm unless --on says otherwise.
+// chooseEngine sets the engine that runs a command. It refuses a command that does not work on the
+// engine. A job named slurm:ID selects Slurm unless --on selects another engine.
 func chooseEngine(a *cli.App, k *kong.Context) error {
 	for _, f := range k.Flags() {
 		if value, ok := k.FlagValue(f).(string); ok && "--"+f.Name == cli.OnFlag && value != "" {
@@ -54,8 +54,8 @@ func chooseEngine(a *cli.App, k *kong.Context) error {
 	return nil
 }
 
-// engineOf returns the engine of the named jobs, by default this machine's. It refuses jobs of
-// both, since it would have to guess which of them a plain number means.
+// engineOf returns the engine of the named jobs. The default is this machine's. If the names belong
+// to both engines it returns an error, since a plain number could then mean either.
 func engineOf(words []string) (name string, err error) {
 	var slurms, others []string
 	for _, word := range words {
@@ -76,8 +76,9 @@ func engineOf(words []string) (name string, err error) {
 		cli.SlurmPrefix, others[0]), "%s is a Slurm job, and %s is a job of this machine", slurms[0], others[0])
 }
 
-// splitSlurm splits a list of jobs into Slurm's and others. A part without a name belongs with
-// the part before it, as in slurm:12,14 and a:12,14; a job's name may contain commas.
+// splitSlurm splits a list of jobs into Slurm's jobs and others. A part without a prefix belongs to
+// the same engine or machine as the part before it, as in slurm:12,14 and a:12,14. A job's name may
+// contain commas.
 func splitSlurm(word string) (slurms, others []string) {
 	its := false
 	for part := range strings.SplitSeq(word, ",") {
@@ -99,8 +100,8 @@ func splitSlurm(word string) (slurms, others []string) {
 	return slurms, others
 }
 
-// jobWords returns the words that name jobs: ids, and the values of --after and the like. No other
-// word may choose an engine, since a job's name can be any text.
+// jobWords returns the words that name jobs: ids, and the values of --after and similar options.
+// Other words can't select an engine, since a job's name can be any text.
 func jobWords(k *kong.Context) []string {
 	list := slices.Clone(idsOf(k.Selected()).words())
 	for _, f := range k.Flags() {

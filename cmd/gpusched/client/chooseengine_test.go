@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// An id slurm:N chooses Slurm, other text does not, and --on wins.
+// An id slurm:N selects Slurm. Other text does not. --on overrides both.
 func TestJobsChooseTheEngine(t *testing.T) {
 	for line, want := range map[string]string{
 		"cancel slurm:5":                              cli.EngineSlurm,
-		"cancel 4 slurm:5":                            "", // refused: 4 could be either's
+		"cancel 4 slurm:5":                            "", // refused, since 4 could be a job of either engine
 		"cancel slurm:4 slurm:5":                      cli.EngineSlurm,
 		"cancel --on slurm 4 slurm:5":                 cli.EngineSlurm,
 		"show slurm:5_1":                              cli.EngineSlurm,
 		"exec slurm:5 -- ls":                          cli.EngineSlurm,
-		"cancel slurm:4,5":                            cli.EngineSlurm, // as both of a:4,5 belong to a
+		"cancel slurm:4,5":                            cli.EngineSlurm, // just as a:4,5 names two jobs of a
 		"cancel slurm:4,slurm:5 slurm:6-8":            cli.EngineSlurm,
 		"cancel slurm:7_[1,3]":                        cli.EngineSlurm,
 		"cancel 4,slurm:5":                            "",

@@ -17,16 +17,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// completeTime is the most that the daemon may take after a press of Tab.
+// completeTime is the time limit for the daemon's answer after the user has pressed Tab.
 const completeTime = 500 * time.Millisecond
 
-// A candidate is a possible next word with its description.
+// A candidate is a word that may come next, with its description.
 type candidate struct{ word, about string }
 
-// complete implements "gpusched __complete WORD... CURRENT". It prints the candidates for the last
-// word, one a line, each with a tab and its description. It prints nothing where the shell knows
-// better, as for file names. If the word belongs to a job's command it prints a tab and "command
-// N", where N is the index of the command's first word. It never fails.
+// complete implements "gpusched __complete WORD... CURRENT". It prints the candidates for the word
+// CURRENT, one on each line, followed by a tab and a description. For file names and the like it
+// prints nothing, since the shell completes these better. If CURRENT belongs to a job's command, it
+// prints a tab and "command N", where N is the index of the command's first word. It never fails.
 func complete(ctx context.Context, a *cli.App, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func complete(ctx context.Context, a *cli.App, args []string) error {
 		if args = withoutHosts(args); len(args) == 0 {
 			return nil
 		}
-		a.Client = &api.Client{Socket: os.DevNull} // a press of Tab starts no ssh
+		a.Client = &api.Client{Socket: os.DevNull} // completion must not start ssh
 	}
 	words, current := args[:len(args)-1], args[len(args)-1]
 	var g any = &grammar{}
@@ -75,16 +75,16 @@ func complete(ctx context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// A spot is the place in a command line at which the next word stands.
+// A spot is the place of the next word in a command line.
 type spot struct {
 	node     *kong.Node
-	flag     *kong.Flag // the option whose value the word is
-	onlyArgs bool       // after --, where no word is an option
+	flag     *kong.Flag // the option that needs the word as its value
+	onlyArgs bool       // the word follows --, so it is no option
 	args     int        // number of arguments before the word
-	command  int        // index of the first word of the job's command; 0: the word is gpusched's own
+	command  int        // index of the first word of the job's command; 0: the word does not belong to one
 }
 
-// walk returns the spot after the words typed so far.
+// walk returns the spot that follows the words typed so far.
 func walk(node *kong.Node, words []string) spot {
 	p := spot{node: node}
 	for i := 0; i < len(words); i++ {
@@ -116,14 +116,14 @@ func walk(node *kong.Node, words []string) spot {
 	return p
 }
 
-// beginsCommand reports whether the word would be the first of a job's command.
+// beginsCommand reports whether a word here would begin a job's command.
 func (p spot) beginsCommand(current string) bool {
 	before, takes := argsBeforeCommand(p.node)
 	return takes && p.flag == nil && p.args == before && (p.onlyArgs || !strings.HasPrefix(current, "-"))
 }
 
-// argsBeforeCommand returns the number of arguments before a job's command, and whether the command
-// takes one.
+// argsBeforeCommand returns how many arguments come before a job's command. The result is false if
+// the gpusched command takes no job's command.
 func argsBeforeCommand(n *kong.Node) (int, bool) {
 	for i, arg := range n.Positional {
 		if arg.PassthroughMode != kong.PassThroughModeNone {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// withoutHosts removes --hosts and its value from the front of a command line. It returns nothing
-// while the value is still being typed.
+// withoutHosts removes --hosts and its value from the front of a command line. It returns nil while
+// the user is still typing the value.
 func withoutHosts(args []string) []string {
 	if args[0] != cli.HostsFlag {
 		return args[1:]
@@ -19,7 +19,7 @@ func withoutHosts(args []string) []string {
 	return args[min(2, len(args)):]
 }
 
-// completeHosts prints the candidates for the value of --hosts if that is being typed.
+// completeHosts prints the candidates for the value of --hosts if the user is typing that value.
 func completeHosts(a *cli.App, args []string) {
 	before, current := "", args[len(args)-1]
 	switch {

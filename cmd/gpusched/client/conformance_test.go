@@ -19,16 +19,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// A rig is an engine with what a test needs to drive it.
+// A rig is an engine and the functions by which a test controls its jobs.
 type rig struct {
 	api.Engine
-	begin func(id job.ID)               // starts a job, if nothing else does
-	end   func(id job.ID, r job.Result) // ends a job, if its command does not
-	// the engine refuses what only this machine's scheduler has
+	begin func(id job.ID)               // starts a job, unless the engine starts it
+	end   func(id job.ID, r job.Result) // ends a job, unless its command has ended
+	// the engine must refuse requests that only this machine's scheduler supports
 	lacks bool
 }
 
-// realVariable makes the suite use the machine's own Slurm.
+// If the variable realVariable is set, the suite uses the machine's own Slurm.
 const realVariable = "GPUSCHED_TEST_REAL_SLURM"
 
 // Both engines refuse the same requests and give the same answers.
@@ -43,7 +43,7 @@ func TestEnginesAnswerAlike(t *testing.T) {
 	})
 }
 
-// localRig returns a client of a server whose jobs start and end on command.
+// localRig returns a rig with a gpusched server. The test starts and ends its jobs.
 func localRig(t *testing.T) rig {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -68,7 +68,7 @@ func localRig(t *testing.T) rig {
 	return rig{&api.Client{Socket: path}, b.Start, b.End, false}
 }
 
-// ask queues a job without a GPU.
+// ask queues a job that needs no GPU.
 func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), argv ...string) api.Job {
 	t.Helper()
 	req, err := api.NewRequest([]string{"PATH=/usr/bin:/bin"}, argv...)
@@ -89,7 +89,7 @@ func (r rig) ask(t *testing.T, name string, change func(*api.SubmitRequest), arg
 
 func onHold(r *api.SubmitRequest) { r.Hold = true }
 
-// refused checks the code of an error.
+// refused checks that an error has one of these codes.
 func refused(t *testing.T, what string, err error, codes ...api.Code) {
 	t.Helper()
 	var e *api.Error
@@ -180,7 +180,7 @@ func conformEnd(t *testing.T, r rig) {
 	}
 }
 
-// refuseAll checks that every action on a job is refused with a code.
+// refuseAll checks that every action on a job is refused with this code.
 func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 	t.Helper()
 	ctx, name := t.Context(), "renamed"
@@ -202,11 +202,11 @@ func (r rig) refuseAll(t *testing.T, id string, code api.Code) {
 	}
 }
 
-// inAnHour makes a job wait without a hold.
+// inAnHour makes a job wait for an hour, without a hold.
 func inAnHour(r *api.SubmitRequest) { r.Begin = time.Now().Add(time.Hour) }
 
-// conformChange checks that a waiting job can be held, changed and released, and that actions on
-// running jobs are refused.
+// conformChange checks that a waiting job can be held, changed and released. It also checks that
+// actions on running jobs are refused.
 func conformChange(t *testing.T, r rig) {
 	ctx := t.Context()
 	id := r.ask(t, "changed", inAnHour, "true").ID.String()
@@ -246,7 +246,7 @@ func conformChange(t *testing.T, r rig) {
 	}
 }
 
-// conformPast checks that the history has ended jobs only.
+// conformPast checks that the history contains only ended jobs.
 func conformPast(t *testing.T, r rig) {
 	ctx := t.Context()
 	ended, waits := r.ask(t, "past", nil, "sh", "-c", "exit 5").ID, r.ask(t, "past", onHold, "true").ID
@@ -353,7 +353,7 @@ func conformMissing(t *testing.T, r rig) {
 	} {
 		codes := []api.Code{api.CodeNotFound}
 		if strings.Contains(what, "GPU") && os.Getuid() != 0 {
-			codes = append(codes, api.CodeForbidden) // one engine checks the user first, the other the request
+			codes = append(codes, api.CodeForbidden) // one engine checks the user first, the other checks the request first
 		}
 		refused(t, what, ask(), codes...)
 	}

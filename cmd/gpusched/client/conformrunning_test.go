@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits up to a minute for a job to reach a state.
+// becomes waits up to a minute for a job to reach a state. The function is tests for that state.
 func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -20,13 +20,13 @@ func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 		if is(&reply.Job) {
 			return
 		}
-		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // as a short pause
+		_, _ = api.Wait(t.Context(), r.Engine, id, 100*time.Millisecond) // used as a short pause
 	}
 	t.Fatalf("job %s is not %s", id, what)
 }
 
-// conformRunning checks that a running job can be joined, suspended where its user may do that, and
-// requeued.
+// conformRunning checks that a running job can be entered and requeued, and suspended if the engine
+// lets users do that.
 func conformRunning(t *testing.T, r rig) {
 	ctx := t.Context()
 	j := r.ask(t, "runs", nil, "sleep", "600")
@@ -43,7 +43,7 @@ func conformRunning(t *testing.T, r rig) {
 	_, err = api.ActOnJob(ctx, r.Engine, api.RouteResume, id, nil)
 	refused(t, "resume of one that runs", err, api.CodeConflict)
 	reply, err := api.ActOnJob(ctx, r.Engine, api.RouteSuspend, id, nil)
-	if r.lacks { // only administrators may
+	if r.lacks { // only administrators may suspend
 		refused(t, "suspend", err, api.CodeForbidden)
 	} else if err != nil || reply.Job.SuspendedAt.IsZero() {
 		t.Errorf("suspended: %+v %v", reply.Job, err)
@@ -59,8 +59,8 @@ func conformRunning(t *testing.T, r rig) {
 	}
 }
 
-// conformRefusals checks that other engines refuse what only this machine's scheduler has, with a
-// hint, and that both hold many jobs in one request.
+// conformRefusals checks that other engines refuse requests that only this machine's scheduler
+// supports, with a hint. It also checks that one request can hold many jobs on either engine.
 func conformRefusals(t *testing.T, r rig) {
 	ctx := t.Context()
 	one, two := r.ask(t, "many", inAnHour, "true").ID.String(), r.ask(t, "many", inAnHour, "true").ID.String()

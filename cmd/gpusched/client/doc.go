@@ -1,5 +1,5 @@
-// Package client assembles the command line: its grammar, the choice of machine and engine for a
-// command, help, completion and the manual. Each command is implemented in its own room: look,
-// past, logs, act, attach, submit, site, feed, tools or doctor. Package cli has what they share,
-// and lists the invariants of all.
+// Package client puts the command line together: its grammar, the choice of machine and engine for
+// a command, help, completion and the manual. The commands are implemented in the packages look,
+// past, logs, act, attach, submit, site, feed, tools and doctor. Package cli has the code that
+// these share, and lists their invariants.
 package client

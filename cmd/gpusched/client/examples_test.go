@@ -19,16 +19,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// onMachine are the commands whose examples need a machine with GPUs and systemd, a job's own terminal or
-// another program, or do not end by themselves. The suite types such commands.
+// onMachine are the commands whose examples are not run here. They need a machine with GPUs and
+// systemd, a job's own terminal or another program, or they do not end by themselves. The test
+// suite for whole machines runs such commands.
 var onMachine = map[string]bool{"attach": true, "doctor": true, "exec": true, "mcp": true, "shell": true, "top": true, "watch": true}
 
-// elsewhere are what examples need and this test can't give: another program or machine, or a
-// command that goes on until it is interrupted.
+// An example that contains one of these texts is not run. It needs another program or machine, or
+// it goes on until it is interrupted.
 var elsewhere = []string{"--tty", "events -f", `logs -f "$id"`, "slurm", "ssh ", "systemctl enable", "screen -r", "journalctl "}
 
-// TestExamplesRun types the examples of each command's page in a shell, at a server that knows the jobs
-// they name. Each must end with status 0, and each page has at least three.
+// TestExamplesRun runs the examples of each command's page in a shell. The server knows the jobs
+// that they name. Each example must end with status 0, and each page must have at least three
+// examples.
 func TestExamplesRun(t *testing.T) {
 	parser, err := parse.New(&grammar{}, nil, func(int) {})
 	if err != nil {
@@ -62,7 +64,7 @@ func TestExamplesRun(t *testing.T) {
 	testscript.Run(t, testscript.Params{Files: files, Setup: setUpExample})
 }
 
-// examplesOf returns the lines below "Examples:" on the page of a command.
+// examplesOf returns the lines below "Examples:" on a command's page.
 func examplesOf(t *testing.T, n *kong.Node) (lines []string) {
 	manual.Describe(n)
 	_, after, _ := strings.Cut(n.Detail, "Examples:\n\n")
@@ -76,13 +78,14 @@ func examplesOf(t *testing.T, n *kong.Node) (lines []string) {
 	return lines
 }
 
-// stateFor is the state that my jobs have for the examples of a command; the others find them queued.
+// stateFor maps a command to the state that the user's jobs have in its examples. For other
+// commands the jobs are queued.
 var stateFor = map[string]string{
 	"suspend": "running", "resume": "running", "requeue": "running", "logs": "completed", "wait": "completed", "resubmit": "failed", "history": "failed",
 }
 
-// setUpExample makes the files and programs that examples name, and a server with the jobs 7, 12 to 20
-// and 42.
+// setUpExample makes the files and programs that examples name. It starts a server with the jobs 7,
+// 12 to 20 and 42.
 func setUpExample(env *testscript.Env) error {
 	page, _, _ := strings.Cut(filepath.Base(env.WorkDir), ".")
 	page = strings.TrimPrefix(page, "script-")
@@ -141,8 +144,9 @@ const (
 	modelIndex  = `{"metadata": {"total_size": 15231233024}, "weight_map": {"w": "model-1.safetensors"}}`
 )
 
-// exampleBackend is the file that startDaemon reads: what the scripts' server knows, and the jobs that
-// examples name, which are mine and in this state.
+// exampleBackend returns the file that startDaemon reads. It contains what the scripts' server
+// knows, and the jobs that the examples name. These jobs belong to the user and are in the given
+// state.
 func exampleBackend(state, page string) ([]byte, error) {
 	text, err := os.ReadFile("testdata/backend.json")
 	if err != nil {
@@ -185,7 +189,7 @@ func exampleBackend(state, page string) ([]byte, error) {
 	backend["Payloads"].(map[string]any)["7"] = backend["Payloads"].(map[string]any)["42"]
 	backend["Checks"] = []any{map[string]any{"Name": "gpus", "Health": "HEALTHY", "Detail": "4 GPUs"}}
 	view["Reservations"] = []any{reserved(1), reserved(2)}
-	backend["EndAs"] = map[string]any{"outcome": "completed"} // what the examples submit
+	backend["EndAs"] = map[string]any{"outcome": "completed"} // how the jobs end that the examples submit
 	view["Jobs"] = append(jobs, mine(42, "train", nil), mine(43, "train", nil))
 	return json.Marshal(backend)
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// fakeVariable names the Slurm program that the test binary should act as, and fakeDir the
-// directory of its jobs: one directory for each, one file for each fact. The answers have the form
-// of those recorded in onslurm/testdata.
+// fakeVariable names the Slurm program that the test binary imitates. fakeDir names the directory
+// of the fake's jobs, with one directory for each job and one file for each fact. The answers have
+// the same form as the recorded ones in onslurm/testdata.
 const (
 	fakeVariable = "FAKE_SLURM"
 	fakeDir      = "FAKE_SLURM_DIR"
 )
 
-// installFakeSlurm makes a fake Slurm and returns an environment that finds it.
+// installFakeSlurm makes a fake Slurm and returns an environment whose PATH has its programs.
 func installFakeSlurm(t *testing.T) (environ []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func installFakeSlurm(t *testing.T) (environ []string) {
 	return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "USER=me"}
 }
 
-// fakePrograms makes programs with Slurm's names in a directory that also holds their jobs.
+// fakePrograms makes programs with Slurm's names in a directory. The same directory has their jobs.
 func fakePrograms(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func fakePrograms(dir string) error {
 	return nil
 }
 
-// scriptSlurm implements "slurm", which makes a fake Slurm with its jobs in $WORK/slurm.
+// scriptSlurm implements "slurm", which makes a fake Slurm. Its jobs are in $WORK/slurm.
 func scriptSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs("slurm")
 	ts.Check(os.Mkdir(dir, 0o755))
@@ -65,10 +65,10 @@ func scriptSlurm(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("HOME", ts.MkAbs("."))
 }
 
-// raceOptions make programs under the race detector exit without waiting a second.
+// raceOptions is set so that programs under the race detector exit at once, not after a second.
 const raceOptions = "GORACE=atexit_sleep_ms=0"
 
-// fakeSlurm runs one of the programs.
+// fakeSlurm acts as one of Slurm's programs.
 func fakeSlurm(name string, args []string) int {
 	f := fake(os.Getenv(fakeDir))
 	switch name {
@@ -92,7 +92,7 @@ func fakeSlurm(name string, args []string) int {
 	return 1
 }
 
-// fake is the directory of the jobs.
+// fake is the directory that contains the jobs.
 type fake string
 
 func (f fake) fact(id, name string) string {
@@ -160,7 +160,7 @@ func (f fake) sbatch(args []string) int {
 	return 0
 }
 
-// start runs the script of a job.
+// start runs a job's script.
 func (f fake) start(id string) {
 	if f.state(id) != "RUNNING" {
 		return
@@ -180,8 +180,8 @@ func (f fake) start(id string) {
 	}
 }
 
-// running opens the file on which every process of a job holds a shared lock: an exclusive lock
-// proves that none is left.
+// running opens and locks the file on which every process of a job holds a shared lock. Whoever
+// gets an exclusive lock knows that no process of a job is left.
 func (f fake) running(lock int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(string(f), "running"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -194,9 +194,9 @@ func (f fake) running(lock int) (*os.File, error) {
 	return file, nil
 }
 
-// stop ends all jobs and waits until their processes are gone, since a writing process would
-// disturb the removal of the directory. It does not wait forever for processes that a job left
-// behind.
+// stop ends all jobs and waits until their processes have ended, since a process that still writes
+// files would disturb the removal of the directory. If a job has left processes behind, stop does
+// not wait forever.
 func (f fake) stop() error {
 	for _, id := range f.ids() {
 		f.end(id)
@@ -302,7 +302,7 @@ func (f fake) scontrol(args []string) int {
 	case args[0] == "suspend":
 		fmt.Fprintln(os.Stderr, "Access/permission denied for job "+id)
 		return 1
-	case args[0] == "requeue" && f.state(id) != "PENDING": // Slurm also requeues an ended job
+	case args[0] == "requeue" && f.state(id) != "PENDING": // Slurm can requeue ended jobs, too
 		restarts, _ := strconv.Atoi(f.fact(id, "restarts"))
 		f.set(id, "restarts", strconv.Itoa(restarts+1))
 		f.end(id)

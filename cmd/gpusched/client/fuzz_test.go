@@ -24,10 +24,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/server/servertest"
 )
 
-// turnedDown is the daemon's answer to every well-formed submission, so that it need not store any.
+// turnedDown is the daemon's answer to every well-formed submission, so that it stores no job.
 var turnedDown = job.Refuse("never/no-gpus", "well formed")
 
-// fuzzApp returns a function that makes an App for a daemon that refuses everything.
+// fuzzApp returns a function that makes an App. The App's daemon refuses everything.
 func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	socket := filepath.Join(f.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
@@ -53,8 +53,8 @@ func fuzzApp(f *testing.F) func() (*cli.App, *bytes.Buffer) {
 	}
 }
 
-// FuzzCommandLine parses arbitrary command lines. Each is a command or a refusal that any terminal
-// can show, and a submission reaches the daemon as typed and well formed.
+// FuzzCommandLine parses arbitrary command lines. Each must be a command, or a refusal that any
+// terminal can show. A submission must reach the daemon well formed and as it was typed.
 func FuzzCommandLine(f *testing.F) {
 	for _, line := range []string{
 		"", "list -a", "show 3 --json", "submit -- true", "submit -g 2 --gpu-mem 40G -m 64G -t 2h -n train -- python train.py --lr 1e-3",
@@ -99,7 +99,7 @@ func FuzzCommandLine(f *testing.F) {
 	})
 }
 
-// submitted sends a submission and returns what the daemon finds wrong with it.
+// submitted sends a submission. It returns the mistake that the daemon finds in it, or nil.
 func submitted(t *testing.T, a *cli.App, c *submit.Cmd) error {
 	req, err := c.MakeRequest(t.Context(), a)
 	if err != nil {

@@ -66,9 +66,9 @@ type grammar struct {
 	Estimate estimate.Cmd    `cmd:"" group:"jobs" usage:"[options] MODEL" help:"Estimate a model's GPU memory, and what to ask for."`
 }
 
-// grammarFor returns the grammar of the command that a command line begins with, or all of it if
-// there is none: building the whole parser takes longer than anything else that a short command
-// does.
+// grammarFor returns the part of the grammar for the command at the start of a command line. If
+// there is no such command, it returns the whole grammar. Building the parser for the whole grammar
+// takes longer than anything else that a short command does.
 func grammarFor(args []string) any {
 	if f, known := commandField(args[0]); known {
 		return reflect.New(reflect.StructOf([]reflect.StructField{f})).Interface()
@@ -76,7 +76,7 @@ func grammarFor(args []string) any {
 	return &grammar{}
 }
 
-// commandField returns the field of grammar whose command has this name.
+// commandField returns the field of grammar that declares the command of this name.
 func commandField(word string) (f reflect.StructField, known bool) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[grammar]()) {
 		if slices.Contains(commandNames(f), word) {
@@ -86,7 +86,7 @@ func commandField(word string) (f reflect.StructField, known bool) {
 	return f, false
 }
 
-// commandNames returns the names of a field's command, the main one first.
+// commandNames returns the names of the command that a field declares, the main name first.
 func commandNames(f reflect.StructField) []string {
 	return append([]string{cmp.Or(f.Tag.Get("name"), strings.ToLower(f.Name))}, strings.Split(f.Tag.Get("aliases"), ",")...)
 }

@@ -32,7 +32,7 @@ func model(t *testing.T) *kong.Application {
 
 var bracketed = regexp.MustCompile(`\[[a-z]+\]`)
 
-// A text without a command has a wrong name.
+// Every text file belongs to a command. Otherwise its name is wrong.
 func TestEveryTextBelongsToACommand(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil || len(files) < 20 {
@@ -86,7 +86,7 @@ func TestEveryCommandAndOptionIsExplained(t *testing.T) {
 	}
 }
 
-// grammarFor's parser gives the same result as that of the whole grammar.
+// The parser that grammarFor makes gives the same result as the parser of the whole grammar.
 func TestAPartOfTheGrammarParsesTheSame(t *testing.T) {
 	for _, n := range model(t).Children {
 		for _, word := range append([]string{n.Name}, n.Aliases...) {
@@ -186,7 +186,8 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// Another program's command leads to one of ours, and is not itself one.
+// Each entry for another program's command leads to a gpusched command. Its words are no gpusched
+// commands themselves.
 func TestHabitsLeadToCommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherCommands {
@@ -209,7 +210,8 @@ func TestHabitsLeadToCommands(t *testing.T) {
 	}
 }
 
-// Options of other tools' history commands lead to history's; report has flags that history lacks.
+// Options of other tools' history commands lead to options of history. report has flags that
+// history lacks.
 func TestHabitsOfHistoryAndReport(t *testing.T) {
 	history, report := parse.ChildNamed(model(t).Node, "history"), parse.ChildNamed(model(t).Node, "report")
 	for _, habit := range manual.OptionsOfPast.List {
@@ -226,15 +228,15 @@ func TestHabitsOfHistoryAndReport(t *testing.T) {
 	}
 }
 
-// Another tool's option leads to one of the command's, and is not itself one.
+// Each entry for another tool's option leads to an option of the gpusched command. Its words are no
+// options of that command themselves.
 func TestHabitsLeadToOptions(t *testing.T) {
 	for _, n := range model(t).Children {
 		of := parse.AboutNode(n).Habits
 		if of != nil && !slices.Contains(manual.OtherOptions, of) {
 			t.Errorf("the manual does not have what other tools call the options of %s", n.Name)
 		}
-		// history and report share a table, see above; run and shell have a part of submit's
-		// options
+		// history and report share a table (see above); run and shell lack some of submit's options
 		if of != nil && of != manual.OptionsOfPast && (of != manual.OptionsOfNewJobs || n.Name == "submit") {
 			leadToOptions(t, n, of)
 		}
@@ -258,7 +260,8 @@ func leadToOptions(t *testing.T, command *kong.Node, of *manual.Habits) {
 	}
 }
 
-// Each command is in the manual's table of rights, or the manual says that it needs none.
+// The manual says for each command which rights it needs: in the table of rights, or by saying that
+// it needs none.
 func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 	text, err := os.ReadFile("../../../packaging/man/gpuschedd.8")
 	if err != nil {
@@ -280,8 +283,8 @@ func TestTheManualSaysWhoMayUseACommand(t *testing.T) {
 	}
 }
 
-// Each text in options.txt belongs to an option, and a command's own text differs from the option's
-// text elsewhere.
+// Each text in options.txt belongs to an option. If a command has a text of its own for an option,
+// that text differs from the general text.
 func TestEveryOptionTextBelongsToAnOption(t *testing.T) {
 	file, err := os.ReadFile("../options/options.txt")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// helpTopic implements 'gpusched help WORD...' for words that are not a command: it shows the
-// sections of the manual whose titles contain the words. It reports whether the command line was
-// such a request.
+// helpTopic implements 'gpusched help WORD...' for words that are not a command. It shows the
+// sections of the manual whose titles contain the words. The result is false if the command line is
+// not such a request.
 func helpTopic(a *cli.App, args []string) (bool, error) {
 	if len(args) < 2 || args[0] != "help" || strings.HasPrefix(args[1], "-") {
 		return false, nil
@@ -26,7 +26,7 @@ func helpTopic(a *cli.App, args []string) (bool, error) {
 	if _, other := manual.Find(manual.OtherCommands, words[0]); other {
 		return false, nil
 	}
-	if a.Slurm == nil && site.ProgramPath(a, engines.SlurmProgram) != "" { // gpusched-slurm has further sections
+	if a.Slurm == nil && site.ProgramPath(a, engines.SlurmProgram) != "" { // gpusched-slurm has more sections
 		return true, site.BecomeSlurm(a)
 	}
 	found := manual.About(words, onSlurm(a)...)
@@ -60,7 +60,7 @@ func writeTitles(a *cli.App, list []manual.Topic) {
 	}
 }
 
-// proseColumns is the greatest width of a paragraph.
+// proseColumns is the largest width of a paragraph.
 const proseColumns = 100
 
 func writeTopic(a *cli.App, t manual.Topic) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// aboutWord returns what the command of this name declares about itself, or nothing if there is no
-// such command.
+// aboutWord returns the About of the command with this name. If there is no such command, it
+// returns the zero About.
 func aboutWord(word string) (about cli.About) {
 	if f, known := commandField(word); known {
 		if c, ok := reflect.New(f.Type).Interface().(parse.Command); ok {
@@ -22,9 +22,9 @@ func aboutWord(word string) (about cli.About) {
 	return about
 }
 
-// manyHosts reports whether a command line is for other machines: because of --hosts, or for a
-// command that shows something because of the environment or the settings. cutHosts reports
-// mistakes in these.
+// manyHosts reports whether a command line is for other machines. --hosts selects them for any
+// command. The environment and the settings select them only for commands that show something. If
+// any of these has a mistake, cutHosts reports it.
 func manyHosts(a *cli.App, args []string) bool {
 	if a.Asked != nil {
 		return false
@@ -32,7 +32,7 @@ func manyHosts(a *cli.App, args []string) bool {
 	if len(args) > 0 && (args[0] == cli.HostsFlag || strings.HasPrefix(args[0], cli.HostsFlag+"=")) {
 		return true
 	}
-	ours := a.As.Table == nil && a.As.Submitted == "" // other tools know one scheduler only
+	ours := a.As.Table == nil && a.As.Submitted == "" // other tools know a single scheduler
 	said := a.Own || a.On != "" || slices.ContainsFunc(args, cli.SaysOn)
 	if !ours || said || aboutWord(cli.WithCommand(args)[0]).Hosts != cli.Together {
 		return false
@@ -41,8 +41,8 @@ func manyHosts(a *cli.App, args []string) bool {
 	return list != "" || err != nil
 }
 
-// cutHosts removes --hosts from the front of a command line and sets the machines, which come from
-// the environment or the settings if the option is missing.
+// cutHosts removes --hosts from the front of a command line and sets the machines. Without --hosts,
+// the machines come from the environment or the settings.
 func cutHosts(a *cli.App, args []string) ([]string, error) {
 	if !manyHosts(a, args) {
 		return args, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Main runs the program under the name by which it was called, and returns the exit status. slurm
-// is nil in gpusched and set in gpusched-slurm.
+// Main runs the program and returns the exit status. The program behaves according to the name by
+// which it was called. slurm is nil in gpusched and set in gpusched-slurm.
 func Main(itsVersion, itsCommit string, slurm *engines.Slurm) int {
 	cli.Version, cli.Commit = itsVersion, itsCommit
 	a := hostApp()
@@ -32,9 +32,9 @@ func runUntilSignal(a *cli.App) (code int) {
 	return runAs(ctx, a, filepath.Base(os.Args[0]), os.Args[1:])
 }
 
-// hostApp returns the App of this process. It is the only place that reads the environment.
+// hostApp returns the App of this process. No other function reads the environment.
 func hostApp() *cli.App {
-	// The umask can't be read without setting it; nothing else runs yet.
+	// The umask can only be read by setting it. Nothing else runs yet.
 	umask := syscall.Umask(0)
 	syscall.Umask(umask)
 	return &cli.App{
@@ -54,6 +54,7 @@ func hostApp() *cli.App {
 	}
 }
 
-// restoreLimits resets the soft limit on open files, which Go raises in its own processes and the
-// daemon copies to the job. Go undoes that only in exec, even in one that fails.
+// restoreLimits resets the soft limit on open files. Go raises that limit in its own processes, and
+// the daemon would copy the raised limit to the job. Go restores the limit only in exec, even if
+// exec fails.
 func restoreLimits() { syscall.Exec("", nil, nil) }

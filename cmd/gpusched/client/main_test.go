@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Without a home in the environment, files of the home are not looked for in the current directory,
-// where another user may have put them.
+// If the environment names no home, files of the home are not looked up in the current directory.
+// Another user may have put files there.
 func TestHomeIsAbsolute(t *testing.T) {
 	own := "/"
 	if u, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {

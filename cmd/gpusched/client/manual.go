@@ -19,8 +19,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/site"
 )
 
-// writeManual implements "gpusched __man DIR": it writes the manual pages. They depend only on the
-// grammar and SOURCE_DATE_EPOCH (invariant 6).
+// writeManual implements "gpusched __man DIR", which writes the manual pages. The pages depend only
+// on the grammar and SOURCE_DATE_EPOCH (invariant 6).
 func writeManual(_ context.Context, a *cli.App, args []string) error {
 	if len(args) != 1 {
 		return cli.Usagef("usage: gpusched __man DIR")
@@ -54,7 +54,7 @@ func writeManual(_ context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// onSlurm returns the sections about commands and options that Slurm lacks.
+// onSlurm returns the manual's sections about commands and options that do not work on Slurm.
 func onSlurm(a *cli.App) []manual.Section {
 	if a.Slurm == nil {
 		return nil

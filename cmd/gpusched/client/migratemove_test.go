@@ -27,17 +27,17 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A moveRig is a daemon with waiting jobs and a Slurm whose sbatch can be replaced.
+// A moveRig is a daemon with waiting jobs, and a Slurm whose sbatch can be replaced.
 type moveRig struct {
 	t       *testing.T
 	backend *servertest.Backend
 	socket  string
 	state   string
 	environ []string
-	arrives func(job.Command) // called before a command is carried out
+	arrives func(job.Command) // called before the daemon carries out a command
 }
 
-// late is the daemon's backend with a hook for what somebody else does meanwhile.
+// late is the daemon's backend with a hook, by which a test changes something between two requests.
 type late struct {
 	*servertest.Backend
 	rig *moveRig
@@ -73,7 +73,7 @@ func newMoveRig(t *testing.T) *moveRig {
 	return r
 }
 
-// add adds a waiting job, with dependencies if any are named.
+// add adds a waiting job. after names the jobs that it depends on.
 func (r *moveRig) add(id job.ID, uid int, after ...job.ID) *job.JobView {
 	v := job.JobView{Job: job.Job{ID: id, Owner: job.Owner{UID: uid, User: map[bool]string{true: "me", false: "bob"}[uid == os.Getuid()]},
 		Label: job.Label{Name: "n"}, State: job.Queued, SubmittedAt: time.Unix(1_700_000_000, 0)}}
@@ -86,7 +86,7 @@ func (r *moveRig) add(id job.ID, uid int, after ...job.ID) *job.JobView {
 	return &r.backend.View.Jobs[len(r.backend.View.Jobs)-1]
 }
 
-// sbatch replaces sbatch by a shell script, in which $REAL is the original.
+// sbatch replaces sbatch with a shell script. The script finds the original in $REAL.
 func (r *moveRig) sbatch(script string) {
 	r.t.Helper()
 	real := filepath.Join(strings.TrimPrefix(r.environ[1], "HOME="), "sbatch")
@@ -97,7 +97,7 @@ func (r *moveRig) sbatch(script string) {
 	r.environ = append([]string{"PATH=" + dir + ":" + filepath.Dir(real) + ":/usr/bin:/bin"}, r.environ[1:]...)
 }
 
-// run migrates jobs and returns what was printed.
+// run migrates jobs and returns the output.
 func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	r.t.Helper()
 	var said bytes.Buffer
@@ -117,7 +117,7 @@ func (r *moveRig) run(ctx context.Context, ids ...string) (string, error) {
 	return said.String(), err
 }
 
-// is reports whether a job is held, queued or ended here.
+// is returns a job's state here: held, queued or ended.
 func (r *moveRig) is(id job.ID) string {
 	r.t.Helper()
 	reply, err := api.Show(r.t.Context(), &api.Client{Socket: r.socket}, id.String(), api.JobQuery{})
@@ -152,7 +152,7 @@ func (r *moveRig) says(said string, words ...string) {
 	}
 }
 
-// A job moves only together with the jobs that depend on it: its end here would end or start them.
+// A job moves only with the jobs that depend on it: its end here would end or start them.
 func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 	r := newMoveRig(t)
 	me := os.Getuid()
@@ -171,14 +171,14 @@ func TestAJobMovesOnlyWithItsDependents(t *testing.T) {
 		t.Error(err)
 	}
 	r.check(3, map[job.ID]string{12: "cancelled", 14: "cancelled"})
-	said, err = r.run(t.Context(), "12") // as after a kill between two cancellations
+	said, err = r.run(t.Context(), "12") // as if the program had been killed between two cancellations
 	if r.says(said, "job 12 is slurm:2"); err != nil {
 		t.Error(err)
 	}
 }
 
-// A job that Slurm refuses waits here as before, its dependencies are not cancelled, the next run
-// does not think that it was cut off, and its owner's hold remains.
+// A job that Slurm refuses keeps waiting here, and its dependencies are not cancelled. Its owner's
+// hold remains. The next run does not take the refusal for an interruption.
 func TestRefusedJobsWait(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -201,7 +201,7 @@ func TestRefusedJobsWait(t *testing.T) {
 	}
 }
 
-// Failures before anything can have been submitted leave the job waiting as before.
+// If a failure happens before anything can have been submitted, the job keeps waiting here.
 func TestJobsWaitHereWhileSlurmIsAway(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -217,8 +217,8 @@ func TestJobsWaitHereWhileSlurmIsAway(t *testing.T) {
 	r.check(0, map[job.ID]string{12: "queued"})
 }
 
-// A job that Slurm may have is held, and the user is told; an error of squeue does not count as a
-// refusal. The next run finds the job.
+// If Slurm may have a job, the job is held here and the user is told. An error of squeue does not
+// count as a refusal. The next run finds the job in Slurm.
 func TestAJobThatSlurmMayHaveIsHeld(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -245,7 +245,8 @@ func TestAJobThatSlurmMayHaveIsHeld(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// The next run submits a job that is not in Slurm, but not one that was for another cluster.
+// The next run submits a job that Slurm does not have. If the job was for another cluster, it is
+// not submitted.
 func TestTheNextRunSubmitsWhatIsNotInSlurm(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -260,8 +261,8 @@ func TestTheNextRunSubmitsWhatIsNotInSlurm(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// A run that is interrupted releases what it has not submitted, and names the job whose submission
-// is uncertain.
+// An interrupted run releases the jobs that it has not submitted. It names the job that Slurm may
+// or may not have.
 func TestAnInterruptedMigrateReleasesJobs(t *testing.T) {
 	r := newMoveRig(t)
 	for id := job.ID(12); id < 15; id++ {
@@ -286,8 +287,9 @@ func TestAnInterruptedMigrateReleasesJobs(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled", 13: "held", 14: "queued"})
 }
 
-// A dependent that is added after the check and before the cancellation is not ended with its
-// dependency: the daemon decides. Once it has ended, the same command moves the job.
+// A dependent job that is added between the check and the cancellation is not ended with the job
+// that it depends on. The daemon decides that. Once the dependent job has ended, the same command
+// moves the other job.
 func TestALateDependentIsNotEnded(t *testing.T) {
 	r := newMoveRig(t)
 	r.add(12, os.Getuid())
@@ -311,7 +313,7 @@ func TestALateDependentIsNotEnded(t *testing.T) {
 	r.check(1, map[job.ID]string{12: "cancelled"})
 }
 
-// A comment that is too long for Slurm is cut.
+// A comment that is too long for Slurm is shortened.
 func TestLongCommentIsCut(t *testing.T) {
 	long := strings.Repeat("ü", job.MaxCommentBytes/2)
 	r := newMoveRig(t)

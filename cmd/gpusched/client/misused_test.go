@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// refusal returns the error that people read for a command line, or "" if it is accepted.
+// refusal returns the error that people see for a command line, or "" if there is none.
 func refusal(t *testing.T, k *kong.Kong, args ...string) string {
 	t.Helper()
 	if _, err := k.Parse(args); err != nil {
@@ -31,10 +31,10 @@ func wholeParser(t *testing.T) *kong.Kong {
 	return k
 }
 
-// The parser's own words for its grammar, types and tokens.
+// parsersWords matches words that only the parser uses, for its grammar, types and tokens.
 var parsersWords = regexp.MustCompile(`must be one of|but got|bool value|expected |missing flags|unexpected|\bEOL\b|bit u?int|<\w+>|strconv|flag\)`)
 
-// Every option and argument is refused in our words, with a wrong value and without one.
+// If an option or argument has a wrong value or none, the error is in our words, not the parser's.
 func TestNoRefusalIsInTheParsersWords(t *testing.T) {
 	k := wholeParser(t)
 	for _, n := range k.Model.Leaves(true) {
@@ -91,11 +91,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A command of two words leads to one of ours, and is not itself one.
+// Each entry for a command of two words leads to a gpusched command. The two words are no gpusched
+// command themselves.
 func TestHabitsLeadToSubcommands(t *testing.T) {
 	root := model(t).Node
 	for _, habit := range manual.OtherSubcommands {
-		if habit.Ours == "" { // it belongs to systemd
+		if habit.Ours == "" { // the command belongs to systemd
 			continue
 		}
 		for i, path := range append(slices.Clone(habit.Words), habit.Ours) {

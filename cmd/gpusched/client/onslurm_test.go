@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/onslurm"
 )
 
-// Each option that a command lacks on Slurm is tried in the script; package sbatch tries those of
-// jobs.
+// The script tries each option that a command does not support on Slurm. Package sbatch tests the
+// options of jobs.
 func TestOptionsOnSlurm(t *testing.T) {
 	script, err := os.ReadFile("testdata/script/slurm.txt")
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// runAs runs the program under the name by which it was called: it translates the command lines of
-// other tools.
+// runAs runs the program under the name by which it was called. If that is another tool's name, it
+// translates the tool's command line.
 func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	if !alias.Known(name) {
 		return run(ctx, a, args)
 	}
-	// before standard input is consumed
+	// must happen before standard input is read
 	if engine, _ := a.WhichEngine(); engine == cli.EngineSlurm && a.Slurm == nil {
 		return a.Finish(site.BecomeSlurm(a))
 	}
@@ -83,7 +83,7 @@ func runAs(ctx context.Context, a *cli.App, name string, args []string) int {
 	return code
 }
 
-// printSite prints sinfo's lines about the machine.
+// printSite prints the lines of sinfo about the machine.
 func printSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []string) error {
 	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
@@ -106,7 +106,7 @@ func printSite(ctx context.Context, a *cli.App, lines func(alias.Machine) []stri
 	return nil
 }
 
-// printNotes prints the notes on a translated command line.
+// printNotes prints the notes about a translated command line.
 func printNotes(a *cli.App, name string, call *alias.Call) {
 	lost := ""
 	if engine, _ := a.WhichEngine(); engine != cli.EngineSlurm { // Slurm sends mail itself
@@ -120,7 +120,7 @@ func printNotes(a *cli.App, name string, call *alias.Call) {
 	}
 }
 
-// scriptFromInput saves the script on standard input and makes it the call's command.
+// scriptFromInput saves the script from standard input and makes it the call's command.
 func scriptFromInput(a *cli.App, call *alias.Call) error {
 	if a.Interactive {
 		return errNoScript
@@ -142,7 +142,7 @@ func scriptFromInput(a *cli.App, call *alias.Call) error {
 var errNoScript = errors.New("there is no script: name a file, pass one that begins with #! on standard input, " +
 	"or use --wrap COMMAND")
 
-// readScript gives a call the text of the script that it runs.
+// readScript passes the text of its script to a call.
 func readScript(a *cli.App, call *alias.Call) error {
 	if call.Script == nil {
 		return nil
@@ -158,7 +158,7 @@ func readScript(a *cli.App, call *alias.Call) error {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, submit.MaxScriptHead))
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
-		return nil // the command reports what is wrong with it
+		return nil // the command itself reports the error
 	}
 	return call.Script.Read(string(text))
 }

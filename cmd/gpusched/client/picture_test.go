@@ -67,7 +67,7 @@ func lab() *servertest.Backend {
 	}}
 }
 
-// The picture of list in the README is what list prints.
+// The picture of list in the README equals the output of list.
 func TestPicture(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)

@@ -62,7 +62,7 @@ func run(ctx context.Context, a *cli.App, args []string) (code int) {
 	}))
 }
 
-// flush writes buffered output, and returns the exit status, which a failed write changes from 0.
+// flush writes out buffered output. It returns code, or another status if the write fails.
 func flush(a *cli.App, code int) int {
 	if err := a.Out.W.Flush(); err != nil && code == 0 {
 		code = a.Finish(fmt.Errorf("the output could not be written: %w", err))
@@ -71,8 +71,8 @@ func flush(a *cli.App, code int) int {
 	return code
 }
 
-// hidden returns the command of this name that only the package's scripts and other runs of
-// gpusched use, or nil. The parser does not read its words.
+// hidden returns the hidden command of this name, or nil. Only the package's scripts and other runs
+// of gpusched use hidden commands. Their words do not go through the parser.
 func hidden(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":

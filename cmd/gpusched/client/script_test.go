@@ -34,7 +34,7 @@ import (
 
 var update = flag.Bool("update", false, "write the present output into the scripts; commit only changes that you understand")
 
-// withSlurm is what gpusched-slurm links.
+// withSlurm is the part that is linked into gpusched-slurm only.
 var withSlurm = &engines.Slurm{New: onslurm.Other, Manual: onslurm.Manual, Migrate: migrate.Run, Export: export.Run}
 
 func TestMain(m *testing.M) {
@@ -65,13 +65,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, commands)
 }
 
-// scripted is the content of backend.json, which the daemon behind the server knows. The uid -1 in
-// it means the user who runs the test, named "me".
+// scripted is the content of backend.json. The daemon behind the server has this state. The uid -1
+// in it stands for the user who runs the test, named "me".
 type scripted struct {
 	servertest.Backend
 	Happened []job.Event
 	Refuse   *api.Error
-	Stops    map[job.ID]job.StopCause // by job, since JSON does not include them
+	Stops    map[job.ID]job.StopCause // by job id; the jobs' JSON does not include it
 	None     bool                     // there is no daemon
 }
 
@@ -98,7 +98,8 @@ func TestScripts(t *testing.T) {
 
 type daemonKey struct{}
 
-// startDaemon serves backend.json at the socket s, and each backend-NAME.json at the socket NAME.
+// startDaemon starts a server with backend.json at the socket s. For each backend-NAME.json it
+// starts another one at the socket NAME.
 func startDaemon(env *testscript.Env) error {
 	others, err := filepath.Glob(filepath.Join(env.WorkDir, "backend-*.json"))
 	if err != nil {
@@ -173,7 +174,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 	}
 	s := server.New(server.Options{
 		Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3", Commit: "abc1234", Log: slog.New(slog.DiscardHandler),
-		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // whoever runs the test is in both
+		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // the tester is in both
 		UserName: func(uid int) string {
 			if uid == os.Getuid() {
 				return "me"
@@ -184,7 +185,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 			uid, ok := map[string]int{"alice": 54001, "bob": 54002, "me": os.Getuid()}[name]
 			return uid, ok, nil
 		},
-		Printed: func(context.Context) error { // journald is behind while this file exists
+		Printed: func(context.Context) error { // while this file exists, journald has not written everything
 			if _, err := os.Stat(filepath.Join(env.WorkDir, "behind")); err != nil {
 				return nil
 			}
@@ -198,7 +199,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 	return nil
 }
 
-// scriptExits implements "exits STATUS COMMAND…", which requires that exit status.
+// scriptExits implements "exits STATUS COMMAND…". The command must end with that exit status.
 func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND...")
@@ -215,14 +216,14 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptBegin implements "begin ID": the job starts.
+// scriptBegin implements "begin ID", which starts the job.
 func scriptBegin(ts *testscript.TestScript, neg bool, args []string) {
 	id, err := job.ParseID(args[0])
 	ts.Check(err)
 	ts.Value(daemonKey{}).(*servertest.Backend).Start(id)
 }
 
-// scriptEnd implements "end ID OUTCOME EXITCODE": the job ends.
+// scriptEnd implements "end ID OUTCOME EXITCODE", which ends the job.
 func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
 	id, err := job.ParseID(args[0])
 	ts.Check(err)
@@ -231,8 +232,8 @@ func scriptEnd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(daemonKey{}).(*servertest.Backend).End(id, job.Result{Outcome: job.State(args[1]), ExitCode: code})
 }
 
-// scriptAwait implements "await FILE [TEXT]", which waits for the file to exist and to contain the
-// text, up to the test's time limit.
+// scriptAwait implements "await FILE [TEXT]". It waits until the file exists and contains the text,
+// up to the test's time limit.
 func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	for {
 		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(b), strings.Join(args[1:], " ")) {
@@ -242,8 +243,8 @@ func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptSubmissions implements "submissions FILE", which writes the submissions without what
-// differs from run to run.
+// scriptSubmissions implements "submissions FILE". It writes the submissions to the file, without
+// the values that differ from run to run.
 func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -261,7 +262,7 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 		s.Payload.Dir = strings.Replace(s.Payload.Dir, ts.Getenv("WORK"), "$WORK", 1)
 		for i, arg := range s.Payload.Argv {
 			if short := strings.Replace(arg, ts.Getenv("WORK"), "$WORK", 1); short != arg {
-				s.Payload.Argv[i], s.Request.Derived = short, job.Derived{} // derived from the path, so it differs too
+				s.Payload.Argv[i], s.Request.Derived = short, job.Derived{} // Derived depends on the path
 			}
 		}
 		ts.Check(enc.Encode(s))
@@ -269,13 +270,13 @@ func scriptSubmissions(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-// scriptCRLF implements "unquote-crlf FILE", which replaces each \r by that character.
+// scriptCRLF implements "unquote-crlf FILE". It replaces each \r with a carriage return.
 func scriptCRLF(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), `\r`, "\r")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
 }
 
-// scriptCommands prints the commands about jobs: the command, the job and the signal.
+// scriptCommands prints the commands that the daemon got for jobs, each with its job and signal.
 func scriptCommands(ts *testscript.TestScript, _ bool, _ []string) {
 	for _, d := range ts.Value(daemonKey{}).(*servertest.Backend).Commands() {
 		fmt.Fprintf(ts.Stdout(), "%s %v", d.Command.Kind, d.Command.Job)
@@ -301,7 +302,7 @@ func scriptEnvironment(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptSetups prints the set-up of each submission and the variables that it sets.
+// scriptSetups prints the set-up of each submission and the variables that the set-up sets.
 func scriptSetups(ts *testscript.TestScript, neg bool, args []string) {
 	for _, s := range ts.Value(daemonKey{}).(*servertest.Backend).Submissions() {
 		text, err := json.Marshal(s.Payload.Setup)

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fileRun runs the program against a server at a socket, and returns its output.
+// fileRun runs the program with a server at a socket. It returns the program's output.
 func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ...string) (code int, out, err string) {
 	dir := t.TempDir()
 	l, failed := net.Listen("unix", filepath.Join(dir, "s"))
@@ -53,7 +53,8 @@ func fileRun(ctx context.Context, t *testing.T, answer http.HandlerFunc, args ..
 	return code, read("out"), read("err")
 }
 
-// An interrupted submission of a file says which jobs are queued, in every form of output.
+// If the submission of a file is interrupted, the output says which jobs are queued, in every
+// output format.
 func TestAnInterruptedFileSaysWhatIsQueued(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(file, []byte("-t 1h -- /bin/sh a\n\n-t 3h -- /bin/sh b\n-t 2h -- /bin/sh c\n"), 0o600)
@@ -75,7 +76,7 @@ func TestAnInterruptedFileSaysWhatIsQueued(t *testing.T) {
 	}
 }
 
-// submit -q, which prints only a number, asks for no forecast.
+// submit -q asks for no forecast, since it prints only the job's number.
 func TestAQuietSubmitAsksForNoForecast(t *testing.T) {
 	for form, brief := range map[string]bool{"-q": true, "": false, "--json": false, "-q --json": false} {
 		var asked []string
@@ -90,7 +91,7 @@ func TestAQuietSubmitAsksForNoForecast(t *testing.T) {
 	}
 }
 
-// Every line of a file of jobs is queued or refused, and reading it never hangs.
+// Every line of a file of jobs is either queued or refused. Reading the file never hangs.
 func TestEveryLineOfAFileOfJobsIsAnswered(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/parse"
 )
 
-// typed makes a shell read a script, and returns the words of each gpusched in it. No other program
-// of the script is found.
+// typed runs a script in a shell and returns the words of each gpusched call in it. The shell finds
+// no other program.
 func typed(t *testing.T, script string) (calls [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func typed(t *testing.T, script string) (calls [][]string) {
 	cmd.Dir, cmd.Env = dir, []string{"PATH=/nonexistent", "HOME=" + dir}
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	_ = cmd.Run() // its last program is not found
+	_ = cmd.Run() // fails, since the script's last program is not found
 	if strings.Contains(said.String(), "syntax error") || strings.Contains(said.String(), "unexpected EOF") {
 		t.Errorf("bash can't read it: %s\n%s", said.String(), script)
 	}
@@ -56,13 +56,13 @@ func parses(t *testing.T, where string, args []string) {
 	}
 }
 
-// Each command of the tour parses, and its lines fit a terminal of 80 columns.
+// Each command in the tour can be parsed. The lines of the tour fit a terminal of 80 columns.
 func TestTourCommandsParse(t *testing.T) {
 	commands := 0
 	for _, topic := range manual.Tour() {
 		for _, script := range manual.Typed(topic.Text) {
 			for line := range strings.Lines(script) {
-				if n := len(strings.TrimSuffix(line, "\n")); n > 80-7-7 { // minus the margins of the page
+				if n := len(strings.TrimSuffix(line, "\n")); n > 80-7-7 { // 80 columns minus the page's margins
 					t.Errorf("%s: %d columns: %s", topic.Title, n, line)
 				}
 			}
@@ -80,7 +80,7 @@ func TestTourCommandsParse(t *testing.T) {
 // note matches the remark after an example.
 var note = regexp.MustCompile(`\s\s+(\(.*\)|#.*)$`)
 
-// The examples of the other pages parse, too.
+// The examples in the other pages can be parsed, too.
 func TestExamplesParse(t *testing.T) {
 	files, err := filepath.Glob("../manual/text/*.txt")
 	if err != nil {

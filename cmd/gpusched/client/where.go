@@ -22,10 +22,10 @@ import (
 
 // A call is a parsed command line.
 type call struct {
-	selected any // the command's struct
+	selected any // the struct of the command
 	about    cli.About
 	ids      idWords
-	path     string // such as "gpusched gpu pause"
+	path     string // the words of the command, such as "gpusched gpu pause"
 	run      func(*cli.App) error
 }
 
@@ -60,8 +60,8 @@ func wherever(ctx context.Context, a *cli.App, c call) error {
 	return onHosts(ctx, a, c)
 }
 
-// newJobOn queues a job on the machine of --hosts, which must be a single one unless --host
-// chooses.
+// newJobOn queues a job on the machine that --hosts names. --hosts may name several machines only
+// if --host chooses among them.
 func newJobOn(a *cli.App, c call, j submit.NewJob) error {
 	if o := j.Options(); o.Host == "" && len(a.Hosts) == 1 {
 		o.Host = a.Hosts[0]
@@ -71,14 +71,14 @@ func newJobOn(a *cli.App, c call, j submit.NewJob) error {
 	return c.run(a)
 }
 
-// shownHere reports whether this gpusched prints another machine's answer, from its JSON document
-// and with the machine's name before jobs and GPUs. Any other command runs on that machine as
-// typed.
+// shownHere reports whether this gpusched prints the answer of another machine. It then reads the
+// machine's JSON document, and puts the machine's name before jobs and GPUs. Other commands run on
+// the machine as they were typed.
 func (c call) shownHere() bool {
 	return c.about.Host == cli.ShownHere || c.about.Jobs == cli.Divided && len(c.ids.words()) > 0
 }
 
-// onHost runs a command on one machine, which has all the jobs that it names.
+// onHost runs a command on one machine. All jobs that the command names are on that machine.
 func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 	switch {
 	case c.shownHere():
@@ -99,7 +99,7 @@ func onHost(ctx context.Context, a *cli.App, c call, host string) error {
 	return afar.OverSSH(ctx, a, host, a.Words, c.about.OwnInput)
 }
 
-// onHosts runs a command that names no job on several machines.
+// onHosts runs a command on several machines. The command names no job.
 func onHosts(ctx context.Context, a *cli.App, c call) error {
 	switch {
 	case c.about.Hosts == cli.Together:
@@ -113,8 +113,8 @@ func onHosts(ctx context.Context, a *cli.App, c call) error {
 	return oneByOne(ctx, a, c, a.Hosts, true)
 }
 
-// together returns the function that shows several machines, or jobs of several, in one picture, or
-// nil if the command has none.
+// together returns the function that shows several machines, or jobs of several machines, on one
+// screen. It returns nil if the command has no such function.
 func (c call) together() func(ctx context.Context, a *cli.App) error {
 	switch cmd := c.selected.(type) {
 	case *look.StatusCmd:
@@ -159,7 +159,7 @@ func oneByOne(ctx context.Context, a *cli.App, c call, hosts []string, headed bo
 	return first
 }
 
-// byIDs runs a command on the machines whose jobs it names.
+// byIDs runs a command on each machine that has some of the named jobs.
 func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error {
 	for _, w := range words {
 		if err := a.CheckSlurms(w); err != nil {
@@ -198,7 +198,7 @@ func byIDs(ctx context.Context, a *cli.App, c call, words, hosts []string) error
 		c.path, strings.Join(cli.Each(hosts, cli.HostName), ", "))
 }
 
-// withHost puts a machine's name before a word that has none.
+// withHost puts a machine's name before a word that names no machine.
 func withHost(host, word string) string {
 	if parts := cli.PlacedWords(word); parts[0].Host == "" {
 		return host + ":" + word
@@ -209,7 +209,7 @@ func withHost(host, word string) string {
 // idWords gives access to the job ids in a command's struct.
 type idWords struct{ field reflect.Value }
 
-// idsOf returns the ids of a command, which are empty if it takes none.
+// idsOf returns the ids of a command. If the command takes no ids, the result is empty.
 func idsOf(command *kong.Node) idWords {
 	for _, arg := range command.Positional {
 		if t := arg.Target.Type(); arg.Name == "id" && (t.Kind() == reflect.String || t == reflect.TypeFor[[]string]()) {

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// topOfHosts shows the status of several machines and keeps it up to date; the full screen of top
-// is for one scheduler.
+// topOfHosts shows the status of several machines and updates it. It does not use the full screen
+// of gpusched-top, which shows one scheduler only.
 func topOfHosts(ctx context.Context, a *cli.App, c *site.TopCmd) error {
 	if !a.OnTerminal() {
 		return cli.Refuse(api.CodeUsage, "'gpusched status' and 'gpusched list' print the same once", "top needs a terminal")
@@ -31,7 +31,7 @@ func topOfHosts(ctx context.Context, a *cli.App, c *site.TopCmd) error {
 		OutputFlags: cli.OutputFlags{Output: "table"}})
 }
 
-// whyOfHosts explains the job that the user submitted last on any of the machines.
+// whyOfHosts explains the user's last submission on any of the machines.
 func whyOfHosts(ctx context.Context, a *cli.App, c call) error {
 	answers := afar.FetchAll[api.JobReply](ctx, a, a.Hosts, remote.Typed{Words: []string{"show"}, Plain: true})
 	var last api.Job
@@ -41,7 +41,7 @@ func whyOfHosts(ctx context.Context, a *cli.App, c call) error {
 		switch err := answers[i].Err; {
 		case err == nil && (last.ID == 0 || answers[i].Doc.Job.SubmittedAt.After(last.SubmittedAt)):
 			last = answers[i].Doc.Job
-		case errors.As(err, &e) && e.Code == api.CodeNotFound: // no job there
+		case errors.As(err, &e) && e.Code == api.CodeNotFound: // the user has no job on this machine
 		default:
 			if err = afar.ComplainOf(a, host, err); missing == nil {
 				missing = err

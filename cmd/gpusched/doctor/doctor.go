@@ -52,7 +52,7 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return look.ShowHealth(a, c.OutputFlags, c.Quiet, "doctor", reply)
 }
 
-// probe runs inside the jobs of doctor --test.
+// probe is what runs inside the jobs of doctor --test.
 func probe(ctx context.Context, a *cli.App) error {
 	line, err := trial.Inside(os.Getenv).Probe(ctx).Line()
 	if err != nil {

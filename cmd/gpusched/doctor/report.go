@@ -28,10 +28,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// logLines is the number of lines of the daemon's log in a report.
+// logLines is the number of lines of the daemon's log in a bug report.
 const logLines = 200
 
-// A bugReport is a report in the making.
+// A bugReport is a bug report while it is written.
 type bugReport struct {
 	a    *cli.App
 	mask *bugreport.Masker
@@ -76,7 +76,7 @@ func newBugReport(ctx context.Context, a *cli.App) []byte {
 	return r.text.Bytes()
 }
 
-// learn tells the masker which names to hide.
+// learn tells the masker the names that it must hide.
 func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 	for _, j := range jobs.Jobs {
 		r.mask.User(j.User)
@@ -102,7 +102,7 @@ func (r *bugReport) learn(jobs api.ListReply, gpus api.GPUsReply) {
 	}
 }
 
-// account returns a uid's name in /etc/passwd, or "".
+// account returns the name of a uid in /etc/passwd, or "".
 func account(a *cli.App, uid int) string {
 	for name, n := range passwd(a.Root) {
 		if n == uid {
@@ -112,7 +112,7 @@ func account(a *cli.App, uid int) string {
 	return ""
 }
 
-// people returns the accounts in /etc/passwd that are not the system's.
+// people returns the accounts in /etc/passwd without the system accounts.
 func people(root string) map[string]int {
 	list := passwd(root)
 	maps.DeleteFunc(list, func(_ string, uid int) bool { return uid <= logs.LastSystemUID })
@@ -137,7 +137,7 @@ func passwd(root string) map[string]int {
 
 func (r *bugReport) title(text string) { fmt.Fprintf(&r.text, "\n## %s\n\n", text) }
 
-// line adds a line of masked text.
+// line adds a line and masks its text.
 func (r *bugReport) line(format string, args ...any) {
 	fmt.Fprintf(&r.text, "%s\n", term.Clean(r.mask.Text(fmt.Sprintf(format, args...))))
 }
@@ -164,7 +164,7 @@ func (r *bugReport) versions(ctx context.Context) {
 	}
 }
 
-// programText formats a program's version. It shortens the commit, which looks like a token.
+// programText formats a program's version. It shortens the commit, which would look like a token.
 func programText(v api.VersionReply) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %.12s %s", v.Version, v.Commit, v.Go))
 }
@@ -200,7 +200,7 @@ func (r *bugReport) checks(checks []job.Check) {
 	}
 }
 
-// gpus adds the GPUs without their UUIDs and without the names of processes.
+// gpus adds the GPUs. It leaves out their UUIDs and the names of processes.
 func (r *bugReport) gpus(reply api.GPUsReply) {
 	r.title("GPUs")
 	r.line("driver %s, CUDA %s %s %s", cmp.Or(reply.Driver, "unknown"), cmp.Or(reply.CUDA, "unknown"), reply.Problem, reply.ProblemDetail)

@@ -24,14 +24,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// The limits of a test job: enough memory for a small program, and little time in case something
-// hangs.
+// These are the limits of a test job: enough memory for a small program, and a short time, since
+// something may hang.
 const (
 	trialMem  = 128 << 20
 	trialTime = time.Minute
 )
 
-// A gpuTrial is the test job on one GPU and its results.
+// A gpuTrial is a test job on one GPU, with its results.
 type gpuTrial struct {
 	Index  int         `json:"index"`
 	UUID   string      `json:"uuid"`
@@ -41,7 +41,7 @@ type gpuTrial struct {
 	Checks []job.Check `json:"checks"`
 
 	given trial.Given
-	why   string // why the job waits
+	why   string // the reason why the job waits
 }
 
 // A trialReply is the answer as JSON.
@@ -82,7 +82,7 @@ func (c *Cmd) testGPUs(ctx context.Context, a *cli.App) error {
 	return c.showTrials(a, reply)
 }
 
-// trials returns the GPUs to test. It marks those that take no jobs as not tested.
+// trials returns the GPUs to test. A GPU that takes no jobs is marked as not tested.
 func (c *Cmd) trials(ctx context.Context, a *cli.App) (list []*gpuTrial, err error) {
 	reply, err := api.GPUs(ctx, a.Client)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *gpuTrial) notTested(why, next string) {
 	t.Checks = append(t.Checks, trial.Fail(job.Degraded, trial.Start, "not tested: "+why, next))
 }
 
-// submit queues the job.
+// submit queues the test job.
 func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	if len(t.Checks) > 0 {
 		return
@@ -125,7 +125,7 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	}
 	no, log := false, contract.Log{Path: "none"}
 	if logs.JournalHides(a, api.Job{UID: a.UID}) {
-		log = contract.Log{} // the site's default, if it has one
+		log = contract.Log{} // the site's default log, if there is one
 	}
 	reply, err := a.Client.Submit(ctx, api.SubmitRequest{
 		Key: api.NewKey(), Label: job.Label{Name: "doctor-test"},
@@ -146,8 +146,8 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	}
 }
 
-// finish waits for the job's end and judges its findings. It cancels a job that does not end in
-// time, or whose user has interrupted the command.
+// finish waits until the job has ended, and judges its findings. It cancels a job that does not end
+// in time, or whose user has interrupted the command.
 func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	if t.Job == 0 {
 		return
@@ -190,12 +190,12 @@ func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	}
 }
 
-// pollPause is how often doctor checks whether the job failed to start: the scheduler would retry
-// as long as the cause lasts.
+// doctor checks every pollPause whether the job has failed to start. The scheduler would retry as
+// long as the cause lasts.
 const pollPause = 2 * time.Second
 
-// couldNotStart reports whether the last attempt failed. An attempt that never began, since
-// somebody else came to use the GPU, does not count: another one follows.
+// couldNotStart reports whether the last attempt failed to start. An attempt does not count if it
+// never began because somebody else used the GPU: another attempt follows.
 func couldNotStart(attempts []api.Attempt) bool {
 	n := len(attempts)
 	return n > 0 && attempts[n-1].Result != nil && attempts[n-1].Result.Cause != job.StopTaken
@@ -223,10 +223,10 @@ func (t *gpuTrial) cancelJob(ctx context.Context, a *cli.App) {
 	}
 }
 
-// cancelTime is the time limit for cancelling a job.
+// cancelTime is the time limit for the cancellation of a job.
 const cancelTime = 10 * time.Second
 
-// giveUp cancels a job that has not ended, and reports what it waited for.
+// giveUp cancels a job that has not ended. It reports what the job was waiting for.
 func (t *gpuTrial) giveUp(ctx context.Context, a *cli.App, waiting error) {
 	asking, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
@@ -243,7 +243,7 @@ func (t *gpuTrial) giveUp(ctx context.Context, a *cli.App, waiting error) {
 	}
 }
 
-// output returns what the job printed, or the reason that it is unknown.
+// output returns the job's output, or an error if the output can't be read.
 func (t *gpuTrial) output(ctx context.Context, a *cli.App, reply api.JobReply) ([]byte, error) {
 	if err := logs.JournalReadable(a, reply.Job); err != nil && !logs.LogServes(a, reply.Job) {
 		return nil, err
@@ -313,7 +313,7 @@ func (c *Cmd) showTrials(a *cli.App, reply trialReply) error {
 	return look.HealthStatus(reply.Health)
 }
 
-// problems returns the failed checks, each once with all its GPUs.
+// problems returns the failed checks. Each is listed once, with all GPUs that failed it.
 func problems(trials []*gpuTrial) (list []job.Check) {
 	gpus := map[job.Check][]int{}
 	for _, t := range trials {
@@ -357,7 +357,7 @@ func jobCell(id job.ID) string {
 	return id.String()
 }
 
-// checkCell returns a word for a check's result; "-" if it was not made.
+// checkCell returns a word for a check's result, or "-" if the check was not made.
 func checkCell(checks []job.Check, name string) string {
 	i := slices.IndexFunc(checks, func(c job.Check) bool { return c.Name == name })
 	switch {

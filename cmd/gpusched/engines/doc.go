@@ -1,5 +1,5 @@
-// Package engines declares what the command line asks of an engine, which runs jobs: the scheduler
-// of a machine, or Slurm. gpusched itself knows the scheduler alone. To ask Slurm it becomes
-// gpusched-slurm, which is the same command line with a Slurm behind it. Only gpusched-slurm has
-// the commands that carry jobs or a machine's settings over to Slurm.
+// Package engines declares what the command line needs from an engine. An engine runs jobs: it is
+// the scheduler of a machine, or Slurm. gpusched itself knows only the scheduler. To ask Slurm,
+// gpusched replaces itself with gpusched-slurm, the same command line for Slurm. Only
+// gpusched-slurm has the commands that move jobs or settings of a machine to Slurm.
 package engines

@@ -14,21 +14,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Slurm has the functions that gpusched-slurm has and gpusched does not.
+// Slurm has the functions that only gpusched-slurm has.
 type Slurm struct {
-	// New returns the Slurm that an environment leads to, without running anything. Names stands
-	// before the numbers of its jobs, as in slurm:12; "" is nothing. Note is called with each
-	// request that has another meaning on Slurm.
+	// New returns the Slurm that the environment selects. It runs nothing. names is put before job
+	// numbers, as in slurm:12; it may be "". note is called for each request that has a different
+	// meaning on Slurm.
 	New func(environ []string, uid int, names string, note func(string)) Other
 
-	// Manual returns the manual's entries: the options that Slurm does not support, and the reasons
-	// that only its jobs wait for.
+	// Manual returns entries for the manual: options that Slurm does not support, and reasons for
+	// waiting that only Slurm has.
 	Manual func() (options, reasons []manual.Entry)
 
-	// Migrate moves waiting jobs to Slurm. The code, already printed, is that of the first job that
-	// could not be moved.
+	// Migrate moves waiting jobs to Slurm. If some could not be moved, stays is the code of the
+	// first such job's error. The errors have been printed.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
-	// Export writes the configuration of a Slurm that is set up like this machine.
+	// Export writes the configuration for a Slurm that is set up like this machine.
 	Export func(ctx context.Context, s Shell, e Export) error
 }
 
@@ -36,32 +36,34 @@ type Slurm struct {
 type Other interface {
 	api.Engine
 
-	// Refusal says why the engine does not support an option, such as "logs --attempt", and what to
-	// do instead. It returns nil if the engine supports it.
+	// Refusal returns an error if the engine does not support an option, such as "logs --attempt".
+	// The error says why and what to do instead. If the engine supports the option, Refusal returns
+	// nil.
 	Refusal(option string) *api.Error
-	// With returns the engine with further options for jobs, which only this engine knows.
+	// With returns the engine with additional options for jobs, which only this engine knows.
 	With(options ...string) Other
-	// Run returns the program to become for a job that has the caller's terminal, input and
-	// signals. Within returns the program to become for a command in a running job.
+	// Run returns the program that runs a job with the caller's terminal, input and signals. Within
+	// returns the program that runs a command in a running job. This process becomes that program.
 	Run(ctx context.Context, r api.SubmitRequest) (Program, error)
 	Within(j api.Job, tty bool, argv ...string) (Program, error)
-	// OutputFile returns the path of a job's output, "" if it is unknown.
+	// OutputFile returns the path of a job's output file, or "" if it is unknown.
 	OutputFile(j api.Job) string
-	// Submitted returns a function that finds the job with a request key, 0 if none is known.
+	// Submitted returns a function that finds a job by its request key. The function returns 0 if
+	// there is no such job.
 	Submitted(ctx context.Context) (func(key string) job.ID, error)
-	// Meant names the GPUs that the next calls are about. Slurm can only take whole nodes out of
-	// service.
+	// Meant sets the GPUs that the following calls are about. It is needed because Slurm can only
+	// take whole nodes out of service.
 	Meant(indexes []int)
 }
 
 // Gap is a command or option that Slurm does not support.
 type Gap struct {
-	What string // as it is typed after "gpusched"; "" if the declaring command implies it
+	What string // as typed after "gpusched"; "" if the declaring command implies it
 	Why  string // a sentence without a full stop
-	Next string // what to do instead; "": it is not refused, but has another meaning
+	Next string // what to do instead; "": the option is accepted, but has a different meaning
 }
 
-// Text returns the entry for the manual, one or two sentences.
+// Text returns the entry for the manual, in one or two sentences.
 func (g Gap) Text() string {
 	if g.Next == "" {
 		return "Different on Slurm: " + g.Why + "."
@@ -69,20 +71,20 @@ func (g Gap) Text() string {
 	return "Refused: " + g.Why + ". Instead: " + g.Next + "."
 }
 
-// Program is a program for this process to become. Argv begins with its name.
+// Program is a program that this process becomes. Argv begins with the program's name.
 type Program struct {
 	Path    string
 	Argv    []string
 	Environ []string
-	Notes   []string // sentences about requests that have another meaning on Slurm
+	Notes   []string // sentences about requests that have a different meaning on Slurm
 }
 
-// Shell is what the commands of gpusched-slurm use of the command line.
+// Shell gives the commands of gpusched-slurm access to the command line.
 type Shell struct {
 	Environ []string
-	Home    string // the account's home if the environment names none
+	Home    string // the account's home, if the environment names no home
 	UID     int
-	Root    string      // the root of the file system that is read; "" except in tests
+	Root    string      // the root of the file system to read; "" except in tests
 	Here    *api.Client // this machine's scheduler
 
 	Printf, Note, Complain func(format string, args ...any)
@@ -90,18 +92,18 @@ type Shell struct {
 
 	// Resolve turns words for jobs of this machine into their numbers.
 	Resolve func(ctx context.Context, words []string) (ids []string, err error)
-	// Request returns a request for the same job again; for an array, for all of its waiting tasks.
+	// Request requests the same job again. For an array, it requests all waiting tasks.
 	Request func(of api.JobReply) (api.SubmitRequest, error)
 	// Settings returns this machine's settings and the origin of each.
 	Settings func() (config.Config, config.Origins, error)
 }
 
-// Refuse returns an error with a hint what to do next.
+// Refuse returns an error. The hint tells the user what to do next.
 func Refuse(code api.Code, hint, format string, args ...any) *api.Error {
 	return &api.Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// Variable returns a variable of an environment, "" if it is not set.
+// Variable returns the value of a variable in an environment, or "" if it is not set.
 func Variable(environ []string, name string) string {
 	for _, line := range environ {
 		if key, value, _ := strings.Cut(line, "="); key == name {
@@ -130,7 +132,7 @@ type Export struct {
 // SlurmProgram is the name of the program that can ask Slurm.
 const SlurmProgram = "gpusched-slurm"
 
-// Gpusched returns the path of gpusched, also when this process is gpusched-slurm.
+// Gpusched returns the path of gpusched, even if this process is gpusched-slurm.
 func Gpusched() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

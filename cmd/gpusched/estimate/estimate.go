@@ -31,7 +31,7 @@ func (*Cmd) About() cli.About {
 	return cli.About{Host: cli.OnlyHere, Hosts: cli.OneAtATime, Slurm: cli.ForSlurm, Habits: manual.OptionsOfEstimate}
 }
 
-// estimateDoc is the command's JSON.
+// estimateDoc is the command's JSON document.
 type estimateDoc struct {
 	Schema string         `json:"schema"`
 	Path   string         `json:"path"`
@@ -41,7 +41,7 @@ type estimateDoc struct {
 	Flags  string         `json:"flags"`
 }
 
-// An estimateTerm is one part of the memory.
+// An estimateTerm is one part of the memory that a model needs.
 type estimateTerm struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
@@ -89,8 +89,8 @@ func writeEstimate(t *term.Terminal, doc estimateDoc) {
 
 func gib(n int64) string { return fmt.Sprintf("%.2fG", float64(n)/(1<<30)) }
 
-// flagsFor returns the options that ask for this much memory on GPUs of this size; 0 means that the
-// size is unknown.
+// flagsFor returns the options that request this much memory on GPUs of this size. A size of 0
+// means that the size is unknown.
 func flagsFor(bytes, size int64) string {
 	whole := func(n int64) string {
 		n = (n + 1<<30 - 1) >> 30 << 30
@@ -113,7 +113,7 @@ func flagsFor(bytes, size int64) string {
 	return fmt.Sprintf("-g %g --gpu-mem %s", share, whole(bytes))
 }
 
-// modelConfig is the content of config.json, of a text model or of the text part of another model.
+// modelConfig is the content of config.json, of a text model or of a model's text part.
 type modelConfig struct {
 	Layers   float64 `json:"num_hidden_layers"`
 	Heads    float64 `json:"num_attention_heads"`
@@ -132,7 +132,7 @@ type modelConfig struct {
 	Text *modelConfig `json:"text_config"`
 }
 
-// estimate adds up the terms by common rules of thumb; nothing is measured.
+// estimate adds up the terms by common rules of thumb. It measures nothing.
 func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 	var m modelConfig
 	if err := readJSON(filepath.Join(dir, "config.json"), &m); err != nil {
@@ -181,8 +181,8 @@ func (c *Cmd) estimate(dir string) (doc estimateDoc, err error) {
 	return doc, nil
 }
 
-// model returns the directory of a model: the one named, or the snapshot in the user's download
-// cache.
+// model returns the directory of a model: the named directory, or the snapshot in the user's
+// download cache.
 func model(at jobenv.Surroundings, name string) (string, error) {
 	if jobenv.IsThere(name, "config.json") {
 		return name, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// modelDir makes a model of 7 billion parameters of 16 bits, whose only file has a header and a
-// hole.
+// modelDir makes a model of 7 billion parameters of 16 bits. Its only weight file has a header and
+// a hole instead of data.
 func modelDir(t *testing.T, config, header string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,8 @@ const (
 	smallHeader = `{"__metadata__": {"format": "pt"}, "w": {"dtype": "BF16", "shape": [7000, 1000, 1000], "data_offsets": [0, 14000000000]}}`
 )
 
-// The terms follow the formulas, for inference and for training, with all files or only the index.
+// The terms follow the formulas, for inference and for training. It makes no difference whether all
+// files or only the index are there.
 func TestEstimate(t *testing.T) {
 	dir := modelDir(t, smallConfig, smallHeader)
 	check := func(c Cmd, dir string, want map[string]int64) {
@@ -57,7 +58,7 @@ func TestEstimate(t *testing.T) {
 	check(Cmd{Context: 4096, Batch: 2}, modelDir(t, `{"text_config": `+smallConfig+`}`, smallHeader), inference)
 }
 
-// Damaged and malicious files give clear errors.
+// Damaged and malicious files are refused with clear errors.
 func TestEstimateRefuses(t *testing.T) {
 	for want, dir := range map[string]string{
 		"config.json":                   modelDir(t, `{`, smallHeader),

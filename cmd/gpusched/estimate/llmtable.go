@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A modelTable is a file of models. Its JSON form is that of llm_config.json.
+// A modelTable is a file that lists models. Its JSON form is that of llm_config.json.
 type modelTable struct {
 	path string
 
@@ -25,19 +25,19 @@ type modelTable struct {
 	Models  map[string]any `json:"models" toml:"models"`
 }
 
-// A modelNeed is what a model needs.
+// A modelNeed says which GPUs and how much memory a model needs.
 type modelNeed struct {
 	milli int
 	mem   int64
 }
 
-// ModelOptions ask for what a named model needs.
+// ModelOptions request what the named model needs.
 type ModelOptions struct {
 	LLM       string `name:"llm" placeholder:"NAME" group:"needs"`
 	LLMConfig string `name:"llm-config" placeholder:"FILE" group:"needs"`
 }
 
-// Apply fills in what the model needs where the user asks for nothing else.
+// Apply fills in the needs of the model, unless the user has requested something else.
 func (o *ModelOptions) Apply(a *cli.App, argv []string, r *job.Request) error {
 	name := o.LLM
 	if name == "" {
@@ -86,10 +86,10 @@ func ArgumentOf(argv []string, flag string) string {
 	return ""
 }
 
-// MaxTable is the most bytes of a table of models.
+// MaxTable is the largest size of a table of models, in bytes.
 const MaxTable = 4 << 20
 
-// Tables reads the given table, or else all that exist, the user's first.
+// Tables reads the given table. If none is given it reads all tables that exist, the user's first.
 func (o *ModelOptions) Tables(getenv func(string) string) ([]modelTable, error) {
 	paths, named := []string{o.LLMConfig}, o.LLMConfig != ""
 	if !named {
@@ -136,7 +136,8 @@ func readTable(path string) (modelTable, error) {
 	return t, err
 }
 
-// needOf returns a model's entry in the first table that has it, or else the first default.
+// needOf returns a model's entry in the first table that has the model. If no table has it, needOf
+// returns the first default entry.
 func needOf(tables []modelTable, name string) (modelNeed, string, error) {
 	var known []string
 	for _, t := range tables {

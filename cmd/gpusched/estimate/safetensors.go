@@ -13,20 +13,20 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// Bounds far above those of any real model.
+// These bounds are far above the values of any real model.
 const (
-	maxHeader = 100 << 20 // bytes of a safetensors header; the format's own bound
+	maxHeader = 100 << 20 // bytes of a safetensors header; the same bound as in the format
 	maxShards = 4096
 )
 
 // weights are the sizes of a model's weights, as its files declare them.
 type weights struct {
 	bytes  int64
-	params int64 // 0: only the bytes are known
+	params int64 // 0 if only the number of bytes is known
 }
 
-// weightsOf reads the headers of a model's safetensors files, or only their index if not all of
-// them are there.
+// weightsOf reads the headers of a model's safetensors files. If some of the files are missing, it
+// reads only their index.
 func weightsOf(dir string) (w weights, err error) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.safetensors"))
 	if index, err := readIndex(dir); err == nil && index.Metadata.TotalSize > 0 {
@@ -35,7 +35,7 @@ func weightsOf(dir string) (w weights, err error) {
 			shards[filepath.Base(name)] = true
 		}
 		present := slices.DeleteFunc(files, func(f string) bool { return !shards[filepath.Base(f)] })
-		if len(present) < len(shards) { // not all were downloaded
+		if len(present) < len(shards) { // some files have not been downloaded
 			return weights{bytes: int64(index.Metadata.TotalSize)}, nil
 		}
 		files = present
@@ -67,7 +67,7 @@ func readIndex(dir string) (index weightIndex, err error) {
 	return index, err
 }
 
-// readJSON reads a regular file, since a pipe could block.
+// readJSON reads a JSON file. It refuses other files than regular ones, since a pipe could block.
 func readJSON(path string, to any) error {
 	if info, err := os.Stat(path); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (w *weights) add(path string) error {
 	return nil
 }
 
-// dtypeBytes returns the size of one number of a type named in safetensors or config.json. Unknown
-// types count as 2, the size in most models.
+// dtypeBytes returns how many bytes a number of this type takes. The type is named as in
+// safetensors or config.json. An unknown type counts as 2 bytes, as in most models.
 func dtypeBytes(name string) float64 {
 	switch strings.ToLower(strings.TrimPrefix(name, "torch.")) {
 	case "f64", "i64", "u64", "float64", "int64":

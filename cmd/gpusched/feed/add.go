@@ -64,7 +64,7 @@ func (c *AddCmd) Run(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// appendLine appends a line to a file, which it creates if needed, and returns the line's number.
+// appendLine appends a line to a file and returns the line's number. It creates the file if needed.
 // Concurrent calls wait for each other.
 func appendLine(name, line string) (int, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o666)
@@ -82,14 +82,14 @@ func appendLine(name, line string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if open { // the last line is unfinished
+	if open { // the last line has no line end
 		line, number = "\n"+line, number+1
 	}
 	_, err = f.WriteString(line + "\n")
 	return number + 1, err
 }
 
-// countLines counts the finished lines, and reports whether the last one is unfinished.
+// countLines counts the lines that have a line end. open reports whether the last line has none.
 func countLines(f io.Reader) (n int, open bool, err error) {
 	part := make([]byte, 1<<16)
 	for {

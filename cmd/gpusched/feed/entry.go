@@ -23,26 +23,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A fileEntry is an entry of a file of jobs with what is known of it.
+// A fileEntry is an entry of a file of jobs, and what is known about that entry.
 type fileEntry struct {
 	jobsfile.Entry
 	key   string
-	known job.ID   // the job that it became before; 0: none
-	words []string // the command line of gpusched submit
+	known job.ID   // the job that the entry became in an earlier run; 0: none
+	words []string // the command line for gpusched submit
 }
 
-// A fileReader turns entries into command lines of gpusched submit, and these into requests.
+// A fileReader turns entries into command lines for gpusched submit. It turns these command lines
+// into requests.
 type fileReader struct {
 	a       *cli.App
 	parser  *kong.Kong
-	name    string   // the file's name, for people
-	options []string // of every line
+	name    string   // the file's name in messages
+	options []string // options for every line
 	format  jobsfile.Format
 	models  bool // a table of models exists
-	again   bool // queue completed jobs again
+	again   bool // queue jobs again that have completed
 }
 
-// newFileReader checks the options of every line.
+// newFileReader returns a reader. It checks the options that apply to every line.
 func newFileReader(a *cli.App, name string, format jobsfile.Format, options []string) (*fileReader, error) {
 	p, err := submit.NewSubmitParser()
 	if err != nil {
@@ -62,8 +63,8 @@ func newFileReader(a *cli.App, name string, format jobsfile.Format, options []st
 	return r, nil
 }
 
-// entries parses a text and gives each entry its key. For a new ledger it also determines the first
-// rank.
+// entries parses a text and gives each entry its key. For a new ledger it also finds the highest
+// rank and records it.
 func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 	format := r.format
 	if format == "auto" {
@@ -97,8 +98,8 @@ func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 	return out, nil
 }
 
-// rank returns the priority with which the entry is queued. A spec's priority is used unchanged; in
-// columns a lower number goes first, so the first becomes 0.
+// rank returns the priority of the queued job. In a spec, the file's priority is used unchanged. In
+// columns, lower numbers go first, and the first entry gets priority 0.
 func (e *fileEntry) rank(top int) int {
 	if e.Script == "" && e.HasPriority {
 		return e.Priority
@@ -106,8 +107,8 @@ func (e *fileEntry) rank(top int) int {
 	return e.capped(top)
 }
 
-// capped returns the priority for a user who may not raise it: 0 for the first of the file, less
-// for later ones.
+// capped returns the priority for a user who may not raise priorities: 0 for the first entry of the
+// file, and less for later entries.
 func (e *fileEntry) capped(top int) int { return min(0, e.Rank()-top) }
 
 // submitWords returns the command line that queues the entry.
@@ -136,7 +137,7 @@ func (r *fileReader) submitWords(e *fileEntry, top int) ([]string, error) {
 	return slices.Concat([]string{"submit", "--comment=" + cli.PrintableName(note)}, r.options, own, []string{"--"}, argv), nil
 }
 
-// command returns the entry's command and the options that it needs.
+// command returns the entry's command and the options that the command needs.
 func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err error) {
 	if e.Script == "" {
 		argv, err = cli.SplitWords(e.Command)
@@ -155,7 +156,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		return nil, nil, err
 	}
 	argv = append(r.interpreter(e), append([]string{e.Script}, args...)...)
-	if r.a.Other() == nil && !r.again { // for Slurm, only the ledger knows what was queued
+	if r.a.Other() == nil && !r.again { // with Slurm, only the ledger knows which entries were queued
 		options = append(options, "--dedup")
 	}
 	switch model := estimate.ArgumentOf(argv, "--llm"); {
@@ -166,7 +167,7 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 		r.a.NoteOnce(r.name + " names models (--llm " + model + "), but there is no table of models, so each job gets a whole GPU: " +
 			"name one with -- --llm-config FILE")
 	}
-	if r.a.Other() == nil && estimate.ArgumentOf(argv, "--cuda") != "" { // the job numbers its GPUs differently
+	if r.a.Other() == nil && estimate.ArgumentOf(argv, "--cuda") != "" { // inside the job, the GPUs have other numbers
 		options = append(options, "--cuda-arg")
 	}
 	if e.Conda != "" {
@@ -175,8 +176,8 @@ func (r *fileReader) command(e jobsfile.Entry) (options, argv []string, err erro
 	return options, argv, nil
 }
 
-// shell returns the command that runs a line in a shell, in bash if it has a pipe, so that the job
-// fails if any part does.
+// shell returns the command that runs a line in a shell. A line with a pipe runs in bash, so that
+// the job fails if any part of the pipe fails.
 func (r *fileReader) shell(line string) []string {
 	if pipes().MatchString(line) && jobenv.InPath(r.a, "bash", r.a.Environ) {
 		return piped(line)
@@ -184,9 +185,9 @@ func (r *fileReader) shell(line string) []string {
 	return []string{"sh", "-c", line}
 }
 
-// piped runs a line with a pipe. A command that ends by SIGPIPE (141), since its reader had enough
-// as in 'yes | head -1', has not failed, unless && or || follows the pipe: then other commands may
-// not have run.
+// piped returns the command that runs a line with a pipe. A command may end by SIGPIPE (status 141)
+// because its reader needed no more, as in 'yes | head -1'. That is no failure, unless && or ||
+// follows the pipe: then other commands may not have run.
 func piped(line string) []string {
 	if !goesOn().MatchString(line) {
 		line += "\nc=$? p=${PIPESTATUS[*]}; [[ $p =~ ^((0|141)\\ )+0$ ]] && exit; exit $c"
@@ -200,14 +201,14 @@ var goesOn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(
 // pipes matches a pipe.
 var pipes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[^|])\|([^|]|$)`) })
 
-// forShell matches what only a shell understands: its signs, a variable before the command, and its
-// built-in commands.
+// forShell matches text that only a shell understands: operators, a variable before the command,
+// and built-in commands.
 var forShell = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
 })
 
-// interpreter returns the interpreter of a script in columns, which is Python unless the name ends
-// otherwise: other scripts run by themselves.
+// interpreter returns the interpreter for a script in columns. The default is Python. If the file
+// name has another ending, the script runs without an interpreter.
 func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil
@@ -218,7 +219,7 @@ func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	return []string{"python"}
 }
 
-// request makes the request for a new entry, and returns the engine to ask.
+// request makes the request for a new entry. by is the engine that the request is for.
 func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitRequest, by api.Engine, err error) {
 	this := *r.a
 	this.Words = e.words
@@ -250,7 +251,7 @@ func (r *fileReader) request(ctx context.Context, e *fileEntry) (req api.SubmitR
 	return req, mine.Client, nil
 }
 
-// queuedHere refuses a job for another machine, since a ledger holds the numbers of one scheduler.
+// queuedHere refuses a job for another machine: a ledger has job numbers of one scheduler.
 func queuedHere(c *submit.JobOptions) error {
 	if c.Host == "" {
 		return nil
@@ -259,7 +260,7 @@ func queuedHere(c *submit.JobOptions) error {
 		"--host %s: import and watch queue jobs only on the machine where they run", c.Host)
 }
 
-// absolute returns the path that identifies a file of jobs, independent of the current directory.
+// absolute returns a file's absolute path, which identifies the file from any directory.
 func absolute(a *cli.App, name string) (string, error) {
 	path, err := jobenv.WorkDir(a, name)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A line fails if any part of its pipe does, except by SIGPIPE after its reader had enough.
+// A line fails if any part of its pipe fails. It does not fail if a part ends by SIGPIPE because
+// its reader needed no more.
 func TestPiped(t *testing.T) {
 	for line, want := range map[string]int{
 		"yes | head -1 > /dev/null":             0,
@@ -18,7 +19,7 @@ func TestPiped(t *testing.T) {
 		"true | sh -c 'kill -PIPE $$'":          141,
 		"true | cat; sh -c 'kill -PIPE $$'":     141,
 		"false | yes | head -1 > /dev/null":     141,
-		"yes | head -1 > /dev/null && exit 0":   141, // the command after it has not run
+		"yes | head -1 > /dev/null && exit 0":   141, // the command that follows && has not run
 		"yes | head -1 > /dev/null && a | cat":  141,
 		"cd /absent 2> /dev/null && true | cat": 1,
 	} {

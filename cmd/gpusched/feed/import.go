@@ -40,7 +40,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	if c.File == "slurm" && !submit.IsRegular(c.File) {
 		return c.accounts(ctx, a)
 	}
-	var file os.FileInfo // nil: standard input
+	var file os.FileInfo // nil if standard input is read
 	text, err := submit.FileText(ctx, c.File, func(info os.FileInfo) error { file = info; return nil })
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *ImportCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.queue(ctx, r, list, l)
 }
 
-// settings prints the converted settings, with notes on each.
+// settings prints the converted settings and a note on each.
 func (c *ImportCmd) settings(a *cli.App, text string) error {
 	r, err := oldconfig.Convert(c.File, text)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *ImportCmd) settings(a *cli.App, text string) error {
 	return nil
 }
 
-// accounts converts the accounts of the named file, or of the Slurm that sacctmgr reaches.
+// accounts converts the accounts of a Slurm. It reads the named file, or asks Slurm with sacctmgr.
 func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 	if len(c.Option) > 1 {
 		return cli.Usagef("'gpusched import slurm' takes one file, or none")
@@ -119,14 +119,14 @@ func (c *ImportCmd) accounts(ctx context.Context, a *cli.App) error {
 		}
 		return c.quotas(a, text)
 	}
-	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing in it is run
+	text, err := submit.FileText(ctx, c.Option[0], func(os.FileInfo) error { return nil }) // nothing in the file is run
 	if err != nil {
 		return err
 	}
 	return c.quotas(a, text)
 }
 
-// quotas prints the settings for the accounts of a Slurm.
+// quotas prints settings for the accounts of a Slurm.
 func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	r, err := oldconfig.ConvertAccounts(text)
 	if err != nil {
@@ -139,22 +139,22 @@ func (c *ImportCmd) quotas(a *cli.App, text string) error {
 	return nil
 }
 
-// asked are the tables that sacctmgr prints: associations, classes and users.
+// asked lists the tables that sacctmgr must print: associations, classes and users.
 var asked = [][]string{
 	{"assoc", "format=Cluster,Account,ParentName,User,Partition,Share,GrpTRES,GrpJobs,GrpSubmit,GrpWall,GrpTRESMins,MaxTRES,MaxJobs,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS"},
 	{"qos"}, {"user"},
 }
 
-// sacctmgrTime bounds each run of sacctmgr.
+// sacctmgrTime is the time limit for each run of sacctmgr.
 const sacctmgrTime = 30 * time.Second
 
-// sacctmgr returns what sacctmgr prints.
+// sacctmgr runs sacctmgr and returns its output.
 func sacctmgr(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sacctmgrTime)
 	defer cancel()
 	var all strings.Builder
 	for _, what := range asked {
-		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // no input, in case it asks
+		cmd := exec.CommandContext(ctx, "sacctmgr", append([]string{"-P", "show"}, what...)...) // no input: it can't ask
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
@@ -210,7 +210,7 @@ func (r *fileReader) plan(list []fileEntry) (failed error) {
 	return failed
 }
 
-// complain prints an entry's error.
+// complain prints the error of an entry.
 func (r *fileReader) complain(e *fileEntry, err error) {
 	r.a.Complain(fmt.Sprintf("%s line %d: %s", r.name, e.Number, err.Error()))
 }
@@ -220,16 +220,16 @@ type fileQueue struct {
 	*fileReader
 	ledger *ledger
 	list   []fileEntry
-	jobs   []api.Job   // queued now
-	known  []knownLine // entries that are jobs already
+	jobs   []api.Job   // queued in this run
+	known  []knownLine // entries that became jobs in an earlier run
 	began  time.Time
 	wrong  int
-	retry  bool // a later try may succeed
+	retry  bool // another try may succeed
 	isNews func(e *fileEntry, err error) bool
 }
 
-// run queues the new entries. It goes on after an entry that is wrong, but stops if the daemon
-// can't be reached or refuses many in a row.
+// run queues the new entries. It goes on after a wrong entry. It stops if the daemon can't be
+// reached, or if the daemon refuses many entries in a row.
 func (q *fileQueue) run(ctx context.Context) (failed error) {
 	defer q.a.Begin("%s", q.name)()
 	q.began = time.Now()
@@ -282,8 +282,8 @@ func (q *fileQueue) run(ctx context.Context) (failed error) {
 	return failed
 }
 
-// before finds the jobs of an interrupted earlier run that the ledger does not have, if the engine
-// needs that.
+// before returns a function that finds jobs by key. An earlier run may have been interrupted before
+// it recorded a job in the ledger. The function finds such jobs if the engine itself does not.
 func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error) {
 	if e := q.a.Other(); e != nil && q.ledger.again {
 		return e.Submitted(ctx)
@@ -291,7 +291,8 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 	return func(string) job.ID { return 0 }, nil
 }
 
-// refused prints why an entry was not queued, unless that is known or too much.
+// refused prints why an entry was not queued. It prints nothing if that was said before, or if too
+// many entries are wrong.
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil
@@ -300,7 +301,7 @@ func (q *fileQueue) refused(e *fileEntry, err error) {
 	}
 }
 
-// one queues an entry and notes it in the ledger.
+// one queues an entry and records it in the ledger.
 func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	err := e.Err
 	if n := len(e.Command) + len(e.Args); err == nil && n > job.MaxPayloadBytes {
@@ -315,7 +316,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	}
 	reply, err := act.SubmitCapped(ctx, q.a, by, req, job.Priority{Number: e.capped(q.ledger.head.Top)})
 	if err != nil {
-		if reply.Job.ID != 0 { // it was queued before the interruption
+		if reply.Job.ID != 0 { // the job was queued before the interruption
 			q.jobs = append(q.jobs, reply.Job)
 			err = errors.Join(err, q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt))
 		}
@@ -323,7 +324,7 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	}
 	own := reply.Job.Comment == req.Comment
 	switch {
-	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the latter if the first answer was lost
+	case !reply.Known, own && reply.Job.SubmittedAt.After(q.began): // the second case: the first answer was lost
 		q.jobs = append(q.jobs, reply.Job)
 	case own:
 		q.known = append(q.known, knownLine{e.Number, "is", reply.Job})
@@ -333,11 +334,11 @@ func (q *fileQueue) one(ctx context.Context, e *fileEntry) error {
 	return q.ledger.note(e.key, reply.Job.ID, reply.Job.SubmittedAt)
 }
 
-// A knownLine is a line that is a job already.
+// A knownLine is a line whose job is already queued.
 type knownLine struct {
 	number int
 	how    string
-	job    api.Job // has only its number if it comes from the ledger
+	job    api.Job // if it comes from the ledger, only its number is set
 }
 
 func (k *knownLine) String() string {
@@ -348,7 +349,7 @@ func (k *knownLine) String() string {
 	return text
 }
 
-// sayKnown names the jobs of known lines, with their current state if the scheduler has it.
+// sayKnown names the jobs of known lines, with their states if the scheduler has them.
 func (q *fileQueue) sayKnown(ctx context.Context) {
 	if len(q.known) > mostShown {
 		return
@@ -361,7 +362,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 	now := map[job.ID]api.Job{}
 	if len(ids) > 0 {
-		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // on failure only numbers are printed
+		reply, _ := api.List(ctx, q.a.Client, api.ListQuery{IDs: strings.Join(ids, ",")}) // on failure, numbers only
 		for _, j := range reply.Jobs {
 			now[j.ID] = j
 		}
@@ -375,7 +376,7 @@ func (q *fileQueue) sayKnown(ctx context.Context) {
 	}
 }
 
-// mostShown is the most new jobs that are named one by one.
+// mostShown is the largest number of new jobs that are listed one by one.
 const mostShown = 20
 
 func (q *fileQueue) shown() []api.Job {
@@ -385,7 +386,7 @@ func (q *fileQueue) shown() []api.Job {
 	return q.jobs
 }
 
-// summary returns the final line.
+// summary returns the last line of the output.
 func (q *fileQueue) summary() string {
 	text := cli.Count(len(q.jobs), "job") + " queued"
 	if n := len(q.jobs); n > 1 {

@@ -21,38 +21,40 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A ledger records which entries of a file have become jobs. It is a private file of the user, locked
-// while it is open. An entry is noted after its job is queued; a program that dies in between repeats
-// the request with the same key, for which the daemon queues nothing twice. Slurm has no such keys, so
-// there the jobs of an earlier run are looked up first (engines.Other).
+// A ledger records which entries of a file have become jobs. It is a private file of the user, and
+// it is locked while it is open. An entry is recorded after its job is queued. If the program dies
+// in between, the next run repeats the request with the same key, and the daemon queues no second
+// job. Slurm has no such keys. So the next run first looks up the jobs of the earlier run
+// (engines.Other).
 type ledger struct {
-	file  *os.File // nil: nothing is written, as for a pipe
+	file  *os.File // nil if nothing is recorded, as for a pipe
 	head  ledgerHead
-	begun bool              // the head is written
-	again bool              // from an earlier run, which may have died with a job not noted
-	jobs  map[string]job.ID // by key
-	last  ledgerLine        // the line of the job with the highest number
+	begun bool              // the head has been written
+	again bool              // the file is from an earlier run, which may have died before it recorded a job
+	jobs  map[string]job.ID // the jobs by key
+	last  ledgerLine        // the line with the highest job number
 }
 
 // ledgerHead is the first line of the file.
 type ledgerHead struct {
 	Schema string `json:"schema"`
 	Path   string `json:"path"`
-	Run    string `json:"run"` // part of each key: another run of the same lines makes other jobs
-	Top    int    `json:"top"` // the rank that goes first, which is queued as 0
+	Run    string `json:"run"` // a part of each key, so that the same lines become new jobs in another run
+	Top    int    `json:"top"` // the rank of the first entries; they are queued with priority 0
 }
 
-// ledgerLine is each further line.
+// ledgerLine is any line after the first.
 type ledgerLine struct {
 	Key string    `json:"key"`
 	Job job.ID    `json:"job"`
-	At  time.Time `json:"at,omitzero"` // the job's submission, which tells it from another queue's job of this number
+	At  time.Time `json:"at,omitzero"` // when the job was submitted; tells it from another queue's job of this number
 }
 
 const ledgerSchema = "gpusched.file.v1"
 
-// queueAsked identifies the queue, since each has a ledger of its own: a Slurm, or a scheduler of
-// this machine, whose home directories other machines may share.
+// queueAsked identifies the queue: a Slurm, or a scheduler of this machine. Each queue has a ledger
+// of its own. Several machines may share the home directories, so the machine is part of the
+// result.
 func queueAsked(a *cli.App) string {
 	if name, err := a.WhichEngine(); err == nil && name == cli.EngineSlurm {
 		return cli.EngineSlurm + "\x00" + a.Getenv("SLURM_CONF") + "\x00"
@@ -65,14 +67,14 @@ func queueAsked(a *cli.App) string {
 	return string(machine) + "\x00" + socket + "\x00"
 }
 
-// ledgerPath returns the path of the ledger of a file and a queue.
+// ledgerPath returns the path of the ledger for a file and a queue.
 func ledgerPath(a *cli.App, path string) string {
 	sum := sha256.Sum256([]byte(queueAsked(a) + path))
 	return filepath.Join(jobenv.StateDir(a), "files", hex.EncodeToString(sum[:])[:16]+".jsonl")
 }
 
-// openLedger opens and locks the ledger of a file with this absolute path. It starts a new one if
-// there is none, and with again.
+// openLedger opens and locks the ledger for the file with this absolute path. If there is no
+// ledger, or if again is set, it starts a new one.
 func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
 	name := ledgerPath(a, path)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -101,7 +103,7 @@ func openLedger(a *cli.App, path string, again bool) (*ledger, error) {
 	return l, nil
 }
 
-// isRead reports whether a watch or an import has the file open now.
+// isRead reports whether a watch or an import is reading the file now.
 func isRead(a *cli.App, path string) bool {
 	f, err := os.OpenFile(ledgerPath(a, path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -111,7 +113,7 @@ func isRead(a *cli.App, path string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
-// renew makes every line new.
+// renew starts the ledger afresh, so that every line is new.
 func (l *ledger) renew() error {
 	l.jobs, l.last = map[string]job.ID{}, ledgerLine{}
 	l.head = ledgerHead{Schema: ledgerSchema, Path: l.head.Path, Run: api.NewKey()}
@@ -122,9 +124,9 @@ func (l *ledger) renew() error {
 	return l.file.Truncate(0)
 }
 
-// check renews a ledger whose scheduler has lost its state: it has another job under the last
-// number noted, or has not reached that number. A job that the scheduler has forgotten since still
-// counts.
+// check renews a ledger if its scheduler has lost its state. That is so if the scheduler has a
+// different job with the last recorded number, or has not reached that number. A job that the
+// scheduler has deleted since is no sign of that.
 func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	if l.last.Job == 0 || a.Other() != nil {
 		return nil
@@ -145,7 +147,7 @@ func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	return l.renew()
 }
 
-// begin writes the head to disk before the first job is queued.
+// begin writes the head to disk. This happens before the first job is queued.
 func (l *ledger) begin(top int) error {
 	l.head.Top, l.begun = top, true
 	if l.file == nil {
@@ -157,7 +159,7 @@ func (l *ledger) begin(top int) error {
 	return l.file.Sync()
 }
 
-// read reads the file and drops a last line that a crash cut short.
+// read reads the ledger. It drops the last line if a crash cut it short.
 func (l *ledger) read() error {
 	in := bufio.NewReader(l.file)
 	good := int64(0)
@@ -192,7 +194,7 @@ func (l *ledger) put(entry ledgerLine) {
 	}
 }
 
-// note records that an entry is a job.
+// note records that an entry has become a job.
 func (l *ledger) note(key string, id job.ID, at time.Time) error {
 	entry := ledgerLine{key, id, at}
 	l.put(entry)
@@ -217,7 +219,7 @@ func (l *ledger) write(v any) error {
 	return nil
 }
 
-// forget makes the ledger write nothing more, and with all also forget its entries.
+// forget makes the ledger record nothing more. If all is set, it also forgets its entries.
 func (l *ledger) forget(all bool) {
 	l.close()
 	l.file = nil
@@ -232,7 +234,7 @@ func (l *ledger) close() {
 	}
 }
 
-// key returns the request key of the n-th entry with the same identity.
+// key returns the request key for the n-th entry that has this identity.
 func (l *ledger) key(identity string, n int) string {
 	sum := sha256.Sum256([]byte(l.head.Run + "\x00" + strconv.Itoa(n) + "\x00" + identity))
 	return hex.EncodeToString(sum[:16])

@@ -40,7 +40,7 @@ func (c *MigrateCmd) Run(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// ExportCmd writes this machine's settings for another scheduler.
+// ExportCmd writes this machine's settings in the form of another scheduler.
 type ExportCmd struct {
 	Slurm exportSlurmCmd `cmd:"" usage:"[options]" help:"Write slurm.conf and the files that go with it."`
 }
@@ -52,7 +52,7 @@ func (*ExportCmd) About() cli.About {
 	}
 }
 
-// exportSlurmCmd writes the files of a Slurm that matches this machine.
+// exportSlurmCmd writes the configuration files of a Slurm that is set up like this machine.
 type exportSlurmCmd struct{ engines.Export }
 
 func (c *exportSlurmCmd) Run(ctx context.Context, a *cli.App) error {
@@ -62,7 +62,7 @@ func (c *exportSlurmCmd) Run(ctx context.Context, a *cli.App) error {
 	return a.Slurm.Export(ctx, shell(a), c.Export)
 }
 
-// shell returns what gpusched-slurm's own commands use.
+// shell returns the Shell that the commands of gpusched-slurm use.
 func shell(a *cli.App) engines.Shell {
 	return engines.Shell{
 		Environ: a.Environ, Home: a.Getenv("HOME"), UID: a.UID, Root: a.Root, Here: a.Daemon(),
@@ -77,7 +77,7 @@ func shell(a *cli.App) engines.Shell {
 	}
 }
 
-// onceMore returns the request for the same job again, or for all tasks of an array.
+// onceMore returns a request for the same job again. For an array, it requests all tasks.
 func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
 	r := &submit.Resubmission{Of: of.Job, Results: of.Results}
 	if of.Job.Array != nil {
@@ -88,7 +88,7 @@ func onceMore(a *cli.App, of api.JobReply) (api.SubmitRequest, error) {
 	return (&submit.ResubmitCmd{}).Request(a, r)
 }
 
-// wholeArray selects all tasks of an array, and refuses if any has started.
+// wholeArray selects all tasks of an array. It returns an error if any task has started.
 func wholeArray(r *submit.Resubmission) error {
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks, State: job.Completed}) {
 		list, err := job.ParseTasks(g.Tasks)

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An array is requested again as one, with its own numbers, unless a task has started.
+// An array is requested again as one array with its own task numbers. If a task has started, the
+// request is refused.
 func TestAnArrayMovesAsAWhole(t *testing.T) {
 	j := api.Job{ID: 9, UID: 1001, State: job.Queued, Array: &api.Array{Spec: "0-3,7%2", Size: 5, Limit: 2}, Private: &api.Private{}}
 	j.Private.Argv = api.Words{"true"}
@@ -26,7 +27,7 @@ func TestAnArrayMovesAsAWhole(t *testing.T) {
 	}
 }
 
-// If the environment names no home, as in a systemd unit, the account's is used.
+// If the environment names no home, as in a systemd unit, the home of the account is used.
 func TestCommandsForSlurmHaveAHome(t *testing.T) {
 	t.Setenv("HOME", "")
 	if home := shell(&cli.App{Env: cli.Env{Getenv: cli.Getenv}}).Home; !filepath.IsAbs(home) {

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// WatchCmd queues the lines of a file, and lines that are added later.
+// WatchCmd queues the lines of a file, including lines that are added later.
 type WatchCmd struct {
 	Format   string   `name:"format" placeholder:"FORMAT" enum:"auto,commands,columns,spec" default:"auto" group:"self"`
 	Interval job.Span `name:"interval" type:"span" placeholder:"TIME" default:"30s" group:"self"`
@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// The delays after a change: shortly before the file is read, openTime before an unfinished last
-// line counts as a whole one.
+// These are delays after a change. After shortly, the file is read. After openTime, a last line
+// without a line end counts as complete.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second
@@ -83,7 +83,7 @@ func (c *WatchCmd) Run(ctx context.Context, a *cli.App) error {
 	if err := w.loop(ctx, changes, c.Interval.Duration()); !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return nil // a watch ends by a signal
+	return nil // only a signal ends a watch
 }
 
 // A watcher watches one file.
@@ -91,16 +91,16 @@ type watcher struct {
 	*fileReader
 	ledger  *ledger
 	path    string
-	shared  bool              // others may write the file
-	said    map[string]string // the last message about each entry and about the file (""), so that none is repeated
-	last    os.FileInfo       // the file when it was read; nil: read it again
-	seen    os.FileInfo       // the file at its last change
+	shared  bool              // other users may write to the file
+	said    map[string]string // the last message on each entry, and on the file (""), so that no message is repeated
+	last    os.FileInfo       // the file's state when it was last read; nil: it must be read again
+	seen    os.FileInfo       // the file's state at its last change
 	seenAt  time.Time
-	refused bool // something refused may be accepted later
+	refused bool // a refused entry may be accepted later
 	output  *watchedOutput
 }
 
-// loop reads the file after each change, and at least after each interval.
+// loop reads the file after each change. If nothing changes, it looks again after each interval.
 func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval time.Duration) error {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -112,10 +112,10 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 			if ok && filepath.Base(e.Name) == filepath.Base(w.path) {
 				next.Reset(shortly)
 			}
-		case <-changes.Errors: // such as an overflow of the queue
+		case <-changes.Errors: // the event queue may have overflowed
 			next.Reset(shortly)
 		case <-next.C:
-			changes.Add(filepath.Dir(w.path)) // the directory may have been recreated
+			changes.Add(filepath.Dir(w.path)) // needed if the directory was deleted and made again
 			wait, err := w.look(ctx, time.Now())
 			if err != nil {
 				return err
@@ -130,8 +130,8 @@ func (w *watcher) loop(ctx context.Context, changes *fsnotify.Watcher, interval 
 	}
 }
 
-// look reads the file if it changed, and queues what is new. It returns the time until it should
-// look again, or 0 if only a change matters. An error ends the watch.
+// look reads the file if it has changed, and queues new entries. It returns the time until the next
+// look, or 0 if the next look can wait for a change. An error ends the watch.
 func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error) {
 	f, info := jobenv.OpenRegular(w.path)
 	if f == nil {
@@ -175,7 +175,7 @@ func (w *watcher) look(ctx context.Context, now time.Time) (time.Duration, error
 	return wait, w.queue(ctx, list)
 }
 
-// queue queues new entries. An unreachable scheduler is asked again later.
+// queue queues new entries. If the scheduler can't be reached, it is asked again later.
 func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	q := fileQueue{fileReader: w.fileReader, ledger: w.ledger, list: list, isNews: w.isNews}
 	err := q.run(ctx)
@@ -187,7 +187,7 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 		w.output.show(ctx, q.jobs)
 	}
 	for _, k := range q.known {
-		if k.job.State != "" { // new to the ledger
+		if k.job.State != "" { // the ledger did not have this job
 			w.a.Out.Printf("%s %s\n", term.Clean(w.name), &k)
 		}
 	}
@@ -199,7 +199,8 @@ func (w *watcher) queue(ctx context.Context, list []fileEntry) error {
 	return w.away(err)
 }
 
-// away reports that the scheduler does not answer, and returns other errors, which end the watch.
+// away handles an error. If the scheduler does not answer, away prints that and returns nil. Other
+// errors are returned and end the watch.
 func (w *watcher) away(err error) error {
 	var refused *api.Error
 	if !errors.As(err, &refused) {
@@ -210,10 +211,10 @@ func (w *watcher) away(err error) error {
 	return nil
 }
 
-// isNews reports whether an entry's error is new.
+// isNews reports whether an entry's error has not been printed yet.
 func (w *watcher) isNews(e *fileEntry, err error) bool {
 	key := e.key
-	if key == "" { // it can't be parsed
+	if key == "" { // the entry can't be parsed
 		key = e.Err.Error()
 	}
 	news := w.said["line "+key] != err.Error()
@@ -228,7 +229,7 @@ func (w *watcher) sayOnce(about, text string) {
 	}
 }
 
-// absence returns why there is nothing to read.
+// absence returns why the file can't be read.
 func (w *watcher) absence() string {
 	info, err := os.Stat(w.path)
 	switch {
@@ -242,7 +243,7 @@ func (w *watcher) absence() string {
 	return err.Error()
 }
 
-// sameContent reports whether a file is unchanged, judged by inode, size and time.
+// sameContent reports whether a file is unchanged. It compares inode, size and modification time.
 func sameContent(old, now os.FileInfo) bool {
 	return os.SameFile(old, now) && old.Size() == now.Size() && old.ModTime().Equal(now.ModTime())
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// keyed is a daemon that knows requests by their keys, and records them.
+// keyed is a daemon that recognizes a repeated request by its key. It records the requests.
 type keyed struct {
 	sync.Mutex
 	jobs    map[string]job.ID
-	begun   time.Time // when the state was made
-	forgets bool      // drops its jobs
-	names   []string  // of the jobs, in order
-	mute    func()    // called in place of an answer after queueing
+	begun   time.Time // when the daemon's state was created
+	forgets bool      // the daemon deletes its jobs
+	names   []string  // names of the jobs, in order
+	mute    func()    // called after a job is queued, instead of the answer
 	refuse  *api.Error
 	changed chan struct{}
 }
@@ -94,7 +94,7 @@ func (d *keyed) queued() string {
 	return strings.Join(d.names, " ")
 }
 
-// watching is a home with a file of jobs, and a daemon.
+// watching is a test's home directory with a file of jobs, and a daemon.
 type watching struct {
 	*keyed
 	t    *testing.T
@@ -136,7 +136,7 @@ func (w *watching) app() *cli.App {
 	}
 }
 
-// write writes the file in place, with a time n hours ago.
+// write replaces the file's content. It sets the modification time to this many hours ago.
 func (w *watching) write(text string, hours int) {
 	w.t.Helper()
 	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
@@ -148,7 +148,7 @@ func (w *watching) write(text string, hours int) {
 	}
 }
 
-// start returns a new watcher, as a new process would have it.
+// start returns a new watcher in the state that a new process would have.
 func (w *watching) start() *watcher {
 	w.t.Helper()
 	a := w.app()
@@ -163,7 +163,7 @@ func (w *watching) start() *watcher {
 	return &watcher{fileReader: r, ledger: l, path: w.path, said: map[string]string{}}
 }
 
-// look makes the watcher look once, and returns all jobs.
+// look lets the watcher look once. It returns all jobs.
 func (w *watching) look(x *watcher) string {
 	w.t.Helper()
 	if _, err := x.look(w.t.Context(), time.Now()); err != nil {
@@ -182,7 +182,7 @@ func (w *watching) said() string {
 	return string(text)
 }
 
-// A line becomes a job once, whatever happens to the file and the watcher.
+// A line becomes a job once, whatever happens to the file and to the watcher.
 func TestALineBecomesAJobOnce(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
@@ -228,8 +228,8 @@ func TestALineBecomesAJobOnce(t *testing.T) {
 	do("and taken later, without a change", "", "9")
 }
 
-// After a watcher is killed between queueing a job and noting it, even if the note is cut short,
-// the next one queues nothing twice and loses nothing.
+// A watcher may be killed between queueing a job and recording it, and the record may be cut short.
+// The next watcher then queues nothing twice and loses no job.
 func TestAKilledWatcherLosesNothing(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
@@ -254,8 +254,8 @@ func TestAKilledWatcherLosesNothing(t *testing.T) {
 	}
 }
 
-// A line that is a job of one scheduler is new to another, and to one whose state was lost; a job
-// that the scheduler forgot is not new.
+// A line that became a job of one scheduler is new to another scheduler. It is also new to a
+// scheduler that has lost its state. It is not new if the scheduler has only deleted the job.
 func TestALineIsNewToAnotherQueue(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2\nsh -c 3\n", 1)
@@ -302,7 +302,7 @@ func TestALineIsNewToAnotherQueue(t *testing.T) {
 	again("another scheduler of this machine", 15)
 }
 
-// An unfinished line may go on, and becomes a job once nobody has written for a while.
+// A line without a line end may be unfinished. It becomes a job when the file stays unchanged.
 func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	w := newWatching(t)
 	w.write("sh -c 1\nsh -c 2", 0)
@@ -312,7 +312,7 @@ func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	if err != nil || wait != openTime || len(w.names) != 1 {
 		t.Fatalf("%v, %v, %v", wait, err, w.names)
 	}
-	w.write("sh -c 1\nsh -c 20", -24) // as with a wrong clock
+	w.write("sh -c 1\nsh -c 20", -24) // as if the clock were wrong
 	x.look(t.Context(), now.Add(openTime))
 	if len(w.names) != 1 {
 		t.Fatalf("%v", w.names)
@@ -324,7 +324,7 @@ func TestAnUnfinishedLineIsAwaited(t *testing.T) {
 	}
 }
 
-// The watch goes on whatever takes the file's place.
+// The watch goes on, whatever replaces the file.
 func TestTheWatchGoesOnWhateverTheFileIs(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()
@@ -402,7 +402,7 @@ func TestEveryChangeIsNoticed(t *testing.T) {
 	}
 }
 
-// Lines that are appended concurrently are all there and whole.
+// Lines that are appended at the same time are all kept, and none is torn.
 func TestConcurrentAppendsKeepAllLines(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "jobs")
 	os.WriteFile(name, []byte("0,a.py"), 0o600)
@@ -429,8 +429,8 @@ func TestConcurrentAppendsKeepAllLines(t *testing.T) {
 	}
 }
 
-// Lines that somebody else may have written become no jobs, which is said once, until the file is
-// the user's alone again or the user accepts that.
+// Lines that another user may have written do not become jobs. The user is told once. The lines are
+// queued when nobody else can write to the file any more, or when the user accepts the risk.
 func TestLinesOfOthersAreNotQueued(t *testing.T) {
 	w := newWatching(t)
 	x := w.start()

@@ -12,13 +12,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// watchedOutput prints the output of a watched file's jobs.
+// watchedOutput prints the output of the jobs of a watched file.
 type watchedOutput struct {
 	printer *logs.Printer
-	all     sync.WaitGroup // one for each group of new jobs
+	all     sync.WaitGroup // counts one for each group of new jobs
 }
 
-// newOutput uses its own buffers, since jobs print while the watcher does.
+// newOutput returns a watchedOutput with its own buffers. The jobs' output and the watcher's
+// messages are printed at the same time.
 func newOutput(a *cli.App) (*watchedOutput, error) {
 	own := *a
 	out, told := *a.Out, *a.Err

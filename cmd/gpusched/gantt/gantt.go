@@ -13,18 +13,18 @@ import (
 
 // A Picture says how to draw a plan.
 type Picture struct {
-	Width int  // in columns, with the GPUs' names
-	ASCII bool // the terminal can't show other characters
+	Width int  // in columns, including the GPUs' names
+	ASCII bool // use ASCII characters only
 	From  time.Time
 	Until time.Time
-	Job   job.ID // to be highlighted; 0: none
+	Job   job.ID // the job to highlight; 0: none
 	Paint func(s term.Style, text string) string
 }
 
-// maxLanes is the most rows of one GPU.
+// maxLanes is the largest number of rows for one GPU.
 const maxLanes = 4
 
-// glyphs are the characters for the kinds of spans.
+// glyphs are the characters that stand for the kinds of spans.
 type glyphs struct {
 	running, planned, own, late, reserved, drained, unknown, free, begin rune
 }
@@ -41,7 +41,7 @@ func (p *Picture) glyphs() glyphs {
 	return unicodeGlyphs
 }
 
-// Key explains the characters that a drawing contains.
+// Key explains the characters that occur in a drawing.
 func (p *Picture) Key(drawn []string) string {
 	g := p.glyphs()
 	all := strings.Join(drawn[min(1, len(drawn)):], "")
@@ -84,24 +84,25 @@ func (p *Picture) Draw(gpus []job.GPUCourse) []string {
 
 func name(g *job.GPUCourse) string { return "GPU " + strconv.Itoa(g.Index) }
 
-// at returns the column of a moment, which may lie outside.
+// at returns the column of a moment. The column may be outside the picture.
 func (p *Picture) at(t time.Time, columns int) int {
 	if t.Before(p.From) {
-		return -1 // years times columns would overflow
+		return -1 // a long time multiplied by columns would overflow
 	}
 	return int(int64(t.Sub(p.From)) * int64(columns) / int64(p.Until.Sub(p.From)))
 }
 
-// tickSteps are the possible distances between labels of the axis.
+// tickSteps are the possible distances between two labels of the axis.
 var tickSteps = []time.Duration{
 	5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour,
 	6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// leastTick is the fewest columns between two labels.
+// leastTick is the smallest number of columns between two labels.
 const leastTick = 8
 
-// axis labels round moments in the picture's time zone, and days where they begin.
+// axis returns the line with the labels: round times in the picture's time zone, and the date where
+// a day begins.
 func (p *Picture) axis(columns int) string {
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -136,7 +137,8 @@ func (p *Picture) axis(columns int) string {
 	return string(line)
 }
 
-// next returns the next tick by the wall clock, since some days have 23 or 25 hours.
+// next returns the next tick on the clock in the picture's time zone. It can't just add hours,
+// since some days have 23 or 25 hours.
 func next(t time.Time, step time.Duration) time.Time {
 	y, m, d := t.Date()
 	if step >= 24*time.Hour {
@@ -156,8 +158,8 @@ type cell struct {
 	light bool
 }
 
-// rows returns the lanes of one GPU. Spans without a job are drawn in the first lane, and a later
-// bar covers the possible end of the one before it.
+// rows returns the lanes of one GPU. Spans without a job are in the first lane. A bar may cover the
+// possible end of the bar before it.
 func (p *Picture) rows(spans []job.Stay, columns int) []string {
 	g := p.glyphs()
 	lanes := [][]cell{blank(columns, g.free)}
@@ -214,12 +216,12 @@ func asideGlyph(g *glyphs, kind job.StayKind) rune {
 	return g.unknown
 }
 
-// column returns the column of a moment, moved to the edge if it lies outside.
+// column returns the column of a moment. A moment outside the picture gets the column at the edge.
 func (p *Picture) column(t time.Time, columns int) int {
 	return min(max(p.at(t, columns), 0), columns)
 }
 
-// stop returns the column of an end, which is the edge if the end is unknown.
+// stop returns the column of an end. An unknown end is at the right edge.
 func (p *Picture) stop(t time.Time, columns int) int {
 	if t.IsZero() || t.After(p.Until) {
 		return columns
@@ -233,7 +235,7 @@ func fill(lane []cell, from, to int, c cell) {
 	}
 }
 
-// bar draws a job: its expected duration, its possible later end, and its number.
+// bar draws a job: its expected duration, the time until its latest possible end, and its number.
 func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	own := p.Job != 0 && s.Job == p.Job
 	body := cell{glyph: g.planned, own: own}
@@ -258,7 +260,7 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 		tail.glyph = g.unknown
 	}
 	fill(lane, from, until, body)
-	for i := until; i < late; i++ { // an unknown end hides nothing
+	for i := until; i < late; i++ { // an unknown end covers nothing
 		if tail.glyph != g.unknown || lane[i].glyph == g.free {
 			lane[i] = tail
 		}
@@ -271,14 +273,14 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 	label = append([]rune{first}, label...)
 	end := max(until, late)
 	if from+len(label) > end {
-		label = label[:1] // else it would run into the next bar
+		label = label[:1] // otherwise the label would touch the next bar
 	}
 	for i, r := range label {
 		lane[from+i] = cell{glyph: r, own: own}
 	}
 }
 
-// line paints a row, in runs of cells of one style.
+// line formats a row. Neighbouring cells of the same style are painted together.
 func (p *Picture) line(lane []cell) string {
 	style := func(c cell) term.Style {
 		switch {

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// span returns a job's span in minutes after noon; an end or late end of 0 is unknown.
+// span returns a job's span. Its times are minutes after noon; an end of 0 is unknown.
 func span(id job.ID, kind job.StayKind, from, until, late int) job.Stay {
 	at := func(m int) time.Time {
 		if m == 0 {
@@ -28,7 +28,7 @@ func span(id job.ID, kind job.StayKind, from, until, late int) job.Stay {
 	return s
 }
 
-// machine has a span of every kind.
+// machine returns GPUs that together have every kind of span.
 func machine() []job.GPUCourse {
 	part := span(21, job.StayRunning, -10, 30, 30)
 	next := span(22, job.StayPlanned, 30, 110, 110)
@@ -51,7 +51,7 @@ func draw(p Picture) string {
 	return "\n" + strings.Join(append(drawn, p.Key(drawn)), "\n") + "\n"
 }
 
-// Every kind is drawn, with the characters of each terminal.
+// Every kind of span is drawn with the right character on each kind of terminal.
 func TestPicture(t *testing.T) {
 	for _, test := range []struct {
 		p    Picture
@@ -86,7 +86,7 @@ GPU 11
 	}
 }
 
-// Every line fits, however narrow the picture, and ends where it should.
+// However narrow the picture is, every line fits and has no blank at its end.
 func TestPictureFits(t *testing.T) {
 	for width := range 200 {
 		for _, ascii := range []bool{false, true} {
@@ -103,7 +103,7 @@ func TestPictureFits(t *testing.T) {
 	}
 }
 
-// A job that has run for years is drawn.
+// A job that has been running for years can be drawn.
 func TestAJobOfYearsIsDrawn(t *testing.T) {
 	p := Picture{Width: 250, ASCII: true, From: noon, Until: noon.Add(time.Hour), Paint: func(_ term.Style, text string) string { return text }}
 	for _, years := range []time.Duration{0, 1, 2, 100} {
@@ -114,7 +114,7 @@ func TestAJobOfYearsIsDrawn(t *testing.T) {
 	}
 }
 
-// Ticks stay on round hours on a day with an hour more or less.
+// Ticks are at round hours even on a day that has an hour more or less.
 func TestTicksOnADayOf23Hours(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestTicksOnADayOf23Hours(t *testing.T) {
 	}
 }
 
-// The window ends with what there is to see.
+// The window is long enough to show the last expected start and end.
 func TestWindow(t *testing.T) {
 	p := api.PlanReply{Course: job.Course{At: noon, Until: noon.Add(7 * 24 * time.Hour), GPUs: machine()}}
 	for id, want := range map[job.ID]time.Duration{0: 3 * time.Hour, 12: time.Hour, 16: 3 * time.Hour, 13: time.Hour, 99: time.Hour} {

@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// windows are the possible lengths of a picture.
+// windows are the lengths of time that a picture can show.
 var windows = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour,
 	72 * time.Hour, 7 * 24 * time.Hour,
 }
 
-// Window returns the end of a picture of the plan that shows when all jobs, or the one job, begin
-// and are expected to end.
+// Window returns the end time for a picture of the plan. Until then all jobs, or the given job,
+// start and are expected to end.
 func Window(p *api.PlanReply, of job.ID) time.Time {
 	last := p.At
 	see := func(t time.Time) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// conda returns the prefix of an environment that is given by name or path. The empty name means
-// base.
+// conda returns the directory of a conda environment, given by its name or path. The empty name
+// means the environment base.
 func (at Surroundings) conda(typed string) (string, error) {
 	if strings.Contains(typed, "/") {
 		prefix := at.absolute(typed)
@@ -46,8 +46,8 @@ func (at Surroundings) conda(typed string) (string, error) {
 	return "", cli.Refuse(api.CodeUsage, hint, "there is no conda environment %q", name)
 }
 
-// condaFault returns why a directory is not a usable conda environment, in words that follow its
-// name.
+// condaFault returns why a directory is not a usable conda environment. The text is meant to follow
+// the directory's name.
 func condaFault(prefix string) string {
 	if fault := NotDir(prefix); fault != "" {
 		return fault
@@ -61,10 +61,10 @@ func condaFault(prefix string) string {
 	return "has no conda-meta directory, so it is not a conda environment"
 }
 
-// CondaEnv is an environment with its name in conda.
+// CondaEnv is a conda environment: its name and its directory.
 type CondaEnv struct{ Name, Prefix string }
 
-// otherEnvs lists the usable environments other than one.
+// otherEnvs lists the usable environments except the one named.
 func (at Surroundings) otherEnvs(but string) string {
 	var names []string
 	for _, e := range at.CondaEnvs() {
@@ -78,7 +78,7 @@ func (at Surroundings) otherEnvs(but string) string {
 	return "there is " + FirstOf(names)
 }
 
-// CondaEnvs lists the environments in the order in which conda searches for a name.
+// CondaEnvs lists the environments. conda searches them for a name in the same order.
 func (at Surroundings) CondaEnvs() []CondaEnv {
 	var list []CondaEnv
 	add := func(name, prefix string) {
@@ -109,7 +109,7 @@ func (at Surroundings) CondaEnvs() []CondaEnv {
 	return list
 }
 
-// condaRoots returns the conda installations, the user's current one first.
+// condaRoots returns the directories of the conda installations, the user's current one first.
 func (at Surroundings) condaRoots() []string {
 	var list []string
 	add := func(root string) {
@@ -143,7 +143,7 @@ func (at Surroundings) condaRoots() []string {
 	return list
 }
 
-// knownToConda reads conda's own list of the user's environments.
+// knownToConda reads the list of the user's environments that conda keeps.
 func (at Surroundings) knownToConda() []string {
 	text, _ := ReadAtMost(filepath.Join(at.Getenv("HOME"), ".conda/environments.txt"), 1<<20)
 	var list []string
@@ -155,7 +155,7 @@ func (at Surroundings) knownToConda() []string {
 	return list
 }
 
-// inPath finds a program in the caller's PATH.
+// inPath looks up a program in the caller's PATH.
 func (at Surroundings) inPath(program string) string {
 	for _, dir := range filepath.SplitList(at.Getenv("PATH")) {
 		if path := filepath.Join(dir, program); filepath.IsAbs(dir) && Runnable(path) {
@@ -165,17 +165,17 @@ func (at Surroundings) inPath(program string) string {
 	return ""
 }
 
-// unsetByConda is the value by which conda marks a variable as unset in an environment.
+// unsetByConda is the value that conda gives to variables that an environment unsets.
 const unsetByConda = "***unset***"
 
-// condaVars returns the variables that 'conda env config vars set' and packages define in an
-// environment, as NAME=VALUE, sorted by name.
+// condaVars returns the variables of a conda environment as NAME=VALUE, sorted by name. Users
+// define them by 'conda env config vars set', and packages define some, too.
 func condaVars(prefix string) []string {
 	vars := map[string]string{}
 	files, _ := filepath.Glob(filepath.Join(prefix, "etc/conda/env_vars.d/*.json"))
 	for _, file := range files {
 		text, _ := ReadAtMost(file, 1<<20)
-		_ = json.Unmarshal(text, &vars) // conda itself reports a package's damaged file
+		_ = json.Unmarshal(text, &vars) // if a package's file is damaged, conda itself reports it
 	}
 	var state struct {
 		Vars map[string]string `json:"env_vars"`

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// ContentHash returns a hash that is equal for submissions that do the same: with the same command,
-// directory, environment mode, --set-env variables in any order, and set-up. Inherited variables do
-// not count, since they differ between shells in ways that do not matter.
+// ContentHash returns the same hash for submissions that do the same. It covers the command,
+// directory, environment mode, set-up, and the variables of --set-env in any order. Inherited
+// variables do not count, since they differ between shells in ways that do not matter.
 func ContentHash(argv []string, dir, mode string, set []string, setup ...string) string {
 	set = slices.Sorted(slices.Values(set))
 	h := sha256.New()
@@ -29,7 +29,7 @@ func ContentHash(argv []string, dir, mode string, set []string, setup ...string)
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// SetupWords encodes a set-up as words; an empty set-up has none.
+// SetupWords encodes a set-up as words. An empty set-up gives no words.
 func SetupWords(s contract.Setup) []string {
 	if s.IsZero() {
 		return nil

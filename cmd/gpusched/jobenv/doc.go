@@ -1,4 +1,4 @@
-// Package jobenv prepares what surrounds a new job: its directory, environment and set-up. It also
-// checks the job's program, and whether other users could have written a file that would run as the
-// caller.
+// Package jobenv prepares the surroundings of a new job: its directory, environment and set-up. It
+// also checks the job's program. And it finds out whether other users could have written a file
+// that would run with the caller's rights.
 package jobenv

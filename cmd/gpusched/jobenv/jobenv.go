@@ -14,10 +14,11 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// WorkDir returns the directory in which the job runs: dir, relative to the current one. If $PWD
-// names the current directory it is used, so that a path through a link stays as the user knows it.
+// WorkDir returns the job's working directory: dir, which may be relative to the current directory.
+// If $PWD is the current directory, the result begins with $PWD, so that a path through a link
+// looks as the user knows it.
 func WorkDir(a *cli.App, dir string) (string, error) {
-	if home := a.Getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell has expanded it
+	if home := a.Getenv("HOME"); home != "" && (dir == "~" || strings.HasPrefix(dir, "~/")) { // no shell replaced the ~
 		dir = filepath.Join(home, dir[1:])
 	}
 	if filepath.IsAbs(dir) {
@@ -39,15 +40,15 @@ func SameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// ownVariables describe this process and its own unit or job, and would be wrong in another job.
+// ownVariables describe this process and its own unit or job. In another job they would be wrong.
 var ownVariables = []string{
 	"INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
 	"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID",
 	"WATCHDOG_PID", "WATCHDOG_USEC", "_", contract.TasksVariable, slurm.BindVariable, slurm.PerTaskVariable,
 }
 
-// Environ returns the environment that is sent along: the caller's if the mode is inherit, then the
-// variables of --set-env.
+// Environ returns the environment that is sent with the job. In mode inherit it begins with the
+// caller's environment. The variables of --set-env follow.
 func Environ(mode contract.EnvMode, set, environ []string) []string {
 	var env []string
 	if mode == contract.EnvInherit {
@@ -61,8 +62,9 @@ func Environ(mode contract.EnvMode, set, environ []string) []string {
 	return append(env, set...)
 }
 
-// SetVariables returns the variables of --set-env as NAME=VALUE. A later one wins, and a name alone
-// takes its current value. A name that is not set is refused, or with asSlurm left out.
+// SetVariables returns the variables of --set-env as NAME=VALUE. If a name occurs twice, the later
+// value counts. A name without a value gets its current value. If it has none, SetVariables returns
+// an error, or with asSlurm leaves the name out.
 func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	var out []string
 	for _, entry := range set {
@@ -90,16 +92,15 @@ func SetVariables(set, environ []string, asSlurm bool) ([]string, error) {
 	return out, nil
 }
 
-// unnamable reports whether a character can't be in a variable's name. The kernel accepts it, but
-// shells drop the variable.
+// unnamable reports whether a variable's name can't contain this character. The kernel accepts such
+// names, but shells drop the variables.
 func unnamable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 func IsSet(set []string, name string) bool {
 	return slices.ContainsFunc(set, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
 
-// HintMemory prints what is known of the GPU memory of the command's earlier runs, and the effect
-// of --gpu-mem auto.
+// HintMemory prints the GPU memory that earlier runs used, and the effect of --gpu-mem auto.
 func HintMemory(a *cli.App, j api.Job) {
 	if hint := memoryHint(j); hint != "" {
 		a.Note("%s", hint)
@@ -123,8 +124,8 @@ func memoryHint(j api.Job) string {
 	return ""
 }
 
-// SearchPath returns the environment whose PATH has the job's program, or nil if the PATH depends
-// on a set-up that runs later.
+// SearchPath returns the environment in whose PATH the job's program is searched. It returns nil if
+// a set-up that runs later can change the PATH.
 func SearchPath(req api.SubmitRequest) []string {
 	s := req.Setup
 	switch {
@@ -143,7 +144,7 @@ func SearchPath(req api.SubmitRequest) []string {
 	return []string{"PATH=" + path}
 }
 
-// InPath reports whether the PATH of the environment has the program.
+// InPath reports whether a program is in the PATH of this environment.
 func InPath(a *cli.App, program string, env []string) bool {
 	for _, entry := range slices.Backward(env) {
 		path, ok := strings.CutPrefix(entry, "PATH=")
@@ -157,7 +158,7 @@ func InPath(a *cli.App, program string, env []string) bool {
 		}
 		return false
 	}
-	return true // the launcher has a default PATH
+	return true // without a PATH, the launcher uses a default
 }
 
 func Runnable(path string) bool {

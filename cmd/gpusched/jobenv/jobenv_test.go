@@ -8,12 +8,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The known GPU memory of a command is printed only where it helps.
+// The GPU memory that a command used earlier is printed only if that helps the user.
 func TestMemoryHint(t *testing.T) {
 	const gib = 1 << 30
 	for name, c := range map[string]struct {
 		job  api.Job
-		want string // "": nothing is printed
+		want string // "" if nothing is printed
 	}{
 		"nothing is known":      {api.Job{Request: job.Request{GPUMilli: 1000}}, ""},
 		"auto, nothing is":      {api.Job{Request: job.Request{GPUMilli: 500}, GPUMemAuto: true}, "no earlier run"},

@@ -16,7 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Bounds on the copies of sbatch's scripts: their size, and their age since the last submission.
+// These are limits for the copies of scripts that sbatch makes: their size, and the time since
+// their last submission.
 const (
 	maxKeptScript = 4 << 20
 	keptFor       = 90 * 24 * time.Hour
@@ -30,8 +31,8 @@ func ReadKept(from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// KeepText saves a script where only its user can read it, and returns the path. Scripts with the
-// same text and name share a file.
+// KeepText saves a script in a file that only its user can read. It returns the path. Scripts with
+// the same text and name share a file.
 func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	sum := sha256.Sum256(append([]byte(name+"\x00"), text...))
 	id := hex.EncodeToString(sum[:16])
@@ -53,9 +54,9 @@ func KeepText(a *cli.App, name string, text []byte) (string, error) {
 	return path, nil
 }
 
-// ReplaceFile replaces a file, or a link, atomically.
+// ReplaceFile atomically replaces a file or link.
 func ReplaceFile(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".gpusched-") // not the file's name, which may be as long as a name can be
+	f, err := os.CreateTemp(filepath.Dir(path), ".gpusched-") // not the file's name, which may have the maximum length
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func ReplaceFile(path string, text []byte, mode fs.FileMode) error {
 	return os.Rename(f.Name(), path)
 }
 
-// deleteStale deletes the scripts in a directory that were not submitted for keptFor.
+// deleteStale deletes scripts from a directory if their last submission is longer ago than keptFor.
 func deleteStale(bucket string, now time.Time) {
 	entries, _ := os.ReadDir(bucket)
 	for _, e := range entries {
@@ -78,7 +79,7 @@ func deleteStale(bucket string, now time.Time) {
 	}
 }
 
-// StateDir returns the directory for this program's own files about a user.
+// StateDir returns the directory in which gpusched keeps its own files for a user.
 func StateDir(a *cli.App) string {
 	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -87,7 +88,7 @@ func StateDir(a *cli.App) string {
 	return filepath.Join(dir, "gpusched")
 }
 
-// OpenRegular opens a regular file and never blocks. It returns nil on failure.
+// OpenRegular opens a regular file without ever blocking. If it fails, it returns nil.
 func OpenRegular(path string) (*os.File, os.FileInfo) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

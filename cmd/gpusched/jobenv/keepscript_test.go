@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A file of the longest name is replaced, has the mode asked for, and leaves nothing beside it.
+// A file with a name of maximum length can be replaced. It gets the requested mode, and no other
+// file is left in the directory.
 func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, strings.Repeat("n", 255))

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ForceHint suggests --force for a file that may exist once the job starts, unless another tool's
-// name is used, which has no such option.
+// ForceHint suggests --force if a file may not exist before the job starts. It suggests nothing
+// under another tool's name, since other tools have no such option.
 func ForceHint(a *cli.App) string {
 	if a.As.Other {
 		return ""
@@ -22,8 +22,7 @@ func ForceHint(a *cli.App) string {
 	return "--force queues the job anyway"
 }
 
-// CheckDirectory refuses a directory that does not exist. "" means that the directory is not known
-// yet.
+// CheckDirectory returns an error if a directory does not exist. "" is a directory not yet known.
 func CheckDirectory(dir, hint string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -35,17 +34,18 @@ func CheckDirectory(dir, hint string) error {
 	return nil
 }
 
-// ShellWords are the words that only a shell understands, or that affect only their own process.
+// ShellWords are words that only a shell understands. Some are no programs; others are, but affect
+// only their own process.
 var ShellWords = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
 	"if for while until case [[")
 
-// instead maps such words to the options that do the same.
+// instead maps shell words to the options of gpusched that do the same.
 var instead = map[string]string{
 	"cd": "use --chdir DIR", "export": "use -e NAME=VALUE", "module": "use --modules NAME",
 	"source": "use --venv DIR for an environment of Python, or --setup 'source FILE'",
 }
 
-// RefuseShellWord refuses a shell's word as the program.
+// RefuseShellWord returns an error if the job's program is a word for the shell.
 func RefuseShellWord(argv []string) error {
 	line := cli.Joined(argv, " ", cli.ShellWord)
 	if !slices.Contains([]string{"if", "for", "while", "until", "case", "[["}, argv[0]) {
@@ -62,7 +62,7 @@ func RefuseShellWord(argv []string) error {
 	return cli.Refuse(api.CodeUsage, hint, "%q is a word of the shell, not a program", argv[0])
 }
 
-// InDir returns the path of a file relative to a directory, or "" if the directory is not known.
+// InDir returns the path of a file relative to a directory, or "" for an unknown directory.
 func InDir(dir, name string) string {
 	switch {
 	case filepath.IsAbs(name):
@@ -73,7 +73,8 @@ func InDir(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// CheckFile refuses a file that is not a program. A script for sbatch needs no execute permission.
+// CheckFile returns an error if a file is not a program. Under the name sbatch, a script needs no
+// execute permission.
 func CheckFile(a *cli.App, name, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -92,7 +93,8 @@ func CheckFile(a *cli.App, name, path string) error {
 	return nil
 }
 
-// NotInPath refuses a program that PATH does not have, and suggests what was probably meant.
+// NotInPath returns the error for a program that is not in PATH. The error suggests what the user
+// probably meant.
 func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	no := func(hint string) error {
 		return cli.Refuse(api.CodeUsage, hint, "there is no program %q in your PATH", program)
@@ -107,7 +109,7 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	if words := strings.Fields(program); len(words) > 1 {
 		text := strings.TrimPrefix(program, "cmd=")
 		asShell := "let a shell read it: gpusched submit -- sh -c " + cli.ShellWord(text)
-		// unquoted, the user's own shell would interpret it
+		// without quotes, the user's shell would change these words
 		if cli.Joined(words, " ", cli.ShellWord) != strings.Join(words, " ") {
 			return no("it is one word: " + asShell)
 		}
@@ -138,10 +140,10 @@ func NotInPath(a *cli.App, dir, program string, args, env []string) error {
 	return no(ForceHint(a))
 }
 
-// alternatives maps a program to programs that can replace it if it is missing.
+// alternatives maps a missing program to programs that can replace it.
 var alternatives = map[string][]string{"python": {"python3"}, "python3": {"python"}, "pip": {"pip3"}}
 
-// interpreterFor returns the usual interpreter of a file, by its name.
+// interpreterFor returns the interpreter that a file of this name usually needs.
 func interpreterFor(name string) string {
 	switch filepath.Ext(name) {
 	case ".py":
@@ -162,12 +164,12 @@ func DidYouMean(a *cli.App, name, path string) string {
 	return ForceHint(a)
 }
 
-// nearFile returns a file in the same directory with nearly the same name, or "" if the first
-// thousand entries have none.
+// nearFile returns a file in the same directory whose name is nearly the same, or "". It looks at
+// the first thousand entries only.
 func nearFile(path string) string {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil || len(filepath.Base(path)) < 3 {
-		return "" // any name is close to one of two letters
+		return "" // a name of two letters is close to any other
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(1000)
@@ -179,10 +181,10 @@ func nearFile(path string) string {
 	return near
 }
 
-// interpreters run the file that is their first argument after their options.
+// interpreters are programs whose first argument after the options is a file to run.
 var interpreters = strings.Fields("python pypy bash sh dash zsh ksh perl ruby node julia Rscript lua")
 
-// CheckScriptArgument refuses an interpreter whose script does not exist.
+// CheckScriptArgument returns an error if an interpreter's script does not exist.
 func CheckScriptArgument(a *cli.App, dir string, argv []string) error {
 	arg := ScriptOf(argv)
 	path := InDir(dir, arg)
@@ -195,8 +197,8 @@ func CheckScriptArgument(a *cli.App, dir string, argv []string) error {
 	return nil
 }
 
-// ScriptOf returns the script that an interpreter will run, or "" if it can't tell. It skips only
-// options of one letter without a value.
+// ScriptOf returns the script that an interpreter will run. It skips only options of one letter
+// without a value. If it finds other options, it returns "".
 func ScriptOf(argv []string) string {
 	if !slices.Contains(interpreters, strings.TrimRight(filepath.Base(argv[0]), "0123456789.")) {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// SetupOptions describe what runs in the job's unit before its command.
+// SetupOptions say what runs in the job's unit before the job's command.
 type SetupOptions struct {
 	Conda   *string  `name:"conda" placeholder:"ENV" group:"around"`
 	Venv    *string  `name:"venv" placeholder:"DIR" group:"around"`
@@ -23,16 +23,16 @@ type SetupOptions struct {
 	Compat  string   `name:"compat" placeholder:"WHOSE" enum:",slurm" default:"" group:"around"`
 }
 
-// Surroundings are the places in which a set-up is looked for. With force, missing files are
-// accepted.
+// Surroundings are the places in which the parts of a set-up are searched. If force is set, missing
+// files are accepted.
 type Surroundings struct {
 	Dir    string
 	Getenv func(string) string
 	force  bool
 }
 
-// SetUp resolves what the options name, and refuses what is missing with a list of what exists.
-// vars are the variables of the conda environment.
+// SetUp finds what the options name. If something is missing, the error lists what exists. vars are
+// the variables of the conda environment.
 func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Setup, vars []string, err error) {
 	at := Surroundings{dir, a.Getenv, force}
 	s = contract.Setup{Modules: o.Modules, Command: o.Setup, CUDAArg: o.CUDAArg, Compat: o.Compat}
@@ -61,7 +61,8 @@ func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Set
 	return s, vars, nil
 }
 
-// WithVars puts the variables of a set-up before those of --set-env, which win.
+// WithVars puts the variables of a set-up before the variables of --set-env, so that the latter
+// override the former.
 func WithVars(vars, set []string) []string {
 	own := slices.DeleteFunc(slices.Clone(vars), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -70,7 +71,7 @@ func WithVars(vars, set []string) []string {
 	return append(own, set...)
 }
 
-// absolute returns a path relative to the job's directory, with ~/ expanded.
+// absolute returns the absolute form of a path relative to the job's directory. It replaces ~/.
 func (at Surroundings) absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && at.Getenv("HOME") != "" {
 		return filepath.Join(at.Getenv("HOME"), rest)
@@ -81,7 +82,7 @@ func (at Surroundings) absolute(path string) string {
 	return filepath.Join(at.Dir, path)
 }
 
-// NotDir returns why a path is not a usable directory, in words that follow its name, or "".
+// NotDir returns why a path is not a usable directory, or "". The text is meant to follow the path.
 func NotDir(path string) (fault string) {
 	info, err := os.Stat(path)
 	switch {
@@ -95,7 +96,7 @@ func NotDir(path string) (fault string) {
 	case !info.IsDir():
 		return "is not a directory"
 	}
-	dir, err := os.Open(path) // ReadDir would read every name in it
+	dir, err := os.Open(path) // os.ReadDir would read all names in the directory
 	if err != nil {
 		return "can't be read: permission denied"
 	}
@@ -141,10 +142,10 @@ func (at Surroundings) venv(typed string) (string, error) {
 	return no("has no interpreter: there is no program bin/python in it")
 }
 
-// maxListed is the number of environments that a refusal lists.
+// maxListed is the largest number of environments that an error lists.
 const maxListed = 12
 
-// otherVenvs lists virtual environments near the job's directory and in the home.
+// otherVenvs lists virtual environments near the job's directory and in the home directory.
 func (at Surroundings) otherVenvs() string {
 	home := at.Getenv("HOME")
 	var found []string
@@ -165,7 +166,7 @@ func (at Surroundings) otherVenvs() string {
 	return "there is " + FirstOf(found)
 }
 
-// FirstOf joins the first maxListed names, and counts the rest.
+// FirstOf joins the first maxListed names and says how many more there are.
 func FirstOf(list []string) string {
 	more := ""
 	if n := len(list) - maxListed; n > 0 {
@@ -174,8 +175,9 @@ func FirstOf(list []string) string {
 	return strings.Join(list, ", ") + more
 }
 
-// checkModules refuses modules if no module system is installed, and warns if the first one is not
-// in MODULEPATH: modules may become available only after others are loaded.
+// checkModules returns an error if no module system is installed. It prints a warning if the first
+// module is not in MODULEPATH. It does not check the others, since the first may make them
+// available.
 func (at Surroundings) checkModules(a *cli.App, names []string) error {
 	inits := contract.ModuleInits(at.Getenv("MODULESHOME"), "bash")
 	if !slices.ContainsFunc(inits, func(file string) bool { return IsThere(file) }) {
@@ -191,8 +193,8 @@ func (at Surroundings) checkModules(a *cli.App, names []string) error {
 	return nil
 }
 
-// condaShell finds the first conda command that needs a prepared shell, such as 'conda activate',
-// and returns its program or "".
+// condaShell finds the first conda command that needs a prepared shell, such as 'conda activate'.
+// It returns the command's program, or "".
 func condaShell(command string) string {
 	begins := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r;&|(", r) }
 	blank := func(r rune) bool { return strings.ContainsRune(" \t\n\f\r", r) }
@@ -219,8 +221,8 @@ func wordRune(r rune) bool {
 	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// withConda puts the initialization of conda before a set-up that needs it, since 'conda init' has
-// not prepared the job's shell.
+// withConda puts the initialization of conda before a set-up that needs it. The job's shell has not
+// run what 'conda init' adds to the start-up files.
 func (at Surroundings) withConda(command string) string {
 	program := condaShell(command)
 	if program == "" {

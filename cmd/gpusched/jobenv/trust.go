@@ -11,9 +11,10 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// StrangersIn returns who besides the caller and root may have written a file or may replace it, in
-// words that follow its name, or "". Such a file must not run as the caller unless the caller says
-// so. info describes the open file.
+// StrangersIn names the users, besides the caller and root, who may have written a file or may
+// replace it. It returns "" if there are none. The text is meant to follow the file's name. Unless
+// the caller agrees, such a file must not run with the caller's rights. info describes the open
+// file.
 func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 && !a.Trusts(link) {
 		return "is a link that belongs to " + accountOf(link)
@@ -42,8 +43,8 @@ func StrangersIn(a *cli.App, path string, info fs.FileInfo) string {
 	return ""
 }
 
-// OthersWrite reports whether a file or directory can be written by others than its owner and the
-// caller. A group counts only if it has other members.
+// OthersWrite reports whether users other than the owner and the caller can write to a file or
+// directory. A group counts only if it has other members.
 func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode(); {
@@ -53,7 +54,7 @@ func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 		return false
 	}
 	if n, err := syscall.Getxattr(path, "system.posix_acl_access", nil); err == nil && n > 0 {
-		return true // with an ACL, the group bits are the mask of all its entries
+		return true // if the file has an ACL, the group bits are the mask of all its entries
 	}
 	users, _ := os.ReadFile("/etc/passwd")
 	groups, _ := os.ReadFile("/etc/group")
@@ -61,9 +62,10 @@ func OthersWrite(a *cli.App, path string, info fs.FileInfo) bool {
 	return !own(int(st.Uid)) && !own(a.UID)
 }
 
-// ownGroup reports whether a group contains only a user and root: it has the user's name and no
-// other members, and is no other account's primary group. A group that only a directory service
-// knows never counts: many give users and groups the same numbers.
+// ownGroup reports whether only a user and root are in a group. The group must have the user's name
+// and no other members, and it must not be the primary group of another account. A group that only
+// a directory service knows never counts, since many such services give the same numbers to users
+// and groups.
 func ownGroup(users, groups string, uid, gid int) bool {
 	name, id, named := nameIn(users, uid), strconv.Itoa(gid), false
 	for line := range strings.Lines(groups) {
@@ -87,7 +89,7 @@ func ownGroup(users, groups string, uid, gid int) bool {
 	return named
 }
 
-// nameIn returns an account's name from the text of /etc/passwd, or "".
+// nameIn returns the name of a uid in the text of /etc/passwd, or "".
 func nameIn(users string, uid int) string {
 	for line := range strings.Lines(users) {
 		if f := strings.Split(line, ":"); len(f) > 3 && f[2] == strconv.Itoa(uid) {
@@ -97,7 +99,7 @@ func nameIn(users string, uid int) string {
 	return ""
 }
 
-// accountOf returns the name or uid of a file's owner.
+// accountOf returns the name of a file's owner, or the uid if it has no name.
 func accountOf(info fs.FileInfo) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// A user's own group has the user's name and no other account, neither as a member nor as its
-// primary group. A group of a directory service never counts.
+// A user's own group has the user's name. It contains no other account, neither as a member nor as
+// its primary group. A group from a directory service never counts.
 func TestOwnGroup(t *testing.T) {
 	const users = "root:x:0:0::/root:/bin/sh\nalice:x:1001:1001::/home/alice:/bin/sh\nbob:x:1002:1005::/home/bob:/bin/sh\n" +
 		"dave:x:1006:1006::/home/dave:/bin/sh\nbatch:x:1007:1006::/:/bin/sh\nerin:x:1008:1008::/home/erin:/bin/sh\n"
@@ -27,7 +27,7 @@ func TestOwnGroup(t *testing.T) {
 	}
 }
 
-// madeFor is a directory of root's that one group may write.
+// madeFor is a directory that belongs to root and that one group may write to.
 type madeFor struct {
 	os.FileInfo
 	gid uint32
@@ -36,8 +36,8 @@ type madeFor struct {
 func (madeFor) Mode() os.FileMode { return os.ModeDir | 0o770 }
 func (m madeFor) Sys() any        { return &syscall.Stat_t{Gid: m.gid} }
 
-// A directory of root's that a group may write is trusted if it is the caller's own group, and not
-// if it is another's. Account 1 of a system has such a group.
+// A directory of root is trusted if the caller's own group may write to it. It is not trusted if
+// another user's group may. On most systems, account 1 has a group of its own.
 func TestTheCallersOwnGroupMayWrite(t *testing.T) {
 	for uid, alternatives := range map[int]bool{1: false, 2: true} {
 		a := &cli.App{Env: cli.Env{UID: uid}}

@@ -1,5 +1,5 @@
-// Package jobsfile reads and writes the jobs files of other schedulers, in three formats: a command
-// per line; a line with priority, script, conda environment, arguments and allowed GPUs; and blocks
-// of command, num_gpus and priority. It owns their grammar and says which line is wrong. It only
-// handles text.
+// Package jobsfile reads and writes the jobs files of other schedulers. There are three formats:
+// one command on each line; lines with priority, script, conda environment, arguments and allowed
+// GPUs; and blocks of command, num_gpus and priority. The package owns the grammar of these formats
+// and reports wrong lines. It only handles text.
 package jobsfile

@@ -12,33 +12,33 @@ type Format string
 
 // The formats.
 const (
-	Commands Format = "commands" // a command per line
-	Columns  Format = "columns"  // priority,script,conda,arguments,allowed_gpus
+	Commands Format = "commands" // one command on each line
+	Columns  Format = "columns"  // lines of priority,script,conda,arguments,allowed_gpus
 	Spec     Format = "spec"     // blocks of command:, num_gpus: and priority:
 )
 
 // An Entry is a job in a file.
 type Entry struct {
-	Number  int    // the number of its first line, from 1
-	Command string // for a shell; "" if there is a script
+	Number  int    // line number of the entry's first line, from 1
+	Command string // command for a shell; "" if there is a script
 	Script  string
 	Args    string // quoted as for a shell
 	Conda   string // "" if none is named
-	GPUs    string // how many; "" if not given
-	From    string // the GPUs that it may use; "" means any
+	GPUs    string // number of GPUs; "" if not given
+	From    string // the GPUs that the job may use; "" means any
 
-	// Priority is the file's own number, if HasPriority is set. Lower goes first in Columns, higher
-	// in Spec.
+	// Priority is the number in the file, if HasPriority is set. Lower numbers go first in Columns,
+	// higher numbers in Spec.
 	Priority    int
 	HasPriority bool
 
-	// Open says that the entry may continue in what is written next.
+	// Open reports that the entry may continue in text that is appended to the file.
 	Open bool
-	Err  error // why the entry is not a job
+	Err  error // the error if the entry can't become a job
 }
 
-// Identity is equal for entries that run the same thing. Editing the rest of an entry makes no new
-// job.
+// Identity returns the same text for entries that run the same thing. If other parts of an entry
+// are edited, it does not become a new job.
 func (e *Entry) Identity() string {
 	if e.Script != "" {
 		return strings.Join([]string{"script", e.Script, e.Conda, e.Args}, "\x00")
@@ -46,7 +46,7 @@ func (e *Entry) Identity() string {
 	return strings.Join([]string{"command", e.Command, e.GPUs}, "\x00")
 }
 
-// Rank returns the priority so that higher goes first.
+// Rank returns the priority as a number that is higher for entries that go first.
 func (e *Entry) Rank() int {
 	if e.Script != "" {
 		return -e.Priority
@@ -57,7 +57,7 @@ func (e *Entry) Rank() int {
 // specKeys are the keys of Spec.
 var specKeys = []string{"command", "num_gpus", "priority"}
 
-// Detect returns the format, judging by the first line that is not empty or a comment.
+// Detect returns the format of a text, judged by the first line that is not empty or a comment.
 func Detect(text string) Format {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
@@ -79,7 +79,7 @@ func Detect(text string) Format {
 	return Commands
 }
 
-// Parse returns the entries of a file in order, including the wrong ones.
+// Parse returns the entries of a file in order, including wrong ones.
 func Parse(format Format, text string) []Entry {
 	if format == Spec {
 		return parseSpec(text)
@@ -108,15 +108,15 @@ func Parse(format Format, text string) []Entry {
 
 var errNUL = errors.New("there is a NUL byte in it")
 
-// isHeader reports whether a line names the columns.
+// isHeader reports whether a line is the heading with the names of the columns.
 func isHeader(line string) bool {
 	first, rest, _ := strings.Cut(line, ",")
 	second := strings.ToLower(strings.TrimSpace(rest))
 	return strings.EqualFold(strings.TrimSpace(first), "priority") && strings.HasPrefix(second, "script")
 }
 
-// parseColumns parses priority,script,conda,arguments,allowed_gpus. The last three may be empty or
-// missing, and the last may contain commas.
+// parseColumns parses priority,script,conda,arguments,allowed_gpus. The last three fields may be
+// empty or missing, and the last field may contain commas.
 func parseColumns(line string) (e Entry) {
 	fields, err := split(line, 5)
 	if err != nil {
@@ -135,7 +135,7 @@ func parseColumns(line string) (e Entry) {
 	return e
 }
 
-// maxPriority is the highest priority of a job.
+// maxPriority is the highest priority that a job can have.
 const maxPriority = 1_000_000
 
 func priority(s string) (int, error) {
@@ -146,9 +146,9 @@ func priority(s string) (int, error) {
 	return n, nil
 }
 
-// split splits a line at commas into at most maxFields fields. Commas within quotation marks do not
-// count. A field that begins with a quotation mark is quoted as in CSV; other quotation marks
-// belong to the field's words.
+// split splits a line at its commas into at most maxFields fields. It ignores commas in quotation
+// marks. If a field begins with a quotation mark, the field is quoted as in CSV. Other quotation
+// marks belong to the words of the field.
 func split(line string, maxFields int) (fields []string, err error) {
 	for len(fields) < maxFields {
 		line = strings.TrimLeft(line, " \t")
@@ -179,7 +179,8 @@ func split(line string, maxFields int) (fields []string, err error) {
 
 var errQuote = errors.New("a quotation mark is not closed")
 
-// quoted reads a quoted field, from behind the opening mark up to the comma after the closing one.
+// quoted reads a quoted field. s begins after the opening quotation mark. rest begins after the
+// comma that follows the closing mark.
 func quoted(s string) (field, rest string, more bool, err error) {
 	for i := 0; i < len(s); i++ {
 		if s[i] != '"' {
@@ -219,7 +220,7 @@ func plain(s string) (field, rest string, more bool, err error) {
 	return s, "", false, nil
 }
 
-// parseSpec reads blocks of keys. A block ends at an empty line, at ---, and where a key repeats.
+// parseSpec parses blocks of keys. A block ends at an empty line, at ---, or where a key repeats.
 func parseSpec(text string) (list []Entry) {
 	var e Entry
 	seen := map[string]bool{}
@@ -290,13 +291,13 @@ func (e *Entry) set(key, value string, ok bool) (err error) {
 	return err
 }
 
-// Column formats an entry as a line of Columns, which Parse reads back.
+// Column formats an entry as a line of Columns. Parse can read that line.
 func Column(e Entry) string {
 	fields := []string{strconv.Itoa(e.Priority), cell(e.Script), cell(e.Conda), cell(e.Args), e.From}
 	return strings.Join(fields, ",")
 }
 
-// cell quotes a field if it would otherwise be read differently.
+// cell quotes a field if the parser would otherwise read it differently.
 func cell(s string) string {
 	if !strings.ContainsAny(s, "\",'") && s == strings.TrimSpace(s) {
 		return s

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// said returns an entry in short.
+// said returns a short text for an entry.
 func said(e Entry) string {
 	if e.Err != nil {
 		return fmt.Sprintf("%d! %v", e.Number, e.Err)
@@ -23,7 +23,7 @@ func said(e Entry) string {
 	return text
 }
 
-// Each format is read as the tools' documents show it.
+// Each format is read in the way that the tools' documentation shows.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct {
 		format Format
@@ -86,7 +86,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Entries that run the same thing are the same job, wherever they are in the queue.
+// Entries that run the same thing are the same job, wherever they are in the file.
 func TestIdentity(t *testing.T) {
 	one := func(line string) string {
 		list := Parse(Detect(line), line)
@@ -104,8 +104,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// FuzzParse: in an arbitrary file, each entry is a job or has an error, its line is in the file,
-// and a line that is written is read back.
+// FuzzParse checks that each entry of any file is a job or has an error, and that the file contains
+// its line. A line that Column has written must be read back unchanged.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"0,a.py,e,--x \"1, 2\",0-3\n", "command: x\nnum_gpus: 2\n", "ls | wc\n# c\n", "1,\"a\"\"b\",,\n", "- command: 'x'\n---\n", "\xff\x00,", "0,a.py,,,\" 2\""} {
 		f.Add(text)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	followPoll = time.Second     // delay between looks at several jobs
-	followWait = 2 * time.Second // for a single job: how long the scheduler may hold the request
-	fewTasks   = 200             // ended tasks of an array that are asked for each time
+	followPoll = time.Second     // time between two looks at several jobs
+	followWait = 2 * time.Second // for a single job: how long the scheduler may delay its answer
+	fewTasks   = 200             // how many ended tasks of an array each look asks for
 
-	// followedAtOnce is the most processes that read the journal at once. The output of further
-	// jobs is printed later: it stays in the journal.
+	// followedAtOnce is the largest number of processes that read the journal at the same time. The
+	// output of further jobs stays in the journal and is printed later.
 	followedAtOnce = 16
 )
 
@@ -27,23 +27,23 @@ const (
 type following struct {
 	*Printer
 	named []api.Job
-	slots chan struct{} // one for each reader of the journal
+	slots chan struct{} // holds one value for each reader of the journal
 
 	jobsMu   sync.Mutex // guards the fields below
 	jobs     map[string]api.Job
-	changed  chan struct{} // closed and replaced when jobs changes
-	saidLate bool          // the user was told that jobs wait for a slot
-	failed   error         // the first error
+	changed  chan struct{} // closed and replaced whenever jobs changes
+	saidLate bool          // the user has been told that jobs wait for a slot
+	failed   error         // the first error that occurred
 }
 
-// FollowJobs prints the output of the jobs until all have ended.
+// FollowJobs prints the output of the jobs until all of them have ended.
 func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 	f := &following{Printer: p, named: named, slots: make(chan struct{}, followedAtOnce),
 		jobs: map[string]api.Job{}, changed: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all sync.WaitGroup
-	first, ended := true, cli.MostEnded // number of ended tasks of an array to ask for: all at first
+	first, ended := true, cli.MostEnded // how many ended tasks of an array to ask for; all in the first look
 	for {
 		list, live, err := f.look(ctx, ended)
 		if err != nil {
@@ -52,7 +52,7 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 			return err
 		}
 		for _, j := range f.publish(list) {
-			if first && j.State.Terminal() { // jobs that ended earlier are printed in order
+			if first && j.State.Terminal() { // jobs that had already ended are printed in order
 				f.fail(f.followJob(ctx, j), stop)
 				continue
 			}
@@ -63,7 +63,7 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 			break
 		}
 		if ended = fewTasks; !live {
-			ended = cli.MostEnded // and all once more at the end
+			ended = cli.MostEnded // the last look asks for all tasks, too
 			continue
 		}
 		f.pause(ctx)
@@ -74,16 +74,16 @@ func (p *Printer) FollowJobs(ctx context.Context, named []api.Job) error {
 	return cmp.Or(f.failed, ctx.Err())
 }
 
-// pause waits until the next look.
+// pause waits until it is time for the next look.
 func (f *following) pause(ctx context.Context) {
 	if j := f.named[0]; len(f.named) == 1 && j.Array == nil {
-		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // an error is reported by the next look
+		_, _ = api.Wait(ctx, f.Client, cli.NameOfJob(j), followWait) // the next look will report an error
 		return
 	}
 	Pause(ctx, followPoll)
 }
 
-// look lists the jobs, with arrays replaced by their tasks. live reports whether any has not ended.
+// look lists the jobs, with tasks in place of arrays. live reports whether any has not ended.
 func (f *following) look(ctx context.Context, ended int) (list []api.Job, live bool, err error) {
 	ids := cli.Joined(f.named, ",", cli.NameOfJob)
 	reply, err := api.List(ctx, f.Client, api.ListQuery{IDs: ids, Reasons: api.WithReasons})
@@ -105,13 +105,13 @@ func (f *following) look(ctx context.Context, ended int) (list []api.Job, live b
 	return list, live, nil
 }
 
-// atRest reports whether a job starts nothing more by itself.
+// atRest reports whether a job will start nothing more unless a user acts on it.
 func atRest(j api.Job) bool {
 	return j.State.Terminal() || j.Array != nil && j.Array.TooManyFailed && j.Array.Live == 0
 }
 
-// unlessTransient returns nil for an error that may pass while the scheduler restarts: output does
-// not depend on it.
+// unlessTransient returns nil for an error that may go away when the scheduler has restarted.
+// Output can be read without the scheduler.
 func (f *following) unlessTransient(ctx context.Context, err error) error {
 	var e *api.Error
 	if ctx.Err() == nil && errors.As(err, &e) && (e.Code == api.CodeUnreachable || e.Code == api.CodeUnavailable) {
@@ -121,7 +121,7 @@ func (f *following) unlessTransient(ctx context.Context, err error) error {
 	return cmp.Or(ctx.Err(), err)
 }
 
-// publish stores the jobs' states for await, and returns the jobs that are new.
+// publish stores the jobs' states, for which await waits. It returns the jobs that are new.
 func (f *following) publish(list []api.Job) (fresh []api.Job) {
 	f.jobsMu.Lock()
 	defer f.jobsMu.Unlock()
@@ -136,7 +136,7 @@ func (f *following) publish(list []api.Job) (fresh []api.Job) {
 	return fresh
 }
 
-// await returns the job once ok holds for it.
+// await waits until ok returns true for the job, and returns the job.
 func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
 		f.jobsMu.Lock()
@@ -153,7 +153,8 @@ func (f *following) await(ctx context.Context, name string, ok func(api.Job) boo
 	}
 }
 
-// fail records an error. If several jobs are followed it prints the error and the others go on.
+// fail records an error. If several jobs are followed, it also prints the error, and the other jobs
+// are still followed.
 func (f *following) fail(err error, stop func()) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -170,8 +171,8 @@ func (f *following) fail(err error, stop func()) {
 	f.failed = cmp.Or(f.failed, err)
 }
 
-// followJob prints the output of a job until its end: from the attempt that was asked for, or else
-// from its last one.
+// followJob prints the output of a job until the job ends. It begins with the requested attempt, or
+// else with the job's last attempt.
 func (f *following) followJob(ctx context.Context, j api.Job) error {
 	if err := f.unreadable(ctx, j); err != nil {
 		return err
@@ -195,7 +196,8 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts after number done, and returns the number of the last one printed.
+// followFrom prints the attempts that follow attempt number done. last is the number of the last
+// printed attempt.
 func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
 	if err := f.takeSlot(ctx); err != nil {
 		return false, done, err
@@ -209,7 +211,7 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	if err != nil {
 		return false, done, err
 	}
-	if last = done; reply.Job.State.Terminal() { // the last attempt may never have started
+	if last = done; reply.Job.State.Terminal() { // the last attempt may have failed before it started
 		last = max(done, reply.Job.Attempt)
 	}
 	for _, at := range list {
@@ -225,13 +227,14 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	return some, last, nil
 }
 
-// unlessPrinted returns the addition to the final line of a job that printed nothing.
+// unlessPrinted returns an addition to the final line of a job that printed nothing. It explains
+// why there is no output. For other jobs it is "".
 func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
 	if some {
 		return ""
 	}
 	if reply, err := api.Show(ctx, f.Client, cli.NameOfJob(j), api.JobQuery{}); err == nil {
-		j = reply.Job // with the path of its log
+		j = reply.Job // this answer has the path of the job's log
 	}
 	last := api.Attempt{Attempt: job.Attempt{Number: j.Attempt, PlacedAt: j.PlacedAt, EndedAt: j.EndedAt}}
 	return ", and " + f.nothingPrinted(ctx, j, last, j.Manager == "")
@@ -243,26 +246,26 @@ func (f *following) jobNow(name string) api.Job {
 	return f.jobs[name]
 }
 
-// over reports whether no attempt is left to print after number done.
+// over reports whether all attempts after number done have been printed.
 func (f *following) over(j api.Job, done int) bool {
 	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
 }
 
-// remaining returns the attempts after number done that are to be printed.
+// remaining returns the attempts after number done that must still be printed.
 func (f *following) remaining(reply api.JobReply, done int) ([]api.Attempt, error) {
-	if done > 0 || f.Attended { // whoever stays with a job sees every attempt
+	if done > 0 || f.Attended { // run and submit --wait show every attempt
 		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
 	}
 	return f.attempts(reply)
 }
 
-// awaitStart returns once an attempt after number done has started, or the job has ended.
+// awaitStart waits until an attempt after number done has started, or the job has ended.
 func (f *following) awaitStart(ctx context.Context, name string, done int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
 	}
 	if j := f.jobNow(name); !ready(j) && done == 0 {
-		// A job that waits for its next attempt has the output of earlier ones.
+		// While a job waits for its next attempt, it has the output of earlier attempts.
 		if reply, err := api.Show(ctx, f.Client, name, api.JobQuery{}); err != nil || len(cli.Begun(reply)) > 0 {
 			return err
 		}
@@ -274,7 +277,7 @@ func (f *following) awaitStart(ctx context.Context, name string, done int) error
 	return err
 }
 
-// takeSlot waits for a slot, which the caller returns by a receive from slots.
+// takeSlot waits for a slot. The caller frees the slot by a receive from slots.
 func (f *following) takeSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:
@@ -290,7 +293,7 @@ func (f *following) takeSlot(ctx context.Context) error {
 	}
 }
 
-// followOne prints one attempt until it ends.
+// followOne prints the output of one attempt until the attempt ends.
 func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (some bool, err error) {
 	past := func(j api.Job) bool { return j.Attempt != at.Number || !j.State.Live() }
 	if past(j) {
@@ -310,7 +313,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 	some, err = f.followAttempt(ctx, j, at, over)
 	behind := errors.Is(err, ErrBehind)
 	switch {
-	case (err == nil || behind) && !some && LogServes(f.Printer.App, j): // its log was made late
+	case (err == nil || behind) && !some && LogServes(f.Printer.App, j): // the job's log was created late
 		return f.copyLog(j, at)
 	case behind:
 		f.Say("%s", MaybeMore(j))
@@ -319,7 +322,7 @@ func (f *following) followOne(ctx context.Context, j api.Job, at api.Attempt) (s
 	return some, err
 }
 
-// sayLate says once that not all jobs are followed at the same time.
+// sayLate tells the user, once, that not all jobs are followed at the same time.
 func (f *following) sayLate() {
 	f.jobsMu.Lock()
 	said := f.saidLate

@@ -19,12 +19,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// LastSystemUID is the highest uid of system accounts. journald keeps separate files only for users
-// above it.
+// LastSystemUID is the highest uid of a system account. journald keeps separate files only for
+// users with a higher uid.
 const LastSystemUID = 999
 
-// JournalReadable returns why the user certainly can't read the job's output in the journal:
-// journalctl itself would print nothing. nil means that the user may be able to.
+// JournalReadable returns an error if it is certain that the user can't read the job's output in
+// the journal. journalctl itself would just print nothing. nil means that the user may be able to
+// read it.
 func JournalReadable(a *cli.App, j api.Job) error {
 	switch {
 	case a.UID == 0 || openable(a, "*/system.journal"):
@@ -41,18 +42,18 @@ func JournalReadable(a *cli.App, j api.Job) error {
 		return cli.Refuse(api.CodeForbidden, InFile,
 			"the output of jobs of system accounts is in the system's journal, which you cannot read")
 	}
-	return nil // the user's own file may appear only with the first line (HasJournal)
+	return nil // the user's own journal file may not exist before the first line (HasJournal)
 }
 
-// HasJournal reports whether the user can read any journal file that may hold the output. journald
-// creates a user's file with the first line that is logged for the user, and journalctl fails if
-// there is no readable file.
+// HasJournal reports whether the user can read any journal file that may contain the output.
+// journald creates a user's file when it logs the first line for the user. If there is no readable
+// file, journalctl fails.
 func HasJournal(a *cli.App) bool {
 	return a.UID == 0 || openable(a, "*/system.journal") ||
 		openable(a, fmt.Sprintf("*/user-%d.journal", a.UID)) || openable(a, fmt.Sprintf("*/user-%d@*.journal", a.UID))
 }
 
-// awaitJournal returns when a readable file exists or ctx is done.
+// awaitJournal waits until a readable journal file exists or ctx is done.
 func awaitJournal(ctx context.Context, a *cli.App) error {
 	for ctx.Err() == nil && !HasJournal(a) {
 		Pause(ctx, JournalPoll)
@@ -60,9 +61,9 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 	return ctx.Err()
 }
 
-// TailJournal calls t.Each for the job's entries, old and new, until over is closed (at the job's
-// end) and everything that the job printed was passed on. It returns ErrBehind if that is not
-// certain.
+// TailJournal calls t.Each for the job's entries, old and new. The caller closes over when the job
+// has ended. TailJournal then passes on the remaining entries and returns. If some may be missing,
+// it returns ErrBehind.
 func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan struct{}) error {
 	each := func(e Entry) error {
 		t.cursor = e.cursor
@@ -86,10 +87,10 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	whole := Printed(ctx, a, t.Job)
 	if !whole && t.Job.Manager != "" {
 		t.Out.Settle(ctx)
-		whole = true // a user's own systemd offers no better test
+		whole = true // for a user's own systemd there is no better test
 	}
 	stop()
-	<-exited // it has passed on what it read; entries may have come since
+	<-exited // the reader has passed on all it read; newer entries may exist
 	if ctx.Err() == nil && HasJournal(a) {
 		if err := RunJournal(ctx, t.Path, t.rest(), each); err != nil {
 			return err
@@ -101,9 +102,9 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	return ctx.Err()
 }
 
-// Printed makes journald write down what a job printed, and reports whether the journal now has all
-// of it. It retries for SettleMax while journald is busy or down. A job of the user's own systemd
-// can't be asked about, since that scheduler may not tell journald to synchronize.
+// Printed makes journald write out what a job printed. It reports whether all of that is now in the
+// journal. While journald is busy or down, it retries for up to SettleMax. For a job of the user's
+// own systemd it returns false, since that scheduler may not tell journald to synchronize.
 func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 	ctx, stop := context.WithTimeout(ctx, SettleMax)
 	defer stop()
@@ -116,32 +117,32 @@ func Printed(ctx context.Context, a *cli.App, j api.Job) bool {
 	return false
 }
 
-// ErrBehind means that journald has not confirmed that it wrote everything a job printed.
+// ErrBehind means that journald may not have written all output of a job yet.
 var ErrBehind = errors.New("the journal is behind")
 
-// MaybeMore is the message for ErrBehind.
+// MaybeMore returns the message that users see for ErrBehind.
 func MaybeMore(j api.Job) string {
 	return fmt.Sprintf("%s and may lack part of the output of job %s: see the rest later with 'gpusched logs %[2]s'",
 		ErrBehind, cli.NameOfJob(j))
 }
 
-// A JournalTail selects the output of a job to be read.
+// A JournalTail says which output of a job to read.
 type JournalTail struct {
 	Job    api.Job
-	Path   string // of journalctl
+	Path   string // path of journalctl
 	Which  []string
-	cursor string // of the last entry passed on; "" if none was
+	cursor string // cursor of the last entry that was passed on; "" if none was
 	Each   func(Entry) error
-	Out    *WatchedWriter // where Each writes
+	Out    *WatchedWriter // the writer that Each writes to
 }
 
-// following returns the arguments for the entries not passed on yet and those to come.
+// following returns the arguments for all entries that were not passed on yet, and for new ones.
 func (t *JournalTail) following() []string {
 	return append([]string{"--follow", "--no-tail"}, t.rest()...)
 }
 
-// rest returns the arguments for the entries not passed on yet. journalctl refuses a cursor
-// together with a time.
+// rest returns the arguments for all entries that were not passed on yet. journalctl does not
+// accept a cursor together with a time.
 func (t *JournalTail) rest() []string {
 	if t.cursor == "" {
 		return t.Which
@@ -150,7 +151,7 @@ func (t *JournalTail) rest() []string {
 	return append([]string{"--after-cursor=" + t.cursor}, which...)
 }
 
-// openable reports whether some journal file of the pattern can be read.
+// openable reports whether the user can read any journal file that matches the pattern.
 func openable(a *cli.App, pattern string) bool {
 	for _, dir := range a.JournalDirs {
 		files, _ := filepath.Glob(filepath.Join(dir, pattern))
@@ -164,21 +165,21 @@ func openable(a *cli.App, pattern string) bool {
 	return false
 }
 
-// A job's end and its last output arrive on different paths. The output is waited for at most
-// SettleMax. Where journald can't be asked to write everything, the output counts as complete
-// settleTime after the last line.
+// A job's end and its last output arrive by different ways. SettleMax is the longest wait for the
+// output. If journald can't be told to write everything, the output counts as complete when no line
+// has come for settleTime.
 const (
 	settleTime = 500 * time.Millisecond
 	SettleMax  = 10 * time.Second
-	LateMax    = 2 * time.Second // wait for a first line when there is none
-	behindMax  = time.Minute     // how long after a job's end journald is asked to synchronize although there is output
+	LateMax    = 2 * time.Second // how long to wait for a first line if there is none
+	behindMax  = time.Minute     // how long after a job's end journald is told to synchronize even if there is output
 
-	JournalPoll = 100 * time.Millisecond // delay between looks for a first line
+	JournalPoll = 100 * time.Millisecond // time between two looks for a first line
 )
 
-// The uids that systemd reserves for its dynamic users and for containers. journald puts their
-// output into the system's journal (for containers since systemd 253), although directory services
-// give such uids to people; some distributions have reverted that (systemd#30846).
+// systemd reserves these uids for its dynamic users and for containers. journald writes the output
+// of such uids to the system's journal (for containers since systemd 253). But directory services
+// give such uids to people. Some distributions have reverted that change (systemd#30846).
 const (
 	firstDynamicUID   = 61184
 	lastDynamicUID    = 65519
@@ -186,8 +187,8 @@ const (
 	lastContainerUID  = 0x6fffffff
 )
 
-// OutOfReach reports whether journald puts the output of this user's jobs where the user can't read
-// it.
+// OutOfReach reports whether journald writes the output of this user's jobs to a journal that the
+// user can't read.
 func OutOfReach(a *cli.App) bool {
 	switch uid := a.UID; {
 	case uid >= firstDynamicUID && uid <= lastDynamicUID:
@@ -201,22 +202,21 @@ func OutOfReach(a *cli.App) bool {
 	return err == nil && scanned == nil && version >= 253
 }
 
-// InFile is the advice for users who can't read their jobs' output in the journal.
+// InFile is the advice for users who can't read the output of their jobs in the journal.
 const InFile = "use --log FILE, or ask an administrator to set jobs.log " +
 	"or to add this account to the group systemd-journal"
 
-// LogServes reports whether the job's output is read from its log, since the user can't, or perhaps
-// can't, read it in the journal.
+// LogServes reports whether the job's output is read from its log file. That is so if the user
+// certainly or possibly can't read the output in the journal.
 func LogServes(a *cli.App, j api.Job) bool {
 	return j.UID == a.UID && j.Engine == "" && PathOf(j) != "" && JournalHides(a, j)
 }
 
-// JournalHides reports whether the user can't, or perhaps can't, read the job's output in the
-// journal.
+// JournalHides reports whether the user can't, or perhaps can't, read the output in the journal.
 func JournalHides(a *cli.App, j api.Job) bool { return OutOfReach(a) || JournalReadable(a, j) != nil }
 
-// WithLog asks for the job again if its log must be read: answers to a submission and to a wait
-// don't contain its path.
+// WithLog returns the job with the path of its log. It asks the scheduler again if the log must be
+// read, since the answers to a submission and to a wait don't contain the path.
 func WithLog(ctx context.Context, a *cli.App, j api.Job) api.Job {
 	if j.Private != nil || j.Engine != "" || !JournalHides(a, j) {
 		return j
@@ -227,9 +227,9 @@ func WithLog(ctx context.Context, a *cli.App, j api.Job) api.Job {
 	return j
 }
 
-// HiddenOutput returns why the user can't read any job's output, or nil if that is not certain: an
-// account with a journal file of its own may have it from an older systemd, or from one that the
-// distribution changed.
+// HiddenOutput returns an error if it is certain that the user can't read the output of any job. If
+// the account has a journal file of its own, that is uncertain: the file may come from an older
+// systemd, or from a systemd that the distribution changed.
 func HiddenOutput(a *cli.App) error {
 	if HasJournal(a) || !OutOfReach(a) {
 		return nil
@@ -238,11 +238,10 @@ func HiddenOutput(a *cli.App) error {
 		"systemd puts what an account with uid %d prints into the system's journal, which you can't read", a.UID)
 }
 
-// maybeHidden is the other explanation for missing output where HiddenOutput is not certain.
+// maybeHidden is the possible reason for missing output if HiddenOutput is uncertain.
 const maybeHidden = "its output is in the system's journal, which you can't read"
 
-// Unseen returns the explanation for a job of which no output was shown, or "" if it printed
-// nothing.
+// Unseen explains why a job's output was not shown. It returns "" if the job printed nothing.
 func Unseen(a *cli.App, j api.Job) string {
 	text, hidden := "", cmp.Or(JournalReadable(a, j), HiddenOutput(a))
 	switch {
@@ -258,8 +257,8 @@ func Unseen(a *cli.App, j api.Job) string {
 	return text
 }
 
-// nothingPrinted explains an attempt without output in the journal. whole means that the journal is
-// up to date.
+// nothingPrinted explains why the journal has no output of an attempt. whole means that the journal
+// is up to date.
 func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt, whole bool) string {
 	text := "printed nothing"
 	if at.EndedAt.IsZero() {
@@ -267,7 +266,7 @@ func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt,
 	}
 	hidden := HiddenOutput(p.App)
 	switch {
-	case inLog(p.App, j, at): // the log shows it
+	case inLog(p.App, j, at): // the output is in the log
 	case hidden != nil:
 		text += " that you can read: " + hidden.Error()
 	case OutOfReach(p.App):
@@ -285,15 +284,16 @@ func (p *Printer) nothingPrinted(ctx context.Context, j api.Job, at api.Attempt,
 	return text
 }
 
-// journalSince reports whether journald was started after then: a stopped journald loses what it
-// has not read.
+// journalSince reports whether journald was started after this time. When journald stops, it loses
+// output that it has not read.
 func journalSince(a *cli.App, then time.Time) bool {
 	info, err := os.Lstat(filepath.Join(a.Root, "/run/systemd/units/invocation:systemd-journald.service"))
 	return err == nil && info.ModTime().After(then)
 }
 
-// reachesBack reports whether the journal certainly has all of the user's output since then: it
-// does if it has anything older of that user, since the oldest entries are deleted first.
+// reachesBack reports whether the journal certainly has all of the user's output since this time.
+// That is so if it has anything older from that user, since journald deletes the oldest entries
+// first.
 func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool {
 	older := false
 	which := []string{"--reverse", "--until=" + cli.Instant(then), fmt.Sprintf("_UID=%d", uid)}
@@ -304,7 +304,7 @@ func (p *Printer) reachesBack(ctx context.Context, uid int, then time.Time) bool
 	return older
 }
 
-// nothingInFile is nothingPrinted for a job whose output is in a file.
+// nothingInFile is like nothingPrinted, for a job whose output goes to a file.
 func nothingInFile(ended time.Time) string {
 	if ended.IsZero() {
 		return "has printed nothing yet"
@@ -312,7 +312,7 @@ func nothingInFile(ended time.Time) string {
 	return "printed nothing"
 }
 
-// Pause returns after d, or earlier when ctx ends.
+// Pause waits for the duration d, or until ctx is done.
 func Pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -322,9 +322,9 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// A WatchedWriter passes text on and remembers whether and when any came.
+// A WatchedWriter passes text on. It remembers whether any text came, and when.
 type WatchedWriter struct {
-	mu    sync.Mutex // guards everything
+	mu    sync.Mutex // guards the fields below
 	W     io.Writer
 	Last  time.Time
 	Wrote bool
@@ -338,7 +338,7 @@ func (q *WatchedWriter) Write(p []byte) (int, error) {
 	return q.W.Write(p)
 }
 
-// Skip notes that something came that is not passed on.
+// Skip notes that something came without passing it on.
 func (q *WatchedWriter) Skip() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -351,7 +351,7 @@ func (q *WatchedWriter) quietFor() time.Duration {
 	return time.Since(q.Last)
 }
 
-// Settle returns once no text has come for settleTime from now, or after SettleMax.
+// Settle waits until no text has come for settleTime, but at most for SettleMax.
 func (q *WatchedWriter) Settle(ctx context.Context) {
 	begin := time.Now()
 	for time.Since(begin) < SettleMax {

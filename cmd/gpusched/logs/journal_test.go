@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Another user's output can't control the terminal, in whatever pieces it arrives; the caller's own
-// output and output into a file is unchanged.
+// Another user's output can't control the terminal, however it is cut into pieces. The caller's own
+// output is unchanged, and so is output that goes to a file.
 func TestOutputOfOthersIsFiltered(t *testing.T) {
 	const text = "\x1b[31mred\x1b]0;x\a\nta\tb \u202e größe 日本 \xff\u009b2J\r\n"
 	const want = "?[31mred?]0;x?\nta\tb ? größe 日本 ??2J?\n"
@@ -36,7 +36,7 @@ func TestOutputOfOthersIsFiltered(t *testing.T) {
 	}
 }
 
-// Lines of several jobs begin with the job's name and never mix.
+// If several jobs are printed, each line begins with its job's name, and lines never mix.
 func TestLinesBeginWithTheirJob(t *testing.T) {
 	const text = "one\n\ntwo \xff\r50%\r100%\n"
 	const want = "7: one\n7: \n7: two \xff\r50%\r100%\n"
@@ -47,9 +47,9 @@ func TestLinesBeginWithTheirJob(t *testing.T) {
 	}
 }
 
-// Whether the journal hides the output depends on the uid, on systemd's version and on what the
-// user can read. A journal file of the user's own leaves it uncertain: it may be older than this
-// systemd.
+// It depends on the uid, on systemd's version and on the user's rights whether the journal hides
+// the output. If the user has a journal file, the result is uncertain, since the file may be older
+// than this systemd.
 func TestOutOfReach(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -91,8 +91,8 @@ func TestOutOfReach(t *testing.T) {
 	}
 }
 
-// "printed nothing" is not claimed for a job that was there before journald was started, which may
-// have lost its output, or while the journal is behind.
+// The message "printed nothing" is not shown if the job began before journald was started, which
+// may have lost its output, or if the journal is behind.
 func TestNothingPrinted(t *testing.T) {
 	root := t.TempDir()
 	journalctl, units := filepath.Join(root, "journalctl"), filepath.Join(root, "run/systemd/units")
@@ -104,7 +104,7 @@ func TestNothingPrinted(t *testing.T) {
 	}
 	p := &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{Root: root}}, Path: journalctl}
 	for _, c := range []struct {
-		placed time.Duration // since journald was started
+		placed time.Duration // when the job was placed, after the start of journald
 		whole  bool
 		want   string
 	}{
@@ -119,7 +119,7 @@ func TestNothingPrinted(t *testing.T) {
 	}
 }
 
-// streamed returns what is written for a job's output.
+// streamed returns the text that is written for a job's output.
 func streamed(t *testing.T, text string, size int, j api.Job, p *Printer, tty bool) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -22,34 +22,35 @@ import (
 // An Entry is a journal entry.
 type Entry struct {
 	text   []byte
-	ending string // why journald ended the line here, if not at a newline
-	stream string // the output that it is a piece of; "" for a message
+	ending string // why journald ended the line here; "" if it ends at a newline
+	stream string // the stream that the entry belongs to; "" for a message
 	cursor string
 	at     time.Time
 
-	Placed, Invocation string // the attempt of a job: GPUSCHED_PLACED and systemd's invocation id
+	Placed, Invocation string // they identify the attempt: GPUSCHED_PLACED and systemd's invocation id
 }
 
 // endsLine reports whether the line ends with this entry. It continues in the stream's next entry
-// if it exceeds journald's maximum, if another process wrote the rest, and after a NUL.
+// in three cases: it exceeds journald's maximum length, another process wrote the rest, or it
+// contains a NUL.
 func (e Entry) endsLine() bool {
 	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
 }
 
-// IsOf reports whether the entry, of a job's unit, belongs to this attempt.
+// IsOf reports whether the entry belongs to this attempt. The entry must be from the job's unit.
 func (e Entry) IsOf(at api.Attempt) bool {
 	placed := strconv.FormatInt(at.PlacedAt.UnixMicro(), 10)
 	return e.Placed == placed || e.Invocation != "" && e.Invocation == at.InvocationID
 }
 
-// exportArgs returns the journalctl options for the format that readEntries reads.
+// exportArgs returns the options that make journalctl print the format that readEntries reads.
 func exportArgs() []string {
 	return []string{"--no-pager", "--quiet", "--output=export", "--output-fields=MESSAGE,_LINE_BREAK,_STREAM_ID"}
 }
 
-// readEntries reads the journal's export format: lines FIELD=VALUE, or for a value that is not
-// plain text a line FIELD, the value's length in 8 bytes and the value. An empty line ends an
-// entry; an incomplete last entry is dropped.
+// readEntries reads the journal's export format. A field is a line FIELD=VALUE. If its value is not
+// plain text, it is a line FIELD, the value's length in 8 bytes, and the value. An empty line ends
+// an entry. If the last entry is incomplete, it is dropped.
 func readEntries(r io.Reader, each func(Entry) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var e Entry
@@ -84,7 +85,7 @@ func readBinary(in *bufio.Reader) ([]byte, error) {
 	if _, err := io.ReadFull(in, size[:]); err != nil {
 		return nil, err
 	}
-	var value bytes.Buffer // grows with the data, not with the claimed size
+	var value bytes.Buffer // grows with the data read, whatever length is claimed
 	n := int64(binary.LittleEndian.Uint64(size[:]))
 	if n < 0 {
 		return nil, io.ErrUnexpectedEOF
@@ -117,11 +118,11 @@ func (e *Entry) set(field string, value []byte) {
 	}
 }
 
-// errEnough makes RunJournal stop without an error.
+// errEnough is returned by a callback to stop RunJournal without an error.
 var errEnough = errors.New("enough")
 
-// RunJournal runs journalctl with the arguments that select entries, until it exits, ctx is done or
-// each returns an error.
+// RunJournal runs journalctl with arguments that select entries. It returns when journalctl exits,
+// ctx is done or each returns an error.
 func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -149,12 +150,12 @@ func RunJournal(ctx context.Context, path string, which []string, each func(Entr
 	return nil
 }
 
-// maxLine is the most bytes kept of one line: a progress bar or a whole output may be a single
-// line.
+// maxLine is the largest number of bytes that are kept of one line. A progress bar, or the whole
+// output, may be a single line.
 const maxLine = 16 << 20
 
-// lastEntries returns the entries that make up the last n selected lines, in order. Of a line
-// longer than maxLine it returns the end.
+// lastEntries returns the entries of the last n selected lines, in order. If a line is longer than
+// maxLine, only its end is returned.
 func lastEntries(ctx context.Context, path string, which []string, n int) (list []Entry, err error) {
 	begun, size := 0, 0
 	err = RunJournal(ctx, path, append([]string{"--reverse"}, which...), func(e Entry) error {
@@ -175,21 +176,21 @@ func lastEntries(ctx context.Context, path string, which []string, n int) (list 
 	return list, err
 }
 
-// A LineJoiner writes entries as the job printed them: it joins lines that journald split, and
-// leaves an unfinished line open until something else follows.
+// A LineJoiner writes entries as the job printed them. It joins lines that journald has split. If
+// the last line is unfinished, it writes a line end only when other text follows.
 type LineJoiner struct {
 	W     io.Writer
-	times bool   // put a time before each line
-	open  string // the stream with an unfinished line
+	times bool   // print the time before each line
+	open  string // the stream whose last line is unfinished
 
-	ByName bool // a program failed to open its own output by name
+	ByName bool // a program tried to open its own output by name and failed
 }
 
-// ByNameHint is printed after the output of a job for which ByName is set.
+// ByNameHint is printed after a job's output if ByName is set.
 const ByNameHint = "a job's output is a socket of the journal, which no program can open as /dev/stdout or /dev/stderr: " +
 	"write '>&2' instead of '>/dev/stderr', or submit with --log FILE, which makes it a pipe"
 
-// openedByName reports whether a line is the error of a program that could not open its own output.
+// openedByName reports whether a line says that a program could not open its own output.
 func openedByName(line []byte) bool {
 	return bytes.Contains(line, []byte("No such device or address")) &&
 		slices.ContainsFunc([]string{"/dev/std", "/dev/fd/", "/proc/self/fd/"}, func(name string) bool {
@@ -220,7 +221,7 @@ func (l *LineJoiner) Write(e Entry) error {
 	return err
 }
 
-// End ends an unfinished line.
+// End ends the last line if it is unfinished.
 func (l *LineJoiner) End() {
 	if l.open != "" {
 		_, _ = l.W.Write([]byte("\n"))

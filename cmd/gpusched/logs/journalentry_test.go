@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// binaryField encodes a field as journalctl does if its value is not plain text.
+// binaryField encodes a field whose value is not plain text, in the same way as journalctl.
 func binaryField(name, value string) string {
 	size := binary.LittleEndian.AppendUint64(nil, uint64(len(value)))
 	return name + "\n" + string(size) + value + "\n"
 }
 
-// Lines that journald split are joined, and no others.
+// Lines that journald has split are joined. Other lines are not.
 func TestLinesAreJoined(t *testing.T) {
 	long := strings.Repeat("x", 49152)
 	for name, c := range map[string]struct{ journal, want string }{
@@ -50,7 +50,7 @@ func TestLinesAreJoined(t *testing.T) {
 	}
 }
 
-// A program that failed to open its own output is recognized, whatever name it used.
+// The error of a program that could not open its own output is recognized, whatever name it used.
 func TestOpenedByName(t *testing.T) {
 	for line, want := range map[string]bool{
 		"bash: line 1: /dev/stderr: No such device or address":            true,
@@ -67,7 +67,7 @@ func TestOpenedByName(t *testing.T) {
 	}
 }
 
-// A damaged export is an error, whatever length it claims.
+// A damaged export gives an error, whatever length it claims.
 func TestDamagedEntries(t *testing.T) {
 	for _, text := range []string{"MESSAGE\n", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\xffx", "MESSAGE\n\xff\xff\xff\xff\xff\xff\xff\x7fx"} {
 		if err := readEntries(strings.NewReader(text), func(Entry) error { return nil }); err == nil {

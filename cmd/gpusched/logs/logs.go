@@ -37,7 +37,7 @@ const (
 	LastAttempt cli.WhichAttempt = 0
 )
 
-// Run prints the output so far, or with -f until the jobs have ended.
+// Run prints the output so far. With -f it goes on until the jobs have ended.
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	if done, err := c.byEngine(ctx, a); done {
 		return err
@@ -62,10 +62,10 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return cmp.Or(p.copyAll(ctx, named), failed)
 }
 
-// askedAtOnce is the number of concurrent requests about jobs.
+// askedAtOnce is how many requests about jobs run at the same time.
 const askedAtOnce = 8
 
-// OrLast returns the ids, or the caller's last job if there are none.
+// OrLast returns the ids. If there are none, it returns the word for the caller's last job.
 func OrLast(ids []string) []string {
 	if len(ids) == 0 {
 		return []string{"@"}
@@ -73,7 +73,7 @@ func OrLast(ids []string) []string {
 	return ids
 }
 
-// selected replaces arrays by their tasks that became jobs, in order, and applies --failed.
+// selected replaces arrays with their tasks that have become jobs, and applies --failed.
 func (p *Printer) selected(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	seen := map[string]bool{}
 	for _, j := range named {
@@ -92,7 +92,7 @@ func (p *Printer) selected(ctx context.Context, named []api.Job) (list []api.Job
 	return list, nil
 }
 
-// tasks returns the started tasks of an array, of the ended ones only the latest.
+// tasks returns the started tasks of an array. Of the ended tasks it returns only the latest.
 func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Job, error) {
 	reply, err := api.List(ctx, p.Client, api.ListQuery{Array: array.ID, Ended: ended})
 	list := slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return j.Task == nil || j.InvocationID == "" })
@@ -100,8 +100,7 @@ func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Jo
 	return list, err
 }
 
-// copyAll prints the output so far of each job. It goes on after an error, which it prints, and
-// returns the first.
+// copyAll prints each job's output so far. It prints errors and goes on, and returns the first.
 func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
 	list, err := p.selected(ctx, named)
 	switch {
@@ -129,7 +128,7 @@ func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
 	return first
 }
 
-// nameAll lists the names of jobs.
+// nameAll returns a list of the jobs' names.
 func nameAll(list []api.Job) string {
 	if len(list) == 1 && list[0].Array != nil {
 		return "array " + cli.NameOfJob(list[0])
@@ -161,7 +160,7 @@ func (p *Printer) copyJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// unreadable returns why none of the job's output can be printed, if that is certain.
+// unreadable returns an error if it is certain that no output of the job can be printed.
 func (p *Printer) unreadable(ctx context.Context, j api.Job) error {
 	hidden := JournalReadable(p.App, j)
 	if hidden == nil || !p.Owns(&j) {

@@ -19,14 +19,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filePoll is the delay between looks at a followed file. For lateFile after the job's end more may
-// arrive, since another machine wrote the file.
+// filePoll is the time between two looks at a followed file. After the job's end, output may still
+// arrive for lateFile, since another machine wrote the file.
 const (
 	filePoll = 200 * time.Millisecond
 	lateFile = 600 * time.Millisecond
 )
 
-// byEngine prints the output of jobs of an engine that keeps output in files.
+// byEngine prints the output of jobs if their engine keeps output in files.
 func (c *Cmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	if a.Other() == nil {
 		return false, nil
@@ -51,7 +51,7 @@ func (c *Cmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	return true, cmp.Or(p.PrintFiles(ctx, list), failed)
 }
 
-// inFiles returns the jobs whose files are printed, with arrays replaced by their started tasks.
+// inFiles returns the jobs whose files are printed. It replaces arrays with their started tasks.
 func (p *Printer) inFiles(ctx context.Context, named []api.Job) (list []api.Job, err error) {
 	for _, j := range named {
 		if j.Array == nil {
@@ -84,7 +84,7 @@ func (p *Printer) inFiles(ctx context.Context, named []api.Job) (list []api.Job,
 	return list, nil
 }
 
-// PrintFiles prints the files one after another, or with --follow all at once.
+// PrintFiles prints the jobs' files one after another. With --follow it prints all at once.
 func (p *Printer) PrintFiles(ctx context.Context, list []api.Job) (first error) {
 	if !p.Follow {
 		for _, j := range list {
@@ -112,8 +112,8 @@ func (p *Printer) PrintFiles(ctx context.Context, list []api.Job) (first error) 
 	return cmp.Or(first, ctx.Err())
 }
 
-// mayRead refuses the output of another user's job, even to root: the owner chose which file it is,
-// so only the owner's rights may open it.
+// mayRead refuses to read the output of another user's job, even for root. The job's owner chose
+// the file, so only the owner's rights may be used to open it.
 func mayRead(a *cli.App, j api.Job) error {
 	if j.UID == a.UID {
 		return nil
@@ -125,7 +125,7 @@ func mayRead(a *cli.App, j api.Job) error {
 	return cli.Refuse(api.CodeForbidden, hint, "the output of job %s belongs to %s", cli.NameOfJob(j), who)
 }
 
-// plainName returns Slurm's own name of a job.
+// plainName returns the name that Slurm itself gives to a job.
 func plainName(j api.Job) string {
 	j.Engine = ""
 	return cli.NameOfJob(j)
@@ -180,7 +180,7 @@ func (p *Printer) copyFile(j api.Job) error {
 	return err
 }
 
-// toLastLines seeks to the start of the last lines that -n asks for.
+// toLastLines moves to the beginning of the last lines, as many as -n asks for.
 func (p *Printer) toLastLines(f *os.File) error {
 	info, err := f.Stat()
 	if p.Lines <= 0 || err != nil {
@@ -196,7 +196,7 @@ func (p *Printer) toLastLines(f *os.File) error {
 	return err
 }
 
-// followFile prints the output of a job until the job ends, then says how it ended.
+// followFile prints the output of a job until the job ends. Then it prints how the job ended.
 func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	name := cli.NameOfJob(j)
 	if err := mayRead(p.App, j); err != nil {
@@ -226,7 +226,7 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's file as it grows, until over reports the job's end.
+// copyUntil prints a job's file while the file grows. over reports the job's end.
 func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
 	var f *os.File
 	var last time.Time
@@ -259,8 +259,8 @@ func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over 
 	}
 }
 
-// OutputByEngine prints the output of another engine's job until ctx is done. done is false for a
-// job of gpusched itself.
+// OutputByEngine prints the output of another engine's job until ctx is done. For a job of gpusched
+// itself it does nothing, and done is false.
 func OutputByEngine(ctx context.Context, a *cli.App, j api.Job, out io.Writer) (done bool, err error) {
 	if a.Other() == nil {
 		return false, nil

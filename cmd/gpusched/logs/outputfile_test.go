@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Nobody opens the file that another user's Slurm job names, not even root: it may be a device, or
-// a file that the owner could not read.
+// The output file of another user's Slurm job is never opened, not even by root. It may be a
+// device, or a file that the job's owner could not read.
 func TestOutputOfAnotherUser(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A Printer prints the output of jobs, of several at once when they are followed.
+// A Printer prints the output of jobs. Jobs that are followed are printed at the same time.
 type Printer struct {
 	*Cmd
 	*cli.App
 	Path string
-	Many bool // several jobs may be printed: begin each line with its job
-	// Attended: run or submit --wait reports the job's states itself, so only its output is
-	// printed.
+	Many bool // several jobs may be printed, so each line begins with its job
+	// Attended is set by run and submit --wait, which report the job's states themselves. Then only
+	// the output is printed.
 	Attended bool
 
 	mu sync.Mutex // guards the output
 
-	behind atomic.Bool // the journal was behind once, and is not waited for again
+	behind atomic.Bool // the journal was behind once, so it is not waited for again
 }
 
-// JournalArgs selects one run of a job's unit: by the unit's name, which journald takes from the
-// kernel and no process can forge, and by the fields that systemd adds to all lines of the run.
-// Releases without these fields are found by the invocation id, which journald may miss for a
-// process that lives only milliseconds.
+// JournalArgs returns the arguments that select one run of a job's unit. It uses the unit's name,
+// which journald takes from the kernel and no process can forge, and fields that systemd adds to
+// all lines of the run. Older systemd releases don't add these fields; for them it uses the
+// invocation id. journald may miss the invocation id of a process that lives only milliseconds.
 func JournalArgs(j api.Job, at api.Attempt) []string {
 	if j.Manager == api.UserManager {
 		return cli.AttemptLines(j, at)
@@ -44,8 +44,9 @@ func JournalArgs(j api.Job, at api.Attempt) []string {
 		"+", unit, "_SYSTEMD_INVOCATION_ID="+at.InvocationID)
 }
 
-// stream returns the writer for a job's output. Another user's job can't control the terminal; the
-// caller's own output, and output into a file, is unchanged.
+// stream returns the writer for a job's output. It filters the output of another user's job, so
+// that the job can't control the terminal. The caller's own output is unchanged, and so is output
+// that goes to a file.
 func (p *Printer) stream(j api.Job) *WatchedWriter {
 	var w io.Writer = &lockedWriter{p}
 	if p.Out.TTY && j.UID != p.UID {
@@ -57,10 +58,10 @@ func (p *Printer) stream(j api.Job) *WatchedWriter {
 	return &WatchedWriter{W: w, Last: time.Now()}
 }
 
-// label returns the start of each line of a job if several are printed.
+// label returns the text at the start of each of a job's lines, if several jobs are printed.
 func (p *Printer) label(j api.Job) string { return cli.NameAt(p.Called(), cli.NameOfJob(j)) + ": " }
 
-// lockedWriter writes to the terminal under the printer's lock.
+// lockedWriter writes to the terminal while it holds the printer's lock.
 type lockedWriter struct{ p *Printer }
 
 func (t *lockedWriter) Write(b []byte) (int, error) {
@@ -70,7 +71,7 @@ func (t *lockedWriter) Write(b []byte) (int, error) {
 	return n, cmp.Or(err, t.p.Out.W.Flush())
 }
 
-// Say is Note under the printer's lock.
+// Say is like Note, but holds the printer's lock.
 func (p *Printer) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +79,7 @@ func (p *Printer) Say(format string, args ...any) {
 	p.Err.W.Flush()
 }
 
-// heading prints the line before an attempt's output if several are printed.
+// heading prints the line that precedes an attempt's output, if several attempts are printed.
 func (p *Printer) heading(j api.Job, at api.Attempt) {
 	label := ""
 	if p.Many {
@@ -90,10 +91,10 @@ func (p *Printer) heading(j api.Job, at api.Attempt) {
 	p.Out.Printf("%s\n", p.Out.Paint(term.Dim, term.Clean(text)))
 }
 
-// copyAttempt prints the output so far of an attempt. Shortly after an attempt's end, and if there
-// is no output, it asks journald to write down what it still holds.
+// copyAttempt prints the output so far of an attempt. It tells journald to write out everything if
+// there is no output, or if the attempt has just ended.
 func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
-	if LogServes(p.App, j) { // else the journal may be waited for
+	if LogServes(p.App, j) { // read the log first, so as not to wait for the journal
 		if some, err := p.copyLog(j, at); some || err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	for {
 		if HasJournal(p.App) {
 			_, err := p.readJournal(ctx, j, at, lines)
-			if err != nil && ctx.Err() == nil && OutOfReach(p.App) { // the readable file may be empty, left by an older systemd
+			if err != nil && ctx.Err() == nil && OutOfReach(p.App) { // an older systemd may have left an empty file
 				break
 			}
 			if err != nil {
@@ -130,7 +131,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 		}
 		return nil
 	}
-	if some, err := p.copyLog(j, at); some || err != nil { // it may have what the journal lacks or has deleted
+	if some, err := p.copyLog(j, at); some || err != nil { // the journal may lack this output
 		return err
 	}
 	if hidden := HiddenOutput(p.App); hidden != nil && !at.EndedAt.IsZero() && PathOf(j) == "" {
@@ -142,7 +143,7 @@ func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) er
 	return nil
 }
 
-// complete reports whether the journal has all that a job printed.
+// complete reports whether the journal contains everything that a job printed.
 func (p *Printer) complete(ctx context.Context, j api.Job) bool {
 	if p.behind.Load() || !Printed(ctx, p.App, j) {
 		p.behind.Store(true)
@@ -151,8 +152,8 @@ func (p *Printer) complete(ctx context.Context, j api.Job) bool {
 	return true
 }
 
-// readJournal passes on the entries of an attempt, or with -n those of its last lines. It returns
-// the cursor of the last entry.
+// readJournal passes on the entries of an attempt. With -n it passes on only those of the last
+// lines. It returns the cursor of the last entry.
 func (p *Printer) readJournal(
 	ctx context.Context, j api.Job, at api.Attempt, to *LineJoiner,
 ) (cursor string, err error) {
@@ -171,10 +172,10 @@ func (p *Printer) readJournal(
 	return cursor, err
 }
 
-// joiner returns a joiner that writes to a job's stream.
+// joiner returns a LineJoiner that writes to a job's stream.
 func (p *Printer) joiner(out io.Writer) *LineJoiner { return &LineJoiner{W: out, times: p.Times} }
 
-// endLine ends a job's unfinished last line if other output follows.
+// endLine ends a job's last line if it is unfinished and other output follows.
 func (p *Printer) endLine(lines *LineJoiner) {
 	if p.Out.TTY || p.Many || p.Times || p.Attempt == cli.EveryAttempt {
 		lines.End()
@@ -184,7 +185,7 @@ func (p *Printer) endLine(lines *LineJoiner) {
 	}
 }
 
-// followAttempt prints the output of an attempt until over is closed and all of it is printed.
+// followAttempt prints an attempt's output until over is closed and everything is printed.
 func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
 	lines := p.joiner(out)
@@ -200,13 +201,13 @@ func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, 
 	return out.Wrote, err
 }
 
-// labelled puts a label before each line. It passes on whole lines, and longer ones in pieces of
-// maxPiece.
+// labelled puts a label before each line. It passes on whole lines. If a line is longer than
+// maxPiece, it is passed on in pieces of that length.
 type labelled struct {
 	w     io.Writer
 	label string
-	rest  []byte // an unfinished line
-	cut   bool   // a piece of that line was passed on
+	rest  []byte // the beginning of an unfinished line
+	cut   bool   // a piece of that line has already been passed on
 }
 
 const maxPiece = 1 << 20

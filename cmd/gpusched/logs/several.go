@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// OfHosts prints the output of jobs of several machines, each line with its job: one machine after
-// another, or with --follow all at once.
+// OfHosts prints the output of jobs on several machines. Each line begins with its job. It prints
+// one machine after another; with --follow it prints all at once.
 func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) error {
 	var mu sync.Mutex
 	errs := make([]error, len(hosts))
@@ -46,7 +46,7 @@ func OfHosts(ctx context.Context, a *cli.App, c *Cmd, words, hosts []string) err
 	return first
 }
 
-// outputOf makes a machine's gpusched print the output of jobs with labelled lines.
+// outputOf runs a machine's gpusched to print the output of jobs with labelled lines.
 func outputOf(ctx context.Context, a *cli.App, host string, line []string, mu *sync.Mutex) error {
 	if host != remote.Here {
 		if err := afar.AnswersAt(ctx, a, host); err != nil {
@@ -70,8 +70,7 @@ func outputOf(ctx context.Context, a *cli.App, host string, line []string, mu *s
 	return afar.SSHEnded(ctx, a, cli.HostName(host), err)
 }
 
-// commandAt returns a command line for a machine's gpusched; for this machine it runs this program
-// again.
+// commandAt returns the command that runs gpusched on a machine. Here, that is this program.
 func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	if host != remote.Here {
 		return remote.Command(host, false, words...)
@@ -79,15 +78,15 @@ func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	return &exec.Cmd{Path: "/proc/self/exe", Args: slices.Concat([]string{"gpusched"}, afar.Asking(a), words)}, nil
 }
 
-// A lineWriter writes whole lines, so that lines of several machines do not mix. On a terminal it
-// removes everything but text, since jobs may belong to other users.
+// A lineWriter writes whole lines, so that lines from several machines do not mix. On a terminal it
+// removes everything except text, since the jobs may belong to other users.
 type lineWriter struct {
-	mu   *sync.Mutex // guards the terminals
+	mu   *sync.Mutex // guards the output of all machines
 	to   *term.Terminal
-	rest []byte // an unfinished line
+	rest []byte // the beginning of an unfinished line
 }
 
-// longLine is the most that is kept of an unfinished line.
+// longLine is the largest part of an unfinished line that is kept, in bytes.
 const longLine = 1 << 20
 
 func (l *lineWriter) Write(p []byte) (int, error) {
@@ -111,14 +110,14 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	return len(p), cmp.Or(err, l.to.W.Flush())
 }
 
-// end ends an unfinished line.
+// end ends the last line if it is unfinished.
 func (l *lineWriter) end() {
 	if len(l.rest) > 0 {
 		_, _ = l.Write([]byte("\n"))
 	}
 }
 
-// line returns this command's command line for other jobs.
+// line returns the command line of this command, with these ids instead of its own.
 func (c *Cmd) line(ids []string) []string {
 	words := []string{"logs"}
 	for _, o := range []struct {

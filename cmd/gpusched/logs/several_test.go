@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// Another machine gets the options that were typed here.
+// Another machine gets all options that were typed here.
 func TestOtherMachinesGetTheSameOptions(t *testing.T) {
 	for _, c := range []Cmd{
 		{}, {Follow: true}, {Lines: 5, Times: true}, {Attempt: cli.EveryAttempt}, {Attempt: 2, Failed: true},

@@ -17,15 +17,15 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// maxTail is the part of a log that is searched for the start of an attempt.
+// maxTail is the largest log, in bytes, in which the start of an attempt is searched.
 const maxTail = 16 << 20
 
-// logDelay is how long after a job's placement its launcher may still create the log.
+// After a job is placed, its launcher may still create the log for logDelay.
 const logDelay = 3 * time.Second
 
-// ownLog opens the log of the caller's running job at the start of the attempt, or returns nil if
-// the journal must serve. Unlike the journal, a log shows text before its line ends, such as a
-// progress bar.
+// ownLog opens the log of the caller's running job at the start of the attempt. It returns nil if
+// the journal must be read instead. Unlike the journal, a log contains text before its line ends,
+// such as a progress bar.
 func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.File {
 	if j.UID != f.UID || PathOf(j) == "" || (f.Many || f.Times) && !LogServes(f.Printer.App, j) {
 		return nil
@@ -40,7 +40,8 @@ func (f *following) ownLog(ctx context.Context, j api.Job, at api.Attempt) *os.F
 	}
 }
 
-// PathOf returns the path of a job's log, or "" if it has none or the caller may not see it.
+// PathOf returns the path of a job's log. It returns "" if there is no log or the caller may not
+// see the path.
 func PathOf(j api.Job) string {
 	if j.Private == nil {
 		return ""
@@ -48,8 +49,8 @@ func PathOf(j api.Job) string {
 	return j.Private.Log.Path
 }
 
-// OpenLog opens the log of the caller's job at the start of the attempt. If the log does not
-// contain the attempt, the error is os.ErrNotExist.
+// OpenLog opens the log of the caller's job at the start of the attempt. If the attempt is not in
+// the log, the error is os.ErrNotExist.
 func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
 	path := PathOf(j)
 	if j.UID != p.UID || path == "" {
@@ -69,20 +70,20 @@ func (p *Printer) OpenLog(j api.Job, at api.Attempt) (*os.File, error) {
 	return file, nil
 }
 
-// inLog reports whether the job's log contains the attempt, and so all of its output.
+// inLog reports whether the job's log contains the attempt. If so, it contains all of its output.
 func inLog(a *cli.App, j api.Job, at api.Attempt) bool {
 	file, err := (&Printer{Cmd: &Cmd{}, App: a}).OpenLog(j, at)
-	file.Close() // nil is harmless
+	file.Close() // works even if file is nil
 	return err == nil
 }
 
-// logGrain is the coarsest resolution of a file system's modification times.
+// logGrain is the coarsest resolution that a file system has for modification times.
 const logGrain = time.Second
 
-// seekAttempt seeks to the start of the attempt in a log, or to the given number of lines before
-// its end. It reports whether the attempt is there and no other job's output follows; the same
-// job's next attempt may. The first attempt in a log may have no line of its own: then the log must
-// not be older than the attempt.
+// seekAttempt moves to the start of the attempt in a log. If lines is not 0, it moves to this many
+// lines before the attempt's end. It returns false if the attempt is not in the log, or if another
+// job's output follows. The same job's next attempt may follow. The first attempt in a log may have
+// no line that announces it: then the log must not be older than the attempt.
 func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTail {
@@ -111,10 +112,11 @@ func seekAttempt(file *os.File, name string, at api.Attempt, lines int) bool {
 	return err == nil
 }
 
-// attemptMark precedes the output of an attempt in a log.
+// attemptMark is the beginning of the line that announces an attempt in a log.
 var attemptMark = []byte("\ngpusched: attempt ")
 
-// beforeNextAttempt cuts the text off at the job's next attempt, and reports whether there is one.
+// beforeNextAttempt returns the text before the job's next attempt. again reports whether the text
+// contains a next attempt.
 func beforeNextAttempt(text []byte, name string) (own []byte, again bool) {
 	before, _, again := bytes.Cut(text, []byte(" of job "+name+" begins\n"))
 	if i := bytes.LastIndex(before, attemptMark); again && i >= 0 {
@@ -123,7 +125,7 @@ func beforeNextAttempt(text []byte, name string) (own []byte, again bool) {
 	return text, false
 }
 
-// lastLines returns the offset of the last n lines of text[begin:].
+// lastLines returns the offset at which the last n lines of text[begin:] begin.
 func lastLines(text []byte, begin, n int) int {
 	at := len(bytes.TrimSuffix(text[begin:], []byte("\n"))) + begin
 	for ; n > 0; n-- {
@@ -136,7 +138,7 @@ func lastLines(text []byte, begin, n int) int {
 	return at + 1
 }
 
-// copyLog prints an attempt's output from the log.
+// copyLog prints the output of an attempt from the log.
 func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	file, err := p.OpenLog(j, at)
 	if err != nil {
@@ -151,9 +153,9 @@ func (p *Printer) copyLog(j api.Job, at api.Attempt) (some bool, err error) {
 	return n > 0, err
 }
 
-// followLog prints a log as it grows: until over is closed, when all output is in it, or until the
-// next attempt goes on in the same file. The scheduler's messages to the job are in the journal
-// only, and are printed from there.
+// followLog prints a log while it grows. It ends when over is closed, since all output is in the
+// log then. It also ends when the job's next attempt writes to the same file. The scheduler's
+// messages to the job are only in the journal, so followLog prints them from there.
 func (f *following) followLog(
 	ctx context.Context, j api.Job, at api.Attempt, file *os.File, over <-chan struct{},
 ) (bool, error) {
@@ -194,8 +196,8 @@ func (f *following) followLog(
 	}
 }
 
-// copyNew copies what was added to a log: from the attempt's start if that is in it, up to the
-// job's next attempt. again reports whether that was found.
+// copyNew copies text that was added to a log. It begins at the attempt's start, if that is in the
+// text, and ends at the job's next attempt. again reports whether it found a next attempt.
 func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, again bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(log, maxTail))
 	if _, of, seen := bytes.Cut(text, []byte(contract.AttemptLine(name, strconv.Itoa(attempt)))); seen {
@@ -208,7 +210,7 @@ func copyNew(to io.Writer, log io.Reader, name string, attempt int) (n int, agai
 	return len(text), again, err
 }
 
-// noticesOnly passes on only the lines that the scheduler or the launcher wrote.
+// noticesOnly passes on only lines that the scheduler or the launcher wrote.
 type noticesOnly struct {
 	w    io.Writer
 	rest []byte
@@ -230,7 +232,7 @@ func (n *noticesOnly) Write(b []byte) (int, error) {
 	}
 }
 
-// lastByte remembers whether the last line is unfinished.
+// lastByte remembers whether the last line is still unfinished.
 type lastByte struct {
 	w io.Writer
 	b byte
@@ -243,7 +245,7 @@ func (l *lastByte) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// endLine ends an unfinished line, such as a progress bar's.
+// endLine ends the last line if it is unfinished, such as a progress bar's.
 func (l *lastByte) endLine() {
 	if l.b != '\n' {
 		_, _ = l.w.Write([]byte("\n"))

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A log is read from the attempt on, unless another job's output follows.
+// A log is read from the start of the attempt. It is not read if another job's output follows.
 func TestSeekAttempt(t *testing.T) {
 	const of1, of2, other = "\ngpusched: attempt 1 of job 7 begins\n", "\ngpusched: attempt 2 of job 7 begins\n", "\ngpusched: attempt 1 of job 7_3 begins\n"
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestSeekAttempt(t *testing.T) {
 	}
 }
 
-// A log that the launcher is about to create is waited for; a log that will not come is not.
+// If the launcher is about to create a log, it is waited for. Otherwise nothing is waited for.
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")
@@ -73,8 +73,8 @@ func TestOwnLogIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A log older than the attempt is not used until the launcher has written to it; several jobs are
-// followed in their logs if the journal hides their output.
+// A log that is older than the attempt is not used before the launcher has written to it. If the
+// journal hides the output of several jobs, their logs are followed.
 func TestOwnLogOfThisAttempt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(path, []byte("of an earlier job\n"), 0o600); err != nil {
@@ -99,8 +99,8 @@ func TestOwnLogOfThisAttempt(t *testing.T) {
 	}
 }
 
-// The output of an earlier job or of the next attempt in the same log is left out. What another job
-// writes meanwhile can't be told apart.
+// The output of an earlier job or of the next attempt in the same log is left out. Output that
+// another job writes at the same time can't be recognized.
 func TestCopyNewKeepsToOneAttempt(t *testing.T) {
 	own, next, other := contract.AttemptLine("7_1", "1"), contract.AttemptLine("7_1", "2"), contract.AttemptLine("8", "1")
 	for text, want := range map[string]string{

@@ -1,3 +1,3 @@
-// Package look has the commands that show the present state and its reasons: list, show, status,
-// gpus, why, events and health, for one machine or several.
+// Package look implements the commands that show the present state and the reasons for it: list,
+// show, status, gpus, why, events and health. They work for one machine or several.
 package look

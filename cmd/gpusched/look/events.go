@@ -91,7 +91,7 @@ func (c *EventsCmd) form() (string, error) {
 	return c.Output, nil
 }
 
-// follow prints each event when it comes.
+// follow prints events as they happen.
 func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form string) error {
 	for e, err := range api.Events(ctx, a.Client, since) {
 		if err != nil {
@@ -100,7 +100,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 		if form == "table" && e.Kind == job.EventPosition || !c.wants(a, &e) {
 			continue
 		}
-		a.Out.Now = time.Now() // the date may have changed
+		a.Out.Now = time.Now() // a new day may have begun
 		if err := writeEvent(a, &e, form); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (c *EventsCmd) follow(ctx context.Context, a *cli.App, since int64, form st
 	return nil
 }
 
-// wants reports whether the options select an event. A gap in the events is shown to everybody.
+// wants reports whether the options select an event. Lost events are reported to everybody.
 func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	if e.Kind == job.EventGap || e.Kind == job.EventPosition {
 		return true
@@ -120,7 +120,7 @@ func (c *EventsCmd) wants(a *cli.App, e *api.Event) bool {
 	return len(c.Job) == 0 || slices.ContainsFunc(c.Job, func(id string) bool { return isOf(e, id) })
 }
 
-// isOf reports whether an event is about the job of that name or about one of its tasks.
+// isOf reports whether an event is about the job of this name, or about one of its tasks.
 func isOf(e *api.Event, id string) bool {
 	array, _, task := strings.Cut(e.Called, "_")
 	return e.Called == id || task && array == id || e.Job != 0 && e.Job.String() == id

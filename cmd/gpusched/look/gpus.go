@@ -51,7 +51,7 @@ func (c *GPUsCmd) show(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// gpusAnswer is the document of gpus. If there are reservations it has the jobs that have GPUs.
+// gpusAnswer is the JSON document of gpus. With reservations, it lists the jobs that have GPUs.
 type gpusAnswer struct {
 	api.GPUsReply
 	Jobs []api.Job `json:"jobs,omitempty"`
@@ -118,7 +118,7 @@ func processesOf(gpus []api.GPU) (list []cli.GPUProcess) {
 	return list
 }
 
-// GPUOf returns the GPU with an index, an empty one if there is none.
+// GPUOf returns the GPU with this index, or the zero GPU if there is none.
 func GPUOf(gpus []api.GPU, index int) api.GPU {
 	if i := slices.IndexFunc(gpus, func(g api.GPU) bool { return g.Index == index }); i >= 0 {
 		return gpus[i]

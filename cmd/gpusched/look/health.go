@@ -35,10 +35,10 @@ func (c *HealthCmd) Run(ctx context.Context, a *cli.App) error {
 	return ShowHealth(a, c.OutputFlags, c.Quiet, "health", reply)
 }
 
-// statusDegraded is the exit status if everything works but some of it needs attention.
+// statusDegraded is the exit status if everything works but something needs attention.
 const statusDegraded = 9
 
-// ShowHealth prints checks, for people the worst first, and returns their exit status.
+// ShowHealth prints checks and returns their exit status. For people it prints the worst first.
 func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply api.HealthReply) error {
 	if quiet {
 		reply.Checks = slices.DeleteFunc(slices.Clone(reply.Checks), works)
@@ -69,7 +69,7 @@ func ShowHealth(a *cli.App, f cli.OutputFlags, quiet bool, command string, reply
 	return HealthStatus(reply.Health)
 }
 
-// HealthStatus returns the exit status for a health.
+// HealthStatus returns the exit status for a state of health.
 func HealthStatus(h job.Health) error {
 	switch h {
 	case job.Failing:
@@ -82,10 +82,10 @@ func HealthStatus(h job.Health) error {
 
 func isWell(c job.Check) bool { return c.Health == job.Healthy }
 
-// works reports whether a part needs no action.
+// works reports whether the part that was checked needs no action.
 func works(c job.Check) bool { return isWell(c) || c.Health == job.Limited }
 
-// WorstFirst sorts checks so that those that need action come first.
+// WorstFirst sorts checks. Parts that need action come first.
 func WorstFirst(checks []job.Check) []job.Check {
 	list := slices.Clone(checks)
 	slices.SortStableFunc(list, func(x, y job.Check) int { return cmp.Compare(rankOf(x.Health), rankOf(y.Health)) })
@@ -106,7 +106,7 @@ func rankOf(h job.Health) int {
 	return 0
 }
 
-// writeBriefHealth prints problems in full and only the names of healthy parts.
+// writeBriefHealth prints problems in full. Of healthy parts it prints only the names.
 func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	bad := slices.IndexFunc(reply.Checks, isWell)
 	if bad < 0 {
@@ -135,7 +135,7 @@ func writeBriefHealth(a *cli.App, reply api.HealthReply, command string) {
 	a.Out.Printf("All parts in full, and hints: gpusched %s -o wide\n", command)
 }
 
-// WriteProblems prints what is wrong with each part and what to do.
+// WriteProblems prints the fault of each part and what to do about it.
 func WriteProblems(a *cli.App, checks []job.Check) {
 	for i, c := range checks {
 		health := term.Pad(string(c.Health), 8, false)
@@ -159,7 +159,8 @@ func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	writeNext(a.Out, "what you may want", reply.Checks, works)
 }
 
-// writeNext prints the advice of some of the checks under a title, the same advice only once.
+// writeNext prints a title and the advice of the checks that these selects. It prints the same
+// advice only once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !these(c) })
 	for i, c := range checks {
@@ -184,7 +185,7 @@ func healthColumns(t *term.Terminal) []term.Column[job.Check] {
 	}
 }
 
-// HealthStyle is styleOf for checks, some of which a user may not see.
+// HealthStyle is styleOf for checks, whose health can also be UNKNOWN.
 func HealthStyle(health job.Health) term.Style {
 	if health == installation.Unknown || health == job.Limited {
 		return term.Plain

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A limited part is listed and does not fail the check. Advice that several parts share is printed
-// once.
+// A part whose health is Limited is listed, but the command does not fail because of it. If several
+// parts have the same advice, the advice is printed once.
 func TestLimitedHealthDoesNotFail(t *testing.T) {
 	checks := []job.Check{
 		{Name: "state", Health: job.Healthy}, {Name: "limits", Health: job.Degraded, Detail: "not enforced", Next: "boot with it"},
@@ -44,7 +44,7 @@ func TestLimitedHealthDoesNotFail(t *testing.T) {
 	}
 }
 
-// A bug report counts the jobs.
+// A bug report says how many jobs there are.
 func TestReportCountsJobs(t *testing.T) {
 	if got := api.CountLine(map[job.State]int{"queued": 5, "running": 4}); got != "4 running, 5 queued" {
 		t.Errorf("got %q", got)

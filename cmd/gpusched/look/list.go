@@ -38,7 +38,7 @@ func (*ListCmd) About() cli.About {
 	}
 }
 
-// firstWaiting is the number of waiting jobs that a table shows without --waiting.
+// firstWaiting is how many waiting jobs a table shows without --waiting.
 const firstWaiting = 200
 
 func (c *ListCmd) Run(ctx context.Context, a *cli.App) error {
@@ -55,7 +55,7 @@ func (c *ListCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return c.show(ctx, a, q) })
 }
 
-// showGPUs shows the list without its jobs.
+// showGPUs shows only the GPUs, without the jobs.
 func (c *ListCmd) showGPUs(ctx context.Context, a *cli.App) error {
 	reply, err := afar.Fetch(ctx, a, func() (api.GPUsReply, error) { return api.GPUs(ctx, a.Client) })
 	if err != nil {
@@ -108,12 +108,12 @@ func (c *ListCmd) show(ctx context.Context, a *cli.App, q api.ListQuery) error {
 	return table.Show(a, c.OutputFlags)
 }
 
-// listAnswer is the document of a list.
+// listAnswer is the JSON document of list.
 type listAnswer struct {
 	api.ListReply
-	Params   []string    `json:"params,omitempty"` // the names of its tasks' parameters
+	Params   []string    `json:"params,omitempty"` // names of the parameters of the tasks
 	Left     cli.LeftOut `json:"left,omitzero"`
-	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched: api.Job has no command in JSON
+	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched; JSON has no api.Job.Command
 }
 
 func (all *listAnswer) NameAll(host string) {
@@ -124,7 +124,7 @@ func (all *listAnswer) NameAll(host string) {
 	afar.NameGPUs(host, all.GPUs)
 }
 
-// ask asks for the jobs and their parameters, and notes what is left out.
+// ask requests the jobs and their parameters. It records what the list leaves out.
 func (c *ListCmd) ask(ctx context.Context, a *cli.App, q api.ListQuery) (all listAnswer, err error) {
 	if all.ListReply, err = api.List(ctx, a.Client, q); err != nil {
 		return all, err
@@ -173,7 +173,7 @@ func (c *ListCmd) write(a *cli.App, reply api.ListReply, params []string, wide b
 	a.WriteRecent(reply.Recent)
 }
 
-// sort sorts the jobs by --sort, and cuts the waiting ones to the number that a table shows.
+// sort sorts the jobs as --sort says. It cuts the waiting jobs to the number that a table shows.
 func (c *ListCmd) sort(a *cli.App, reply *api.ListReply, params []string) error {
 	if c.Sort == "" {
 		return nil
@@ -195,7 +195,7 @@ func (c *ListCmd) sort(a *cli.App, reply *api.ListReply, params []string) error 
 	return nil
 }
 
-// addTasks puts the tasks of named arrays behind them and returns the number of ended tasks that it
+// addTasks puts the tasks of named arrays after their arrays. It returns how many ended tasks it
 // left out. q is the query of the list.
 func (c *ListCmd) addTasks(
 	ctx context.Context, a *cli.App, q api.ListQuery, reply *api.ListReply,
@@ -203,7 +203,7 @@ func (c *ListCmd) addTasks(
 	named, ofArray := reply.Jobs, q
 	ofArray.IDs, ofArray.Ended = "", c.ended(fewEnded)
 	if c.Chooses() {
-		// The options may select tasks of an array that they do not select itself.
+		// The options may select tasks of an array although they do not select the array.
 		every, err := api.List(ctx, a.Client, api.ListQuery{IDs: q.IDs})
 		if err != nil {
 			return 0, err
@@ -238,14 +238,14 @@ func (c *ListCmd) addTasks(
 	return beyond, nil
 }
 
-// fewEnded is the number of ended jobs that are shown without --ended. severalEnded is the number
-// that are asked for where some of them share a row.
+// fewEnded is how many ended jobs are shown without --ended. If some of them may share a row,
+// severalEnded jobs are requested.
 const (
 	fewEnded     = 20
 	severalEnded = 200
 )
 
-// ended returns the number of --ended, or else the given one.
+// ended returns the value of --ended, or otherwise if it is not given.
 func (c *ListCmd) ended(otherwise int) int {
 	if c.Ended == nil {
 		return otherwise
@@ -259,11 +259,11 @@ func (c *ListCmd) wantsEnded() bool {
 	return c.All || c.Name != "" || !c.Since.IsZero() || slices.ContainsFunc(states, job.State.Terminal)
 }
 
-// groups reports whether the tasks of an array that are in the same state share a row.
+// groups reports whether tasks of an array share a row if they are in the same state.
 func (c *ListCmd) groups() bool { return c.Form() == "table" && !c.Params && len(c.IDs) == 0 }
 
-// cutEnded removes ended jobs that were asked for but are not shown, and reports whether there are
-// more. told is the number of ended jobs in the reply.
+// cutEnded removes ended jobs that were requested but are not shown. It reports whether there are
+// more ended jobs. told is how many ended jobs the reply has.
 func (c *ListCmd) cutEnded(q api.ListQuery, reply *api.ListReply, told int) bool {
 	if !c.IsTable() || c.Ended != nil || !c.Since.IsZero() || len(c.IDs) > 0 {
 		return false
@@ -298,7 +298,8 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 	case c.IsTable() && !a.Documents():
 		q.Reasons = api.ReasonCodes
 	}
-	// Named arrays are followed by their tasks, and jobs of several machines are sorted by state.
+	// Otherwise more than names is needed: tasks follow their named arrays, and jobs of several
+	// machines are sorted by state.
 	q.Names = c.Form() == "ids" && len(c.IDs) == 0 && c.Sort == "" && !a.Documents()
 	if err := c.Choose(a, &q); err != nil {
 		return q, err
@@ -319,7 +320,7 @@ func (c *ListCmd) query(ctx context.Context, a *cli.App) (api.ListQuery, error) 
 		case c.Ended == nil && c.groups():
 			q.Ended = severalEnded
 		case c.Ended == nil && c.IsTable():
-			q.Ended++ // one more than shown, to know whether there are more
+			q.Ended++ // one more than is shown, to find out whether there are more
 		}
 	}
 	q.Recent = c.IsTable() && !c.All && !c.Chooses() && len(c.IDs) == 0 && a.As.Table == nil

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A list that does not show all ended jobs says so, and shows as many as it says.
+// If a list does not show all ended jobs, it says so. The number that it gives is the number shown.
 func TestListSaysThatMoreHaveEnded(t *testing.T) {
 	for n, want := range map[int]bool{0: false, fewEnded: false, fewEnded + 1: true} {
 		reply := api.ListReply{Jobs: []api.Job{{ID: 1, State: "running"}}}

@@ -20,7 +20,7 @@ func UsageOf(_ *job.Array, err error) error {
 	return nil
 }
 
-// UnusedParams returns the parameters that the command does not mention.
+// UnusedParams returns the parameters that the job's command does not use.
 func UnusedParams(params []job.Param, argv []string) (list []string) {
 	for _, p := range params {
 		used := false
@@ -47,12 +47,12 @@ func (c *ListCmd) withParams(a *cli.App) bool {
 	return true
 }
 
-// mostArrays is the most arrays of a list whose parameters are asked for.
+// mostArrays is the largest number of arrays in a list whose parameters are requested.
 const mostArrays = 100
 
-// addParams fills in the parameters of the caller's tasks (of all tasks for root) and returns their
-// names in the order of first mention. After the first failure it asks for no more, and the list is
-// shown without them.
+// addParams fills in the parameters of the caller's tasks (of all tasks for root). It returns the
+// names of the parameters, in the order in which they first occur. After the first failure it
+// requests no more, and the list is shown without them.
 func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string) {
 	arrays := map[job.ID]*job.Array{}
 	var failed error
@@ -83,8 +83,8 @@ func addParams(ctx context.Context, a *cli.App, jobs []api.Job) (names []string)
 	return names
 }
 
-// paramsOf returns an array with only its parameters. It returns nil if the array has none, if the
-// caller may not see them, or if the array has been forgotten.
+// paramsOf returns an array with nothing but its parameters. It returns nil if there are none, if
+// the caller may not see them, or if the scheduler has deleted the array.
 func paramsOf(ctx context.Context, a *cli.App, id job.ID) (*job.Array, error) {
 	reply, err := api.Show(ctx, a.Client, id.String(), api.JobQuery{})
 	var refused *api.Error
@@ -99,9 +99,9 @@ func paramsOf(ctx context.Context, a *cli.App, id job.ID) (*job.Array, error) {
 	return &job.Array{Params: reply.Job.Private.Params}, nil
 }
 
-// columnsWith returns the columns of a table of jobs, with columns for parameters. In csv these
-// come after the reason, so that the other columns keep their places; in a table they come before
-// it.
+// columnsWith returns the columns for a table of jobs, including columns for parameters. In csv,
+// the parameters come after the reason, so that the other columns keep their places. In a table
+// they come before the reason.
 func columnsWith(a *cli.App, names []string, last bool) []term.Column[api.Job] {
 	cols := a.JobColumns()
 	at := slices.IndexFunc(cols, func(c term.Column[api.Job]) bool { return c.Key == "why" })

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A list is shown without parameters that can't be had, and says so once.
+// If parameters can't be read, the list is shown without them and says so once.
 func TestListWorksWithoutParameters(t *testing.T) {
 	out, b := screen(0, false)
 	a := &cli.App{Env: cli.Env{Err: out, UID: 1000}, Session: cli.Session{Client: &api.Client{Socket: filepath.Join(t.TempDir(), "none")}}}

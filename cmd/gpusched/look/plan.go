@@ -16,10 +16,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// farPlan is the longest plan.
+// farPlan is the longest time that a plan covers.
 const farPlan = 7 * 24 * time.Hour
 
-// plan draws the plan of the GPUs.
+// plan draws the plan for the GPUs.
 func (c *WhyCmd) plan(ctx context.Context, a *cli.App) error {
 	if e := a.Other(); e != nil {
 		return e.Refusal("why --plan")
@@ -51,7 +51,7 @@ func picture(a *cli.App, p *api.PlanReply, of job.ID, until time.Time) gantt.Pic
 	}
 }
 
-// asciiOnly reports whether the terminal may be unable to show more than ASCII.
+// asciiOnly reports whether the terminal may be limited to ASCII characters.
 func asciiOnly(a *cli.App) bool {
 	locale := strings.ToUpper(cmp.Or(a.Getenv("LC_ALL"), a.Getenv("LC_CTYPE"), a.Getenv("LANG")))
 	return a.Getenv("TERM") == "dumb" || !strings.Contains(locale, "UTF-8") && !strings.Contains(locale, "UTF8")
@@ -86,10 +86,10 @@ func writePlan(a *cli.App, p *api.PlanReply, j api.Job, within time.Duration, wi
 	writePlanNotes(a, p, j, len(rows)-len(first))
 }
 
-// maxPlanRows is the most rows of the legend without -o wide.
+// maxPlanRows is the largest number of rows in the legend without -o wide.
 const maxPlanRows = 30
 
-// writePlanNotes says what the picture does not show.
+// writePlanNotes prints facts that the picture does not show.
 func writePlanNotes(a *cli.App, p *api.PlanReply, j api.Job, more int) {
 	if more > 0 {
 		a.Out.Printf("and %d more (-o wide shows all)\n", more)
@@ -131,10 +131,10 @@ func later(n int) string {
 	return "they start later"
 }
 
-// maxSmallPlan is the most rows of the plan below the reasons of a job.
+// maxSmallPlan is the largest number of rows in the plan below a job's reasons.
 const maxSmallPlan = 8
 
-// writeSmallPlan draws the plan below the reasons of a job, if the terminal has room for it.
+// writeSmallPlan draws the plan below a job's reasons, if it fits on the terminal.
 func writeSmallPlan(a *cli.App, p *api.PlanReply, j api.Job, lines int) {
 	if !a.Out.TTY || p == nil {
 		return
@@ -153,14 +153,13 @@ func writeSmallPlan(a *cli.App, p *api.PlanReply, j api.Job, lines int) {
 	}
 }
 
-// planRow is a stay on one or more GPUs.
+// planRow is one stay in the plan, on one or more GPUs.
 type planRow struct {
 	job.Stay
 	GPUs []int `json:"gpus"`
 }
 
-// planRows returns the stays of a plan in the order of their beginnings, with one row for all GPUs
-// of a job.
+// planRows returns the stays of a plan, ordered by their start. All GPUs of a job share one row.
 func planRows(p *api.PlanReply) (rows []planRow) {
 	for i := range p.GPUs {
 		for _, s := range p.GPUs[i].Stays {
@@ -177,7 +176,8 @@ func planRows(p *api.PlanReply) (rows []planRow) {
 	return rows
 }
 
-// planned returns the kind of a stay, and its reason unless that begins with the kind.
+// planned returns the kind of a stay and its reason. If the reason begins with the kind, it returns
+// the reason only.
 func planned(r planRow) string {
 	kind := string(r.Kind)
 	if r.Sentence == "" || strings.HasPrefix(r.Sentence, kind) {

@@ -14,14 +14,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// writeDrain says above a table that no job starts, if that is so.
+// writeDrain prints above a table that no job starts, if the scheduler is drained.
 func writeDrain(a *cli.App, d *api.Drain) {
 	if d != nil {
 		a.Out.Printf("%s\n", a.Out.Paint(term.Yellow, term.Clean(d.Text(a.Out.Reader()))))
 	}
 }
 
-// GPUHolders returns the jobs that have GPUs, nil if there are no reservations.
+// GPUHolders returns the jobs that have GPUs. If there are no reservations, it returns nil.
 func GPUHolders(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.Job, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -30,8 +30,8 @@ func GPUHolders(ctx context.Context, a *cli.App, list []api.Reservation) ([]api.
 	return slices.DeleteFunc(reply.Jobs, func(j api.Job) bool { return len(j.GPUs) == 0 }), err
 }
 
-// WriteOverruns names the jobs of others that run on reserved GPUs and may still run when the
-// reservation begins. No reservation stops them.
+// WriteOverruns lists jobs that are on reserved GPUs although the reservation is for other users,
+// and that may still run when it begins. No reservation stops such jobs.
 func WriteOverruns(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	for _, r := range list {
 		for _, j := range jobs {
@@ -42,8 +42,8 @@ func WriteOverruns(a *cli.App, list []api.Reservation, jobs []api.Job) {
 	}
 }
 
-// overrun returns the sentence about a job that may still run on reserved GPUs when the reservation
-// begins, although it is for other users; "" if that can't happen.
+// overrun returns a sentence if a job on reserved GPUs may still run when the reservation begins,
+// although the reservation is for other users. Otherwise it returns "".
 func overrun(a *cli.App, j *api.Job, r *api.Reservation) string {
 	there := j.State != job.Queued && slices.ContainsFunc(j.GPUs, func(g api.Allocation) bool {
 		return slices.ContainsFunc(r.GPUs, func(o api.Allocation) bool { return o.Index == g.Index })
@@ -56,14 +56,14 @@ func overrun(a *cli.App, j *api.Job, r *api.Reservation) string {
 		return ""
 	}
 	unless := ""
-	if len(r.Groups) > 0 { // only the scheduler knows who is in a group
+	if len(r.Groups) > 0 { // only the scheduler knows the members of a group
 		unless = ", unless " + j.User + " is in " + strings.Join(r.Groups, " or ")
 	}
 	return fmt.Sprintf("reservation %d: job %s of %s runs there %s and will not be stopped%s: cancel it, requeue it or ask its owner",
 		r.ID, cli.NameOfJob(*j), j.User, limit, unless)
 }
 
-// limitEnd returns the time at which a running job reaches its time limit, zero if unknown.
+// limitEnd returns when a running job reaches its time limit, or the zero time if that is unknown.
 func limitEnd(j api.Job) time.Time {
 	if j.TimeLimit == 0 || j.StartedAt.IsZero() || !j.SuspendedAt.IsZero() {
 		return time.Time{}
@@ -85,7 +85,7 @@ func ReservationColumns(a *cli.App) []term.Column[api.Reservation] {
 	}
 }
 
-// ReservedFor lists the users and groups that may use the GPUs.
+// ReservedFor lists the users and groups that may use the reserved GPUs.
 func ReservedFor(r api.Reservation) string {
 	parts := append(slices.Clone(r.Users), cli.Each(r.Groups, func(g string) string { return "group " + g })...)
 	return cmp.Or(strings.Join(parts, ", "), "nobody")

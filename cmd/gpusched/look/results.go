@@ -11,12 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shownGroups is the most kinds of results that a terminal shows, so that the array fits on a
-// screen.
+// shownGroups is the largest number of kinds of results on a terminal, so that an array fits.
 const shownGroups = 8
 
-// writeResults prints one line for each kind of result of an array's tasks, with the tasks'
-// numbers.
+// writeResults prints one line for each kind of result that tasks of an array have. The line lists
+// the numbers of the tasks.
 func writeResults(a *cli.App, j api.Job, r *api.Results, wide bool) {
 	if r == nil {
 		return
@@ -46,7 +45,7 @@ func writeResults(a *cli.App, j api.Job, r *api.Results, wide bool) {
 	}
 }
 
-// resultsLine sums up the progress of an array.
+// resultsLine returns a summary of an array's progress.
 func resultsLine(j api.Job, r *api.Results) string {
 	ended, completed, failed, cancelled, live, waiting := 0, 0, 0, 0, 0, 0
 	for _, g := range r.Tasks {
@@ -74,7 +73,7 @@ func resultsLine(j api.Job, r *api.Results) string {
 	return strings.Join(parts, ", ")
 }
 
-// groupName names the result or state of a group of tasks in a word or two.
+// groupName describes the result or state of a group of tasks in one or two words.
 func groupName(g api.TaskGroup) string {
 	switch {
 	case g.State == job.Failed && g.Code == 125:
@@ -93,7 +92,7 @@ func groupName(g api.TaskGroup) string {
 	return string(g.State)
 }
 
-// runTimesLine says how long completed tasks took, and when all are expected to have ended.
+// runTimesLine says how long completed tasks took, and when the last task is expected to end.
 func runTimesLine(a *cli.App, r *api.Results) string {
 	var parts cli.Phrases
 	if m := r.Runs; m != nil {
@@ -113,9 +112,9 @@ func seconds(s float64) string {
 	return term.Age(time.Duration(s * float64(time.Second)))
 }
 
-// expectedEnd estimates when the last task ends: as many tasks run at once as now, and each takes
-// the median time of the completed ones or else the time that the scheduler expects. It returns
-// zero if that is unknown.
+// expectedEnd estimates when the last task ends. It assumes that as many tasks run at once as now.
+// Each takes the median time of the completed tasks, or else the time that the scheduler expects.
+// If that is unknown, it returns the zero time.
 func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 	each, running, left := j.Expected.Duration().Seconds(), 0, 0
 	if r.Runs != nil {
@@ -132,7 +131,7 @@ func expectedEnd(j api.Job, r *api.Results, now time.Time) time.Time {
 	if running == 0 || each == 0 || j.State.Terminal() || left > 0 && j.Held() {
 		return time.Time{}
 	}
-	work := each * (float64(running)/2 + float64(left)) // running tasks are half way on average
+	work := each * (float64(running)/2 + float64(left)) // on average, running tasks are half done
 	rounds := max(work/float64(running), each/2)
 	return now.Add(time.Duration(rounds * float64(time.Second)))
 }

@@ -44,7 +44,8 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 }
 
 // shown prints the errors of machines that did not answer. It returns the view's own error, or else
-// the first machine's exit status; while the view is watched, a missing machine does not end it.
+// the exit status of the first such machine. If watched is set, a missing machine does not end the
+// view.
 func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
 	a.Out.W.Flush()
 	var missing error
@@ -59,7 +60,7 @@ func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error
 	return missing
 }
 
-// machines returns the machines of a view: those whose jobs are named, or all that are asked.
+// machines returns the machines that a view shows: those whose jobs are named, or else all.
 func machines(a *cli.App) []string {
 	if len(a.Far) > 0 {
 		return a.Far
@@ -67,7 +68,7 @@ func machines(a *cli.App) []string {
 	return a.Hosts
 }
 
-// worse returns the worse of two states of health; "" is better than any.
+// worse returns the worse of two health states. "" is better than any other.
 func worse(x, y job.Health) job.Health {
 	rank := []job.Health{"", job.Healthy, job.Degraded, job.Failing}
 	if slices.Index(rank, x) < slices.Index(rank, y) {
@@ -140,7 +141,7 @@ func writeHosts(a *cli.App, all api.StatusReply, jobs []api.Job, wide, detailed 
 	}
 }
 
-// hostProblem says in one line what is wrong with a machine.
+// hostProblem describes in one line what is wrong with a machine.
 func hostProblem(t *term.Terminal, h api.HostAnswer) string {
 	switch {
 	case h.Error != nil:
@@ -153,12 +154,12 @@ func hostProblem(t *term.Terminal, h api.HostAnswer) string {
 	return ""
 }
 
-// withHostColumn puts the machine in the first column, for csv.
+// withHostColumn adds a first column with the machine's name, for csv.
 func withHostColumn[T any](cols []term.Column[T], host func(T) string) []term.Column[T] {
 	return append([]term.Column[T]{{Key: "host", Cell: host}}, cols...)
 }
 
-// ListOfHosts lists the GPUs and jobs of several machines, or the jobs that are named.
+// ListOfHosts lists the GPUs and jobs of several machines. If jobs are named, it lists only these.
 func ListOfHosts(ctx context.Context, a *cli.App, c *ListCmd) error {
 	return c.Again(ctx, a, c.OutputFlags, func() error { return showListOf(ctx, a, c) })
 }
@@ -174,7 +175,7 @@ func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
 	answers := afar.FetchAll[listAnswer](ctx, a, hosts, afar.Typed(a))
 	var all listAnswer
 	all.Schema, all.Hosts = api.Schema, afar.HostAnswers(hosts, answers)
-	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // [] in the document, not null
+	all.Jobs, all.GPUs = []api.Job{}, []api.GPU{} // encoded as [] in the document, not as null
 	silent := true
 	for i := range answers {
 		r := &answers[i].Doc
@@ -200,7 +201,7 @@ func showListOf(ctx context.Context, a *cli.App, c *ListCmd) error {
 				writeDrain(a, h.Drain)
 			}
 		}
-		if !silent { // if no machine answered, nobody knows whether jobs wait
+		if !silent { // if no machine has answered, it is unknown whether jobs wait
 			c.write(a, all.ListReply, all.Params, wide, all.Left)
 		}
 	})

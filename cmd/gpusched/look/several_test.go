@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An event belongs to a job by the job's name, its number, or the number of its array.
+// An event belongs to a job if it has the job's name, the job's number, or the number of its array.
 func TestEventsMatchNamesOfJobs(t *testing.T) {
 	of := api.Event{Event: job.Event{Job: 9, Called: "7_3"}}
 	for id, want := range map[string]bool{"7_3": true, "7": true, "9": true, "8": false, "7_4": false} {
@@ -20,7 +20,7 @@ func TestEventsMatchNamesOfJobs(t *testing.T) {
 	}
 }
 
-// A machine can't give its job the name of another machine's job.
+// A machine can't send a job under the name of another machine's job.
 func TestAMachineCannotNameAnothersJobs(t *testing.T) {
 	task := &api.Task{Task: job.Task{Array: 7, Index: 3}, Name: "b:1"}
 	doc := listAnswer{ListReply: api.ListReply{

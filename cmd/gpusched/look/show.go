@@ -54,7 +54,7 @@ func (c *ShowCmd) ask(ctx context.Context, a *cli.App) (api.JobReply, error) {
 	}
 	if err == nil && !c.Env && strings.HasPrefix(c.Form(), "json") {
 		one := []api.Job{reply.Job}
-		_ = a.AddPIDs(ctx, one) // the rest is useful without it
+		_ = a.AddPIDs(ctx, one) // if this fails, the rest is still useful
 		reply.Job = one[0]
 	}
 	return reply, err
@@ -77,7 +77,7 @@ func writeEnv(a *cli.App, j api.Job) error {
 	return nil
 }
 
-// writeJob prints a job, one fact on each line.
+// writeJob prints a job. Each fact has a line of its own.
 func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Message) {
 	t := a.Out
 	fact := func(name, value string) {
@@ -144,7 +144,7 @@ func writeJob(a *cli.App, j api.Job, attempts []api.Attempt, messages []api.Mess
 	}
 }
 
-// resultLine says how a job ended, without the state, which is shown a line above.
+// resultLine says how a job ended. It leaves out the state, since the line above shows that.
 func resultLine(j api.Job, r words.Reader) string {
 	r.Host = j.Host
 	switch {
@@ -166,7 +166,7 @@ func stateLine(j api.Job, uuids bool) string {
 	}
 	if len(j.GPUs) > 0 && uuids {
 		text += " (" + cli.Joined(j.GPUs, ", ", func(g api.Allocation) string { return g.UUID }) + ")"
-		text = strings.Replace(text, ") (", "; ", 1) // puts the share and the UUID into one pair of brackets
+		text = strings.Replace(text, ") (", "; ", 1) // joins the brackets around the share and the UUID
 	}
 	if j.StopFor != 0 && !j.State.Terminal() {
 		text += fmt.Sprintf(", makes room for job %d", j.StopFor)
@@ -174,7 +174,7 @@ func stateLine(j api.Job, uuids bool) string {
 	return text
 }
 
-// Asks lists what a job asked for.
+// Asks lists what a job requests.
 func Asks(j api.Job) string {
 	var parts cli.Phrases
 	switch {
@@ -211,7 +211,7 @@ func Asks(j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// autoNote says that the GPU memory of a job's request comes from earlier runs.
+// autoNote says that a job's requested GPU memory was derived from earlier runs.
 func autoNote(j api.Job) string {
 	if j.GPUMemAuto {
 		return " (as in earlier runs)"
@@ -219,7 +219,7 @@ func autoNote(j api.Job) string {
 	return ""
 }
 
-// used lists what a job has used.
+// used lists the resources that a job has used.
 func used(j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(j.PeakMemBytes > 0, "%s host memory at its peak", job.FormatSize(j.PeakMemBytes))
@@ -227,7 +227,7 @@ func used(j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// logLine names the file that output goes to besides the journal.
+// logLine names the file that output is written to in addition to the journal.
 func logLine(l contract.Log) string {
 	if l.Truncate {
 		return l.Path + " (emptied first)"
@@ -235,7 +235,7 @@ func logLine(l contract.Log) string {
 	return l.Path
 }
 
-// environmentLine describes the environment on record, all of which is deleted when the job ends.
+// environmentLine describes the recorded environment. The record is deleted when the job ends.
 func environmentLine(p *api.Private, ended bool) string {
 	mode := string(p.EnvMode)
 	if p.EnvMode == contract.EnvInherit {
@@ -253,7 +253,7 @@ func environmentLine(p *api.Private, ended bool) string {
 	}
 }
 
-// withLine lists what else was asked for around the command.
+// withLine lists what the job has besides its command, such as a terminal or a set-up.
 func withLine(p *api.Private) string {
 	var parts cli.Phrases
 	s := p.Setup
@@ -263,7 +263,7 @@ func withLine(p *api.Private) string {
 	return strings.Join(parts, ", ")
 }
 
-// userLine names the job's user, and the account that has the uid now if that is another one.
+// userLine names the job's user. If another account has the uid now, it names that account, too.
 func userLine(j api.Job) string {
 	if j.UIDNow != "" {
 		return fmt.Sprintf("%s (%d, which is %s's now)", j.User, j.UID, j.UIDNow)
@@ -271,7 +271,7 @@ func userLine(j api.Job) string {
 	return fmt.Sprintf("%s (%d)", j.User, j.UID)
 }
 
-// notifyLine lists the messages about a job and their recipients.
+// notifyLine lists the messages that are sent about a job, and their recipients.
 func notifyLine(list []job.Notify, p *api.Private) string {
 	var parts []string
 	for i, n := range list {

@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// These functions return the lines of 'gpusched show' about a job's life. A line is empty if there
-// is nothing to say.
+// These functions return the lines of 'gpusched show' that describe a job's life. If there is
+// nothing to say, a line is empty.
 
-// lifecycle lists a job's options about its life, as far as they differ from the defaults.
+// lifecycle lists the job's options that concern its life, except those with default values.
 func lifecycle(j api.Job) (parts cli.Phrases) {
 	parts.Add(j.OnTimeout == job.TimeoutRequeue, "back to the queue at its time limit")
 	parts.Add(j.WarnSignal > 0, "%s %s before its time limit", job.AimedSignal(j.WarnSignal, j.WarnsMain()), j.WarnBefore)
@@ -78,7 +78,7 @@ func expectedLine(a *cli.App, j api.Job) string {
 	return ""
 }
 
-// startedLine says when a job started, and how long it ran if it has ended.
+// startedLine says when a job started. If the job has ended, it also says how long the job ran.
 func startedLine(a *cli.App, j api.Job) string {
 	if j.StartedAt.IsZero() || j.EndedAt.IsZero() {
 		return a.Out.Moment(j.StartedAt)
@@ -86,7 +86,7 @@ func startedLine(a *cli.App, j api.Job) string {
 	return a.Out.Moment(j.StartedAt) + ", ran " + cli.RanText(j, a.Out.Now)
 }
 
-// beginLine says what keeps the job from starting before a certain time.
+// beginLine says why the job does not start before a certain time.
 func beginLine(a *cli.App, j api.Job) string {
 	var parts cli.Phrases
 	retried := !j.NotBefore.IsZero() && j.State == job.Queued
@@ -96,7 +96,7 @@ func beginLine(a *cli.App, j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// suspendedLine says that a job is suspended, and for how long it has been in all.
+// suspendedLine says that a job is suspended, and how long it has been suspended in total.
 func suspendedLine(a *cli.App, j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(j.Suspended(), "by %s since %s", j.SuspendedBy, a.Out.Moment(j.SuspendedAt))
@@ -106,7 +106,7 @@ func suspendedLine(a *cli.App, j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// queuedLine says when and how often the job went back to the queue.
+// queuedLine says how often and when the job returned to the queue.
 func queuedLine(a *cli.App, j api.Job) string {
 	var parts cli.Phrases
 	parts.Add(!j.QueuedAt.IsZero() && !j.QueuedAt.Equal(j.SubmittedAt), "%s", a.Out.Moment(j.QueuedAt))
@@ -122,7 +122,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// promiseLine lists the GPU memory that is kept for the job.
+// promiseLine lists the GPU memory that is reserved for the job.
 func promiseLine(list []api.Allocation) string {
 	var parts cli.Phrases
 	for _, g := range list {

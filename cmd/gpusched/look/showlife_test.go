@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An array that has ended has no waiting tasks.
+// After an array has ended, no tasks are shown as waiting.
 func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 	for _, c := range []struct {
 		state job.State
@@ -29,7 +29,7 @@ func TestAnEndedArrayHasNoWaitingTasks(t *testing.T) {
 	}
 }
 
-// A job that is back in the queue says how its only start ended.
+// A job that is in the queue again shows how its only attempt ended.
 func TestShowOfARequeuedJob(t *testing.T) {
 	var text bytes.Buffer
 	a := &cli.App{Env: cli.Env{Out: &term.Terminal{W: bufio.NewWriter(&text)}}}
@@ -40,7 +40,7 @@ func TestShowOfARequeuedJob(t *testing.T) {
 	}
 }
 
-// If a job did not ask for CPUs, show says how many it counts as.
+// If a job did not request CPUs, show says as how many CPUs the job counts.
 func TestShowSaysThePromisedCPUs(t *testing.T) {
 	for want, j := range map[string]api.Job{
 		"1 GPU, 3 CPUs for its GPUs (no limit), priority normal": {Request: job.Request{GPUMilli: 1000}, PromisedCPUs: 3},

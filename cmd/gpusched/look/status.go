@@ -69,8 +69,8 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 	}
 }
 
-// statusLines is the number of lines of a status besides GPUs and jobs, with the prompt and the
-// first line of --watch. leastShown is the number of jobs that even the lowest terminal shows.
+// statusLines is how many lines a status has in addition to GPUs and jobs. It includes the prompt
+// and the first line of --watch. leastShown is how many jobs are shown on even the lowest terminal.
 const (
 	statusLines = 14
 	leastShown  = 4
@@ -96,7 +96,7 @@ func healthLine(a *cli.App, s api.StatusReply) string {
 	return a.Out.Paint(styleOf(s.Health), word) + rest + hint
 }
 
-// classLine counts the live jobs by class, unless all are of class normal.
+// classLine counts the live jobs of each class. If all are of class normal, it is empty.
 func classLine(t *job.Totals) string {
 	var parts cli.Phrases
 	if t == nil || len(t.Classes) == 1 && t.Classes[job.Normal] != (job.ClassTotals{}) {
@@ -136,7 +136,7 @@ func endedLine(t *job.Totals, detailed bool) string {
 	return text + fmt.Sprintf("; %d submitted in all", t.Submitted)
 }
 
-// promisedLine shows how much of the host's memory, CPUs and places jobs have.
+// promisedLine shows how much of the host's memory, CPUs and job places is in use.
 func promisedLine(h *job.HostView) string {
 	var parts cli.Phrases
 	parts.Add(h.MemBytes > 0, "memory %s of %s", job.FormatSize(h.PromisedMem), job.FormatSize(h.MemBytes))
@@ -145,7 +145,7 @@ func promisedLine(h *job.HostView) string {
 	return strings.Join(parts, ", ")
 }
 
-// styleOf returns the style for a health that the scheduler reports.
+// styleOf returns the style for a health state that the scheduler reports.
 func styleOf(health job.Health) term.Style {
 	switch health {
 	case job.Healthy:
@@ -156,7 +156,7 @@ func styleOf(health job.Health) term.Style {
 	return term.Red
 }
 
-// fit returns as many rows as there is room for, and the number of jobs in the other rows.
+// fit returns as many rows as fit into room. hidden is the number of jobs in the other rows.
 func fit(rows []api.Job, room int) (some []api.Job, hidden int) {
 	room = min(len(rows), room)
 	for _, j := range rows[room:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// writeTopology prints how the GPUs are connected, as a matrix.
+// writeTopology prints a matrix that shows how the GPUs are connected.
 func writeTopology(a *cli.App, reply api.GPUsReply, wide bool) {
 	if len(reply.Links) == 0 {
 		a.Out.Printf("how the GPUs are connected is not known\n")
@@ -39,7 +39,7 @@ func writeTopology(a *cli.App, reply api.GPUsReply, wide bool) {
 	term.WriteTable(a.Out, cols, reply.GPUs, wide)
 }
 
-// linkWord names the connection of two GPUs: NV4 is four lanes of NVLink.
+// linkWord names the connection between two GPUs. NV4 means four lanes of NVLink.
 func linkWord(l job.GPULink) string {
 	if l.Kind == "nvlink" {
 		return "NV" + strconv.Itoa(l.Lanes)

@@ -31,7 +31,7 @@ func (c *WhyCmd) About() cli.About {
 		Host: cli.ShownHere, Hosts: cli.Together, Jobs: cli.InTurn, Slurm: cli.ForSlurm, Usual: true,
 		Offers: cli.Offers{Fits: func(j api.Job) bool { return j.State == job.Queued }},
 	}
-	if c.Plan { // a plan is about one machine
+	if c.Plan { // a plan covers one machine only
 		about.Host, about.Hosts = cli.RunThere, cli.InTurn
 	}
 	return about
@@ -68,10 +68,10 @@ func (c *WhyCmd) show(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// whyAnswer is the document of why.
+// whyAnswer is the JSON document of why.
 type whyAnswer struct {
 	api.JobReply
-	Plan *api.PlanReply `json:"plan,omitempty"` // for a waiting job, if the plan may be drawn
+	Plan *api.PlanReply `json:"plan,omitempty"` // set for a waiting job if the plan may be drawn
 }
 
 func (all *whyAnswer) NameAll(host string) { afar.NameReply(host, &all.JobReply) }
@@ -81,7 +81,7 @@ func (c *WhyCmd) ask(ctx context.Context, a *cli.App) (all whyAnswer, err error)
 	if err != nil || a.Other() != nil || !c.IsTable() || !a.Out.TTY && !a.Documents() || all.Job.ExpectedStart.IsZero() {
 		return all, err
 	}
-	if p, err := api.Plan(ctx, a.Client, farPlan); err == nil { // the answer is complete without it
+	if p, err := api.Plan(ctx, a.Client, farPlan); err == nil { // if this fails, the answer is complete without a plan
 		all.Plan = &p
 	}
 	return all, nil
@@ -120,8 +120,8 @@ func writeReasons(a *cli.App, j api.Job) {
 	}
 }
 
-// writeQueue says when a job is expected to start, which jobs are ahead of it, and what would make
-// it start sooner. It returns the number of lines.
+// writeQueue prints when a job is expected to start, which jobs are ahead of it, and which changes
+// would make it start sooner. It returns the number of printed lines.
 func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	say := func(format string, args ...any) {
 		text := a.Out.Wrap(fmt.Sprintf(format, args...), "    ")
@@ -135,7 +135,7 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	case j.StartUnknown:
 		say("%s", term.Clean(cli.UnknownStart(j)))
 	}
-	if q == nil { // Slurm does not report which jobs are ahead
+	if q == nil { // Slurm does not say which jobs are ahead
 		return lines
 	}
 	if len(q.Ahead) == 0 && j.HeldBy == "" && len(j.After) == 0 && j.NotBefore.IsZero() {
@@ -157,10 +157,10 @@ func writeQueue(a *cli.App, j api.Job, q *api.Queue) (lines int) {
 	return lines + writeSooner(a, name, q.Sooner[:min(len(q.Sooner), maxSooner)])
 }
 
-// maxSooner is the most changes that why suggests.
+// maxSooner is the largest number of changes that why suggests.
 const maxSooner = 5
 
-// writeSooner prints each change with the start that it would give and the command to type, and
+// writeSooner prints each change, the start time that it would lead to, and the command for it. It
 // returns the number of lines. It never breaks a command across lines.
 func writeSooner(a *cli.App, name string, list []api.Sooner) int {
 	when, width := make([]string, len(list)), 0
@@ -183,7 +183,7 @@ func writeSooner(a *cli.App, name string, list []api.Sooner) int {
 	return len(list)
 }
 
-// reasonPlace names what a reason is about.
+// reasonPlace says what a reason is about: a GPU, the job or the machine.
 func reasonPlace(r api.Reason) string {
 	switch {
 	case r.GPU != job.NoGPU:

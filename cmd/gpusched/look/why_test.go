@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Slurm reports when a job is expected to start, but not which jobs are ahead of it.
+// Slurm says when a job is expected to start, but not which jobs are ahead of it.
 func TestWhyWithoutAQueue(t *testing.T) {
 	out, b := screen(80, false)
 	lines := writeQueue(&cli.App{Env: cli.Env{Out: out}}, api.Job{ID: 7, State: job.Queued, ExpectedStart: noon}, nil)
@@ -22,7 +22,7 @@ func TestWhyWithoutAQueue(t *testing.T) {
 	}
 }
 
-// The reason that a start is unknown comes from the job's machine, so it is cleaned.
+// The explanation of an unknown start comes from the job's machine, so it is cleaned.
 func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	out, b := screen(80, false)
 	writeQueue(&cli.App{Env: cli.Env{Out: out}}, api.Job{ID: 7, State: job.Queued, StartUnknown: true, StartUnknownWhy: "\x1b]0;title\a"}, nil)
@@ -32,7 +32,7 @@ func TestWhyIsHarmlessOnATerminal(t *testing.T) {
 	}
 }
 
-// why of an array whose tasks wait again gives the reason of the first of these.
+// If tasks of an array wait again, why gives the reason of the first such task.
 func TestWhyOfAnArrayWhoseTasksWaitAgain(t *testing.T) {
 	reasons := []api.Reason{{Reason: job.Reason{Code: "gpu-paused", GPU: 0}, Said: job.Text("paused by root")}}
 	say := func(j api.Job) string {

@@ -2,20 +2,20 @@ package manual
 
 import "strings"
 
-// Habit is a word of other tools and the word to type here instead.
+// Habit is a word of other tools, with the word to type in gpusched instead.
 type Habit struct {
-	Words []string // commands or options
-	Ours  string   // "" if there is none
-	Note  string   // what else to know, or why there is none
+	Words []string // commands or options of other tools
+	Ours  string   // gpusched's word; "" if there is none
+	Note  string   // more information, or why there is no such word
 }
 
-// Habits are other tools' names for the options of a command.
+// Habits are the names that other tools have for a command's options.
 type Habits struct {
-	Title string // the title of its table in the manual
+	Title string // title of the table in the manual
 	List  []Habit
 }
 
-// OtherCommands are the commands of other schedulers and programs.
+// OtherCommands maps commands of other schedulers and programs to gpusched's commands.
 var OtherCommands = []Habit{
 	of("sbatch qsub bsub gbatch mgpu_srun enqueue", "submit", ""),
 	of("srun", "run", ""),
@@ -43,7 +43,7 @@ var OtherCommands = []Habit{
 	of("unsuspend unpause continue cont", "resume", ""),
 }
 
-// OtherSubcommands are commands of two words.
+// OtherSubcommands maps other programs' commands of two words to gpusched's commands.
 var OtherSubcommands = []Habit{
 	{[]string{"daemon undrain", "daemon unpause", "daemon continue", "daemon open"}, "daemon resume", ""},
 	{[]string{"daemon status", "daemon show"}, "status", ""},
@@ -60,7 +60,7 @@ var OtherSubcommands = []Habit{
 	{[]string{"aliases uninstall"}, "aliases remove", ""},
 }
 
-// OptionsOfNewJobs are other schedulers' names for the options of a new job.
+// OptionsOfNewJobs has other schedulers' names for the options of a new job.
 var OptionsOfNewJobs = &Habits{"OPTIONS OF OTHER TOOLS FOR A NEW JOB", []Habit{
 	of("-J --job-name --label -L", "--name NAME", ""),
 	of("-G --gres --gpus-per-node --gpus-per-task --num-gpus --ngpus", "--gpus N", ""),
@@ -99,7 +99,7 @@ var OptionsOfNewJobs = &Habits{"OPTIONS OF OTHER TOOLS FOR A NEW JOB", []Habit{
 	of("--test-only --dryrun", "--dry-run", ""),
 }}
 
-// OptionsOfPast are other schedulers' names for the options of history and report.
+// OptionsOfPast has other schedulers' names for the options of history and report.
 var OptionsOfPast = &Habits{"OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", []Habit{
 	of("--starttime --start --from", "--since WHEN", ""),
 	of("--endtime --end --to", "--until WHEN", ""),
@@ -112,7 +112,7 @@ var OptionsOfPast = &Habits{"OPTIONS OF OTHER TOOLS FOR WHAT IS PAST", []Habit{
 	of("-A --accounts --users", "--user USER", ""),
 }}
 
-// These are the options of squeue, scancel, tail, nvidia-smi and similar programs.
+// These tables have the options of squeue, scancel, tail, nvidia-smi and similar programs.
 var (
 	OptionsOfList = &Habits{"OPTIONS OF OTHER TOOLS FOR A LIST", []Habit{
 		of("--me", "--mine", ""),
@@ -157,14 +157,14 @@ var (
 	}}
 )
 
-// OtherOptions are all of these, in the order of the manual.
+// OtherOptions lists all these tables of options in the manual's order.
 var OtherOptions = []*Habits{
 	OptionsOfNewJobs, OptionsOfPast, OptionsOfList, OptionsOfCancel, OptionsOfEstimate, OptionsOfLogs, OptionsOfGPUs,
 }
 
 func of(words, ours, note string) Habit { return Habit{strings.Fields(words), ours, note} }
 
-// Find returns the habit with a word, and whether there is one.
+// Find returns the Habit that has this word. The result is false if there is none.
 func Find(list []Habit, word string) (Habit, bool) {
 	for _, h := range list {
 		for _, w := range h.Words {
@@ -176,7 +176,7 @@ func Find(list []Habit, word string) (Habit, bool) {
 	return Habit{}, false
 }
 
-// Here says what to type instead, with the note.
+// Here returns what to type in gpusched instead, followed by the note.
 func (h Habit) Here() string {
 	switch {
 	case h.Ours == "":
@@ -187,7 +187,7 @@ func (h Habit) Here() string {
 	return "here it is " + h.Ours + "; " + h.Note
 }
 
-// entries returns the rows for the manual, with a prefix in front of our words.
+// entries returns rows for the manual. It puts a prefix in front of gpusched's words.
 func entries(list []Habit, prefix string) (rows []Entry) {
 	for _, h := range list {
 		text := h.Note

@@ -12,7 +12,7 @@ import (
 	sentences "github.com/gpusched/gpusched/daemon/words"
 )
 
-// words returns the words of a table.
+// words returns the set of words that a table explains.
 func words(list []Entry) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range list {
@@ -24,7 +24,7 @@ func words(list []Entry) map[string]bool {
 	return out
 }
 
-// The manual describes every reason, state and exit status of the code, and no other.
+// The manual describes exactly the reasons, states and exit statuses that the code has.
 func TestTheManualKnowsEveryReasonStateAndStatus(t *testing.T) {
 	explained := words(reasons)
 	for _, code := range sentences.ReasonCodes() {
@@ -82,7 +82,7 @@ func TestThePolicyFits(t *testing.T) {
 	for _, section := range sections("policy") {
 		for line := range strings.SplitSeq(section.Text, "\n") {
 			if table, ok := strings.CutPrefix(line, "    "); ok {
-				if tables++; len(table) > 80-7-7 { // the margin of the page, and the margin of an example
+				if tables++; len(table) > 80-7-7 { // minus the margins of the page and of an example
 					t.Errorf("%d columns: %s", len(table), table)
 				}
 			}

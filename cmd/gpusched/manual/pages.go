@@ -8,19 +8,19 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Source is what the pages are made from, besides the tables of this package.
+// Source has the data for the pages, in addition to the tables of this package.
 type Source struct {
 	Grammar *kong.Application
 	Version string
-	Date    string // of the release, "" if unknown
+	Date    string // date of the release; "" if unknown
 
-	Besides        func(*kong.Node) func() Section // a further section for the page of a command; nil: none
-	OnSlurm        []Section                       // what Slurm does not support, or understands in another way
-	ReasonsOnSlurm []Entry                         // the reasons that only jobs of Slurm wait for
+	Besides        func(*kong.Node) func() Section // returns an additional section for a command's page; nil: none
+	OnSlurm        []Section                       // what Slurm does not support or treats differently
+	ReasonsOnSlurm []Entry                         // the reasons for waiting that only Slurm has
 }
 
-// Pages returns the pages by file name: one for the program, one for each command, the tour, and
-// one about the order of jobs.
+// Pages returns the manual pages by file name: a page for the program, one for each command, the
+// tour, and one that explains the order of jobs.
 func (s Source) Pages() map[string]string {
 	leaves := s.Grammar.Leaves(true)
 	pages := map[string]string{s.Grammar.Name + ".1": s.program(leaves), "gpusched.7": s.tour(), "gpusched-policy.7": s.policy()}
@@ -30,7 +30,7 @@ func (s Source) Pages() map[string]string {
 	return pages
 }
 
-// program returns gpusched(1).
+// program returns the page gpusched(1).
 func (s Source) program(leaves []*kong.Node) string {
 	p := s.page("gpusched", 1, "run jobs on the GPUs of this machine")
 	p.section("SYNOPSIS")
@@ -67,19 +67,19 @@ func (s Source) program(leaves []*kong.Node) string {
 	return p.String()
 }
 
-// tour returns gpusched(7).
+// tour returns the page gpusched(7).
 func (s Source) tour() string {
 	return s.prosePage("tour", "gpusched", "a tour of gpusched, and recipes",
 		".BR gpusched (1),\n.BR gpusched\\-submit (1),\n.BR gpusched\\-policy (7)\n")
 }
 
-// policy returns gpusched-policy(7).
+// policy returns the page gpusched-policy(7).
 func (s Source) policy() string {
 	return s.prosePage("policy", "gpusched-policy", "which job goes next on the GPUs, and why",
 		".BR gpusched (1),\n.BR gpusched\\-why (1),\n.BR gpusched.toml (5),\n.BR gpuschedd (8)\n")
 }
 
-// prosePage returns a page of section 7: the sections of a text, and the pages to read next.
+// prosePage returns a page of section 7. It has the sections of a text and refers to other pages.
 func (s Source) prosePage(file, name, about, also string) string {
 	p := s.page(name, 7, about)
 	for _, t := range sections(file) {
@@ -90,7 +90,7 @@ func (s Source) prosePage(file, name, about, also string) string {
 	return p.String()
 }
 
-// command returns the page of a command.
+// command returns the page for a command.
 func (s Source) command(n *kong.Node) string {
 	p := s.page(pageName(n), 1, strings.TrimSuffix(lowerFirst(n.Help), "."))
 	p.section("SYNOPSIS")
@@ -118,7 +118,7 @@ func (s Source) command(n *kong.Node) string {
 	return p.String()
 }
 
-// CommandPath returns the command as people type it, such as "gpusched gpu pause", without aliases.
+// CommandPath returns a command as people type it, such as "gpusched gpu pause", without aliases.
 func CommandPath(n *kong.Node) string {
 	if n.Parent == nil {
 		return n.Name
@@ -132,7 +132,7 @@ func synopsis(n *kong.Node) string {
 	return fmt.Sprintf("\\fB%s\\fP %s", Roff(CommandPath(n)), Roff(n.Tag.Get("usage")))
 }
 
-// flags writes the options under their headings.
+// flags writes the options in groups, each group under its heading.
 func (p *page) flags(n *kong.Node) {
 	group := ""
 	for _, f := range n.Flags {

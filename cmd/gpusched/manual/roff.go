@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// page is a manual page that is being written.
+// page is a manual page while it is being written.
 type page struct{ strings.Builder }
 
 func (s Source) page(name string, section int, about string) *page {
@@ -21,7 +21,7 @@ func (s Source) page(name string, section int, about string) *page {
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", title) }
 
-// prose writes a section of paragraphs. A block that is indented by four blanks is an example.
+// prose writes a section of paragraphs. A block that four blanks indent is an example.
 func (p *page) prose(title, text string) {
 	p.section(title)
 	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
@@ -40,7 +40,7 @@ func (p *page) prose(title, text string) {
 	}
 }
 
-// terms writes a section of words and their meanings.
+// terms writes a section that explains words.
 func (p *page) terms(title string, list []Entry) {
 	p.section(title)
 	for _, t := range list {
@@ -48,11 +48,11 @@ func (p *page) terms(title string, list []Entry) {
 	}
 }
 
-// Roff escapes text so that roff reads no request or escape in it. ASCII hyphens stay hyphens when
-// copied.
+// Roff escapes text, so that roff finds no request or escape in the text. ASCII hyphens stay
+// hyphens when they are copied from a page.
 func Roff(text string) string { return textLine(escapes.Replace(text)) }
 
-// emphasised is Roff with commands in bold type instead of quotes.
+// emphasised is like Roff, but prints commands in bold type instead of in quotes.
 func emphasised(text string) string {
 	return textLine(quotedCommands().ReplaceAllString(escapes.Replace(text), `\fB$1\fP`))
 }
@@ -64,7 +64,7 @@ var (
 	})
 )
 
-// textLine keeps roff from reading a line as a request.
+// textLine changes a line so that roff does not take it for a request.
 func textLine(line string) string {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		return `\&` + line
@@ -72,5 +72,5 @@ func textLine(line string) string {
 	return line
 }
 
-// Quoted returns the text as one argument of a macro.
+// Quoted returns the text as a single argument of a roff macro.
 func Quoted(text string) string { return `"` + strings.ReplaceAll(Roff(text), `"`, `""`) + `"` }

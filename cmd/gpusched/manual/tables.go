@@ -2,7 +2,7 @@ package manual
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// The tables of gpusched(1) follow. Tests compare them with the code.
+// These are the tables of gpusched(1). Tests compare them with the code.
 
 // Entry is a word and its meaning.
 type Entry struct{ Word, Text string }
@@ -95,7 +95,7 @@ var states = []Entry{
 	{string(job.Lost), "Its unit is gone, for example after a reboot, and how it ended is not known."},
 }
 
-// jobVariables lists the variables that a job gets in addition to those of its submission.
+// jobVariables lists the environment variables that gpusched adds for a job.
 var jobVariables = []Entry{
 	{"CUDA_VISIBLE_DEVICES", "The job's GPUs as CUDA counts them: 0, 1, … of those it can open, whatever their indexes on the machine; UUIDs with --gpu-visible uuid; empty without GPUs."},
 	{"CUDA_DEVICE_ORDER", "PCI_BUS_ID."},
@@ -113,7 +113,7 @@ var jobVariables = []Entry{
 	{"GPUSCHED_GPU_MEM_MIB", "What --gpu-mem asked for, in MiB."},
 }
 
-// ownSettings lists the variables that gpusched itself reads.
+// ownSettings lists the environment variables that gpusched itself reads.
 var ownSettings = []Entry{
 	{"GPUSCHED_SOCKET", "Path of the scheduler's socket. Default: /run/gpusched/gpusched.sock, or your own scheduler's socket if the machine has none. Jobs of your own scheduler have it set."},
 	{"GPUSCHED_ENGINE", "What runs the jobs: local, the scheduler of this machine, or slurm; see ON SLURM."},
@@ -122,7 +122,7 @@ var ownSettings = []Entry{
 	{"COLUMNS", "Width of the terminal, instead of the width that the terminal reports."},
 }
 
-// files lists the files that a user may come across.
+// files lists files that a user may meet.
 var files = []Entry{
 	{"/run/gpusched/gpusched.sock", "The socket of the scheduler."},
 	{"$XDG_RUNTIME_DIR/gpusched/gpusched.sock", "The socket of your own scheduler."},

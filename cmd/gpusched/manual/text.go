@@ -12,15 +12,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// texts has the texts that are about more than one option: a file for each command, named like its
-// page; topics.txt, further sections of gpusched(1); tour.txt, gpusched(7); policy.txt,
-// gpusched-policy(7); and parts that other texts include by their names in brackets.
+// texts contains the texts that are about more than one option. Each command has a file with the
+// name of its page. topics.txt has further sections of gpusched(1), tour.txt is gpusched(7), and
+// policy.txt is gpusched-policy(7). The remaining files are parts that other texts include by their
+// name in brackets.
 //
 //go:embed text
 var texts embed.FS
 
-// Describe puts the texts of this package into the grammar: one for each command below the node,
-// and one for each option.
+// Describe adds this package's texts to the grammar: one for each command below the node, and one
+// for each option.
 func Describe(n *kong.Node) {
 	for _, f := range n.Flags {
 		if text := OfOption(n, f); text.Help != "" {
@@ -40,8 +41,8 @@ func OfOption(n *kong.Node, f *kong.Flag) options.Text {
 	return options.Of(strings.TrimPrefix(CommandPath(n), "gpusched "), f.Name)
 }
 
-// text returns the text of a file, "" if there is none. It joins the lines of each paragraph; a
-// block that is indented by four blanks stays as it is.
+// text returns the text of a file, or "" if there is no such file. It joins the lines of each
+// paragraph. A block that is indented by four blanks stays unchanged.
 func text(name string) string {
 	if name == "states" {
 		return stateNames()
@@ -58,7 +59,7 @@ func text(name string) string {
 	})
 }
 
-// parts matches the names in brackets.
+// parts matches a name in brackets, which stands for the text of that name.
 var parts = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[(ids|moments|several|states)\]`)
 })
@@ -71,7 +72,7 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// sections splits a text into its sections, each with a title.
+// sections splits a text into sections. Each has a title.
 func sections(name string) (list []Entry) {
 	for section := range strings.SplitSeq(strings.TrimPrefix(text(name), "# "), "\n\n# ") {
 		title, about, _ := strings.Cut(section, "\n\n")

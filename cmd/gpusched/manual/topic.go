@@ -8,8 +8,7 @@ import (
 // Topic is a section of a manual page that is about more than one command.
 type Topic struct{ Page, Title, Text string }
 
-// Topics returns all topics: the tour first, then further sections of gpusched(1), the policy, and
-// tables.
+// Topics returns all topics: the tour, further sections of gpusched(1), the policy, and tables.
 func Topics(further ...Section) []Topic {
 	list := slices.Concat(Tour(), topics("topics", "gpusched(1)"), topics("policy", "gpusched-policy(7)"))
 	tables := []Section{{"STATES OF A JOB", states}, {"EXIT STATUS", exitStatuses}, {"ENVIRONMENT OF A JOB", jobVariables}}
@@ -19,13 +18,13 @@ func Topics(further ...Section) []Topic {
 	return list
 }
 
-// Section is a section of gpusched(1) that is a table.
+// Section is a section of gpusched(1) that consists of a table.
 type Section struct {
 	Title   string
 	Entries []Entry
 }
 
-// topic returns the section as text, with a paragraph for each entry.
+// topic returns the section as text. Each entry becomes a paragraph.
 func (s Section) topic() Topic {
 	var paragraphs []string
 	for _, e := range s.Entries {
@@ -44,7 +43,7 @@ func topics(file, page string) (list []Topic) {
 	return list
 }
 
-// About returns the topics whose titles fit the words best.
+// About returns the topics whose titles match the words best.
 func About(words []string, further ...Section) (list []Topic) {
 	best := noFit + 1
 	for _, t := range Topics(further...) {
@@ -58,7 +57,7 @@ func About(words []string, further ...Section) (list []Topic) {
 	return list
 }
 
-// Word returns a word that finds this topic alone, "" if there is none.
+// Word returns a word that finds only this topic, or "" if there is none.
 func (t Topic) Word() string {
 	for _, word := range titleWords(t.Title) {
 		if found := About([]string{word}); len(word) > 3 && len(found) == 1 && found[0] == t {
@@ -68,14 +67,14 @@ func (t Topic) Word() string {
 	return ""
 }
 
-// fit says how well words fit a title.
+// fit says how well words match a title.
 type fit int
 
 const (
 	noFit      fit = iota
-	beginnings     // each word is the beginning of a word of the title
-	wholeWords     // each word is a word of the title
-	theTitle       // the words are the whole title, except a first word "on"
+	beginnings     // each word begins a word of the title
+	wholeWords     // each word equals a word of the title
+	theTitle       // the words equal the whole title, except that the title may begin with "on"
 )
 
 func fitOf(title string, words []string) fit {
@@ -97,7 +96,7 @@ func fitOf(title string, words []string) fit {
 	return worst
 }
 
-// titleWords returns the words of a title in lower case, and options without their dashes.
+// titleWords returns the words of a title in lower case. It removes the dashes of options.
 func titleWords(title string) []string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" (),'", r) })
 	for i, w := range words {
@@ -106,7 +105,7 @@ func titleWords(title string) []string {
 	return words
 }
 
-// Typed returns the examples of a text, each block as one script.
+// Typed returns the examples in a text. Each block is one script.
 func Typed(text string) (scripts []string) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		if strings.HasPrefix(block, "    ") {

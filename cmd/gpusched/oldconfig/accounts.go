@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// An association is what Slurm's database says about an account, or about a user in an account.
+// An association is an entry in Slurm's database: an account, or a user in an account, with limits.
 type association struct {
 	cluster, account, parent, user string
 	limits                         record
 }
 
-// A record is a row of sacctmgr's tables: values by column name, in lower case and without blanks.
-// Empty values are missing.
+// A record is a row of one of sacctmgr's tables. It maps column names, in lower case and without
+// blanks, to values. Empty values are left out.
 type record map[string]string
 
 // A place identifies an association.
 type place struct{ cluster, account, user string }
 
-// accounts is what is known of a Slurm's database.
+// accounts is the content of a Slurm's database, as far as it was read.
 type accounts struct {
 	associations []association
-	at           map[place]int // indexes into associations
+	at           map[place]int // maps a place to its index in associations
 	qos          []record
-	defaults     map[string]string // the default account of each user
+	defaults     map[string]string // maps each user to the user's default account
 	admins       []string
-	skipped      []string // notes about what was not read
+	skipped      []string // notes about parts that were not read
 }
 
-// columns maps other names of a column, from other versions and commands, to the one used here.
+// columns maps the names that a column has in other versions and commands to the name used here.
 var columns = map[string]string{
 	"share": "fairshare", "rawshares": "fairshare", "parname": "parent", "parentname": "parent", "grpsubmitjobs": "grpsubmit", "maxsubmitjobs": "maxsubmit",
 	"maxtresperjob": "maxtres", "maxwalldurationperjob": "maxwall", "maxwallduration": "maxwall", "maxwallperjob": "maxwall",
@@ -48,8 +48,8 @@ func column(name string) string {
 	return name
 }
 
-// IsAccounts reports whether a text is the output of 'sacctmgr -P show assoc' (or qos, or user) or
-// a file of 'sacctmgr dump'.
+// IsAccounts reports whether a text is output of 'sacctmgr -P show assoc' (or qos, or user), or a
+// file that 'sacctmgr dump' wrote.
 func IsAccounts(text string) bool {
 	for line := range strings.Lines(text) {
 		if _, _, ok := splitDump(strings.TrimSpace(line)); ok || tableOf(heading(line)) != "" {
@@ -59,7 +59,7 @@ func IsAccounts(text string) bool {
 	return false
 }
 
-// heading returns the columns that a line names, if it may be a heading.
+// heading returns the column names in a line, or nil if the line can't be a heading.
 func heading(line string) (names []string) {
 	if !strings.Contains(line, "|") {
 		return nil
@@ -70,7 +70,7 @@ func heading(line string) (names []string) {
 	return names
 }
 
-// tableOf returns the table that has these columns: assoc, qos, user or "".
+// tableOf returns the kind of table that has these columns: assoc, qos, user or "".
 func tableOf(names []string) string {
 	has := func(all ...string) bool {
 		return !slices.ContainsFunc(all, func(name string) bool { return !slices.Contains(names, name) })
@@ -86,7 +86,7 @@ func tableOf(names []string) string {
 	return ""
 }
 
-// readAccounts reads tables, one after the other, or a dump.
+// readAccounts reads one or more tables, or a dump.
 func readAccounts(text string) (*accounts, error) {
 	a := &accounts{at: map[place]int{}, defaults: map[string]string{}}
 	var names []string
@@ -122,7 +122,7 @@ func readAccounts(text string) (*accounts, error) {
 	return a, nil
 }
 
-// addRow adds a row of a table.
+// addRow adds one row of a table.
 func (a *accounts) addRow(names, values []string) {
 	r := record{}
 	for i, name := range names {
@@ -144,8 +144,7 @@ func (a *accounts) addRow(names, values []string) {
 	}
 }
 
-// add adds an association. If it is there already, from another table, add fills in what is
-// missing.
+// add adds an association. If another table has already added it, add only fills in missing values.
 func (a *accounts) add(x association) {
 	of := place{x.cluster, x.account, x.user}
 	i, known := a.at[of]
@@ -163,7 +162,7 @@ func (a *accounts) add(x association) {
 	}
 }
 
-// addUser adds what is said about a user independently of accounts.
+// addUser adds the facts about a user that do not depend on an account.
 func (a *accounts) addUser(name string, r record) {
 	if name == "" {
 		return
@@ -177,7 +176,7 @@ func (a *accounts) addUser(name string, r record) {
 	}
 }
 
-// splitDump splits a line such as User - 'alice':Fairshare=2.
+// splitDump splits a line of a dump, such as User - 'alice':Fairshare=2.
 func splitDump(line string) (what, rest string, ok bool) {
 	what, rest, ok = strings.Cut(line, " - ")
 	return what, rest, ok && slices.Contains([]string{"Cluster", "Parent", "Account", "User"}, what) && strings.HasPrefix(rest, "'")
@@ -197,7 +196,7 @@ func parseDump(text string) (name string, limits record) {
 	return name, limits
 }
 
-// unquotedSplit splits a text at each sep outside of quotes.
+// unquotedSplit splits a text at every sep that is not in quotes.
 func unquotedSplit(text string, sep rune) (parts []string) {
 	quoted, from := false, 0
 	for i, r := range text {
@@ -210,7 +209,7 @@ func unquotedSplit(text string, sep rune) (parts []string) {
 	return append(parts, text[from:])
 }
 
-// clean removes what could end a comment.
+// clean removes characters that could end a comment.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0xfffd {
@@ -220,14 +219,14 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(strings.TrimSpace(s), "?"))
 }
 
-// oneCluster keeps only the associations of the first cluster.
+// oneCluster removes the associations of all clusters except the first.
 func (a *accounts) oneCluster() {
 	if len(a.associations) == 0 {
 		return
 	}
 	first := a.associations[0].cluster
 	var others []string
-	a.at = nil // the indexes change
+	a.at = nil // the indexes are no longer right
 	a.associations = slices.DeleteFunc(a.associations, func(x association) bool {
 		if x.cluster != first && !slices.Contains(others, x.cluster) {
 			others = append(others, x.cluster)

@@ -43,8 +43,9 @@ func read(t *testing.T, toml string) config.Config {
 	return c
 }
 
-// Quotas survive 'gpusched export slurm' and the way back: show.txt and dump.cfg are the output of
-// sacctmgr 22.05 after the accounts.sh of exported.toml had run.
+// Quotas are unchanged after 'gpusched export slurm' and the way back. show.txt and dump.cfg are
+// output of sacctmgr 22.05. They were recorded after the accounts.sh made from exported.toml had
+// run.
 func TestAccountsThereAndBack(t *testing.T) {
 	first, err := os.ReadFile("testdata/accounts/exported.toml")
 	if err != nil {
@@ -56,13 +57,13 @@ func TestAccountsThereAndBack(t *testing.T) {
 		if !reflect.DeepEqual(got.Quotas, want.Quotas) {
 			t.Errorf("%s:\n%+v\n%+v", name, got.Quotas, want.Quotas)
 		}
-		if name == "show.txt" && !reflect.DeepEqual(got.Classes, want.Classes) { // a dump has no QOS
+		if name == "show.txt" && !reflect.DeepEqual(got.Classes, want.Classes) { // a dump contains no QOS
 			t.Errorf("%s: classes %+v, want %+v", name, got.Classes, want.Classes)
 		}
 	}
 }
 
-// Of a Slurm with a history of its own, every limit becomes a setting or a note.
+// This Slurm has been changed over years. Each of its limits becomes a setting or a note.
 func TestAccountsThatGrew(t *testing.T) {
 	r := accountsOf(t, "grown.txt")
 	golden.Check(t, "accounts/grown.toml", r.TOML)
@@ -83,8 +84,7 @@ func TestNoAccounts(t *testing.T) {
 	}
 }
 
-// A large site has tens of thousands of associations. Comparing each with all others would take
-// minutes.
+// A large site has tens of thousands of associations. Comparing all pairs would take minutes.
 func TestManyAccounts(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("Cluster|Account|User|Par Name|Share|GrpTRES\n")
@@ -101,7 +101,7 @@ func TestManyAccounts(t *testing.T) {
 	}
 }
 
-// FuzzConvertAccounts: arbitrary text is refused, or becomes settings that pass the check.
+// FuzzConvertAccounts checks that any text is refused or becomes valid settings.
 func FuzzConvertAccounts(f *testing.F) {
 	for _, name := range []string{"show.txt", "dump.cfg", "grown.txt"} {
 		text, err := os.ReadFile(filepath.Join("testdata/accounts", name))
@@ -121,7 +121,7 @@ func FuzzConvertAccounts(f *testing.F) {
 		if err := toml.Unmarshal([]byte(r.TOML), &out); err != nil {
 			t.Fatalf("%q gives %q: %v", text, r.TOML, err)
 		}
-		if len(text) < 400 { // the check is slow
+		if len(text) < 400 { // checking the settings is slow
 			read(t, r.TOML)
 		}
 	})

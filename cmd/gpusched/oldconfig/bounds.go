@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// bounds are the keys of a quota section with their TOML values.
+// bounds maps the keys of a quota section to their values in TOML.
 type bounds map[string]string
 
-// quotaKeys are these keys in order.
+// quotaKeys lists the keys of a quota section in order.
 var quotaKeys = []string{"gpus", "jobs", "mem", "cpus", "queued", "gpu_hours", "share"}
 
-// unset returns the value of a key that is missing.
+// unset returns the value that a key has if it is missing.
 func unset(key string) string {
 	if key == "share" {
 		return "1"
@@ -25,7 +25,7 @@ func unset(key string) string {
 	return `"none"`
 }
 
-// value returns a key's value, even if the key is missing.
+// value returns the value of a key, which may be missing.
 func (b bounds) value(key string) string {
 	if v, ok := b[key]; ok {
 		return v
@@ -44,13 +44,13 @@ func tres(text string) map[string]string {
 	return list
 }
 
-// limit parses one of Slurm's numbers. A negative or missing number is no bound.
+// limit parses one of Slurm's limits. If the number is negative or missing, bound is false.
 func limit(text string) (n int64, bound bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	return n, err == nil && n >= 0
 }
 
-// smallest returns the smallest of some limits.
+// smallest returns the smallest of the limits that have these keys.
 func (r record) smallest(keys ...string) (n int64, bound bool) {
 	for _, key := range keys {
 		if m, ok := limit(r[key]); ok && (!bound || m < n) {
@@ -60,14 +60,14 @@ func (r record) smallest(keys ...string) (n int64, bound bool) {
 	return n, bound
 }
 
-// A translation turns limits into bounds, and notes those that it can't.
+// A translation turns limits into bounds. It makes a note of limits that it can't translate.
 type translation struct {
 	out   bounds
 	whose string
 	note  func(format string, args ...any)
 }
 
-// put sets a bound, if it is between 1 and most.
+// put sets a bound if its value is between 1 and most.
 func (t *translation) put(key string, n, most int64) {
 	switch {
 	case n == 0:
@@ -97,7 +97,7 @@ func boundsOf(whose string, r record, note func(string, ...any)) bounds {
 	return t.out
 }
 
-// spelling returns a limit's name as in Slurm's manual.
+// spelling returns a limit's name as Slurm's manual writes it.
 func spelling(key string) string {
 	for part := range strings.FieldsSeq("TRES Grp Max Min Jobs Submit Wall Per Node Mins PU PA Run Grace Time Usage Thres") {
 		key = strings.ReplaceAll(key, strings.ToLower(part), part)
@@ -105,7 +105,7 @@ func spelling(key string) string {
 	return key
 }
 
-// hints say how to set a limit here instead.
+// hints say how to set a limit in gpusched instead.
 var hints = map[string]string{
 	"maxwall":     ": the time of a job is bounded by class (class.NAME.max_time) and for all (jobs.max_time)",
 	"maxtres":     ": of one job only memory and time are bounded here (jobs.max_mem, jobs.max_time)",
@@ -131,7 +131,7 @@ func (t *translation) amounts(list map[string]string) {
 	}
 }
 
-// mem translates a bound on memory. Without a unit it is in MiB.
+// mem translates a limit on memory. A number without a unit is in MiB.
 func (t *translation) mem(amount string) {
 	if strings.Trim(amount, "0123456789") == "" {
 		amount += "M"
@@ -146,7 +146,7 @@ func (t *translation) mem(amount string) {
 	t.out["mem"] = text(job.FormatSize(n))
 }
 
-// waiting translates the bound on waiting jobs. Slurm's also counts running jobs.
+// waiting translates the limit on waiting jobs. Slurm's limit also counts running jobs.
 func (t *translation) waiting(r record) {
 	n, bound := r.smallest("grpsubmit", "maxsubmit")
 	if !bound {
@@ -171,14 +171,14 @@ func (t *translation) hours(list map[string]string) {
 	}
 }
 
-// asParent is Fairshare=parent in a 'sacctmgr dump' of 22.05.
+// asParent is the number that 'sacctmgr dump' of Slurm 22.05 writes for Fairshare=parent.
 const asParent = math.MaxInt32
 
 func (t *translation) share(text string) {
 	n, bound := limit(text)
 	switch {
 	case strings.EqualFold(text, "parent") || n == asParent:
-		t.out["share"] = `"none"` // used for groups only
+		t.out["share"] = `"none"` // only groups can use this value
 	case !bound || n == 1:
 	case n > 1000:
 		t.out["share"] = "1000"
@@ -188,7 +188,7 @@ func (t *translation) share(text string) {
 	}
 }
 
-// keys returns the keys whose values differ.
+// keys returns the keys whose values differ from those in from.
 func (b bounds) keys(from bounds) (list []string) {
 	for _, key := range quotaKeys {
 		if b.value(key) != from.value(key) {
@@ -198,7 +198,7 @@ func (b bounds) keys(from bounds) (list []string) {
 	return list
 }
 
-// text returns all bounds as one text, for comparing and sorting.
+// text returns all bounds as one text, which can be compared and sorted.
 func (b bounds) text() string {
 	var parts []string
 	for _, key := range quotaKeys {

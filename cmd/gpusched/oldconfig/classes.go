@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// classOf maps each QOS to a class: by its name if that is a class, else by what it does. A QOS
-// that others may preempt is scavenger. The rest go by their priority compared to the default QOS.
+// classOf maps each QOS to a class. If the QOS has the name of a class, it becomes that class. If
+// other QOS may preempt it, it becomes scavenger. All others are compared with the default QOS by
+// priority.
 func (a *accounts) classOf() map[string]job.Class {
 	of, preempted := map[string]job.Class{}, map[string]bool{}
 	base := a.defaultQOS()
@@ -39,7 +40,7 @@ func (a *accounts) classOf() map[string]job.Class {
 	return of
 }
 
-// defaultQOS returns the QOS of jobs that name none: the default of most accounts, or "normal".
+// defaultQOS returns the QOS of a job that names none: that of most accounts, or "normal".
 func (a *accounts) defaultQOS() string {
 	count := map[string]int{}
 	for _, x := range a.associations {
@@ -88,7 +89,7 @@ func (a *accounts) mayRaise(of map[string]job.Class) bool {
 	return 2*may > all
 }
 
-// classes writes the class sections, and notes which QOS became which class.
+// classes writes the sections for classes. It notes which class each QOS became.
 func (p *page) classes() {
 	of := p.a.classOf()
 	times := map[job.Class]string{}
@@ -116,7 +117,7 @@ func (p *page) classes() {
 	}
 }
 
-// noteLimits notes the limits of a QOS that a class can't have.
+// noteLimits notes limits of a QOS that a class does not support.
 func (p *page) noteLimits(q record, c job.Class) {
 	const keys = "grptres grpjobs grpsubmit grpwall grptresmins grptresrunmins maxtres maxtrespernode maxtresmins " +
 		"maxtrespa maxjobspa maxsubmitpa mintres usagethres gracetime"
@@ -126,7 +127,7 @@ func (p *page) noteLimits(q record, c job.Class) {
 		}
 	}
 	if c == job.Normal {
-		return // its bounds per user are the default quota
+		return // the default quota has its bounds per user
 	}
 	for _, key := range []string{"maxtrespu", "maxjobspu", "maxsubmitpu"} {
 		if v := q[key]; v != "" {

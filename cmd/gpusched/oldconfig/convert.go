@@ -11,15 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Result is what a settings file became.
+// A Result is a converted settings file.
 type Result struct {
-	Kind   string // the scheduler that the settings belong to
+	Kind   string // the scheduler that wrote the settings file
 	TOML   string
-	Report []string // a line for each setting in the file
+	Report []string // one line about each setting in the file
 }
 
-// A rule converts a setting to ours, as section.key, or says in its note why there is none. Without
-// a value function, only the note counts.
+// A rule converts a setting of another scheduler to gpusched's setting section.key. If there is no
+// such setting, the rule's note says why. A rule without a value function has only a note.
 type rule struct {
 	old   string
 	ours  string
@@ -27,10 +27,10 @@ type rule struct {
 	note  string
 }
 
-// A dialect is one scheduler's set of settings.
+// A dialect is the set of settings that one scheduler has.
 type dialect struct {
 	kind  string
-	marks []string // settings or sections; a file with one of them is in this dialect
+	marks []string // settings or sections; a file with any of them is in this dialect
 	rules []rule
 }
 
@@ -41,7 +41,7 @@ var dialects = []dialect{
 	{"scheduler.py", []string{"paused_gpus", "gpu_states", "gpu_allocations", "jobs"}, state},
 }
 
-// Is reports whether a file with this name and text contains settings rather than jobs.
+// Is reports whether a file with this name and text has settings. Otherwise it has jobs.
 func Is(name, text string) bool {
 	for _, ending := range []string{".yaml", ".yml", ".json", ".conf"} {
 		if strings.HasSuffix(strings.ToLower(name), ending) {
@@ -51,7 +51,7 @@ func Is(name, text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "{")
 }
 
-// Convert converts a settings file, given its name and text.
+// Convert converts a settings file with this name and text.
 func Convert(name, text string) (Result, error) {
 	if strings.HasSuffix(strings.ToLower(name), ".conf") {
 		return convertSlurm(text)
@@ -63,7 +63,7 @@ func Convert(name, text string) (Result, error) {
 	return d.convert(all), nil
 }
 
-// parse returns the dialect of a file and its settings by their full names.
+// parse returns the dialect of a file, and its settings by full name.
 func parse(name, text string) (d dialect, all map[string]any, err error) {
 	if isJSON := strings.HasPrefix(strings.TrimSpace(text), "{"); !isJSON && ours(text) {
 		return d, nil, fmt.Errorf("it has settings of gpusched itself: put it into /etc/gpusched/conf.d as NAME.toml, " +
@@ -89,7 +89,7 @@ func parse(name, text string) (d dialect, all map[string]any, err error) {
 		"(config.yaml of cudaq, config.json, llm_config.json or the state file of scheduler.py, slurm.conf)")
 }
 
-// ours reports whether a text has TOML sections, as gpusched's own settings do.
+// ours reports whether a text has TOML sections, like gpusched's own settings.
 func ours(text string) bool {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
@@ -101,7 +101,7 @@ func ours(text string) bool {
 	return false
 }
 
-// flatten gives each setting its full name.
+// flatten puts nested settings into one map. The keys are their full names.
 func flatten(prefix string, in map[string]any, out map[string]any) {
 	for k, v := range in {
 		if inner, ok := v.(map[string]any); ok && len(inner) > 0 {
@@ -124,7 +124,7 @@ func (d *dialect) has(all map[string]any) bool {
 	return false
 }
 
-// convert applies the rules in order, then reports the settings without a rule.
+// convert applies the rules in order. Then it reports the settings that have no rule.
 func (d *dialect) convert(all map[string]any) Result {
 	out := &writer{result: Result{Kind: d.kind}}
 	left := maps.Clone(all)
@@ -168,12 +168,12 @@ func (w *writer) apply(r rule, v any) {
 	w.report("%s: %s", r.old, strings.ReplaceAll(r.note, "%v", plainText(v)))
 }
 
-// plainText returns a value as it is typed: lists have commas.
+// plainText returns a value as a user would type it. The items of a list are separated by commas.
 func plainText(v any) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
 }
 
-// set adds a setting to its section, replacing an earlier one of the same name.
+// set adds a setting to its section. It replaces an earlier setting of the same name.
 func (w *writer) set(ours, text string) {
 	section, key, _ := strings.Cut(ours, ".")
 	if w.lines == nil {
@@ -190,7 +190,7 @@ func (w *writer) report(format string, args ...any) {
 	w.result.Report = append(w.result.Report, fmt.Sprintf(format, args...))
 }
 
-// applyOther reports a setting without a rule: a model's number of GPUs, or an unknown setting.
+// applyOther reports a setting that has no rule. It is a model's number of GPUs, or it is unknown.
 func (w *writer) applyOther(d *dialect, name string, v any) {
 	model, isModel := strings.CutPrefix(name, "models.")
 	amount, isNumber := v.(float64)

@@ -7,7 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// FuzzConvert: arbitrary settings are refused, or become TOML and a report on each.
+// FuzzConvert checks that any settings are refused, or become TOML with a report on each setting.
 func FuzzConvert(f *testing.F) {
 	for _, s := range [][2]string{
 		{"config.yaml", "gpu_ids: [0, 1]\nmin_free_mem_mb: 1e3\npoll_interval: 0.5\n"},

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// ForJobs is the part of a scheduler's settings that concerns its jobs. Users can apply it without
-// an administrator.
+// ForJobs is the part of a scheduler's settings that applies to jobs. Users can apply it without an
+// administrator.
 type ForJobs struct {
 	File    string   // the jobs file; "" if none is named
-	Options []string // of gpusched submit, for each job
+	Options []string // options of gpusched submit for each job
 }
 
-// A jobOption maps a setting to an option of each job.
+// A jobOption maps a setting to an option of gpusched submit.
 type jobOption struct {
 	old, option, ending string
-	value               func(v any) (string, error) // nil keeps the value
+	value               func(v any) (string, error) // converts the value; nil keeps it
 }
 
 var jobOptions = []jobOption{
@@ -28,7 +28,7 @@ var jobOptions = []jobOption{
 	{"files.llm_config_file", "llm-config", "", nil},
 }
 
-// Jobs reads the part of a settings file that concerns jobs.
+// Jobs reads the part of a settings file that applies to jobs.
 func Jobs(name, text string) (j ForJobs, err error) {
 	_, all, err := parse(name, text)
 	if err != nil {
@@ -55,7 +55,7 @@ func Jobs(name, text string) (j ForJobs, err error) {
 	return j, nil
 }
 
-// bare turns a TOML value into one as it is typed for an option.
+// bare turns a TOML value into the form in which users type it for an option.
 func bare(text string) string {
 	return strings.NewReplacer(`"`, "", "[", "", "]", "", ", ", ",").Replace(text)
 }

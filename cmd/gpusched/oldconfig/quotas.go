@@ -10,15 +10,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A page is the file in the making.
+// A page is the settings file while it is being written.
 type page struct {
 	a        *accounts
 	body     strings.Builder
 	comments []string
 }
 
-// ConvertAccounts converts Slurm's accounts, users and QOS, as sacctmgr prints them (IsAccounts),
-// into quotas, shares and classes. The result's comments list what has no counterpart here.
+// ConvertAccounts converts Slurm's accounts, users and QOS into quotas, shares and classes. The
+// text is output of sacctmgr (see IsAccounts). Comments in the result list what gpusched does not
+// support.
 func ConvertAccounts(text string) (Result, error) {
 	a, err := readAccounts(text)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *page) say(format string, args ...any) {
 	p.comments = append(p.comments, fmt.Sprintf(format, args...))
 }
 
-// section writes a section with its lines.
+// section writes a section and its lines.
 func (p *page) section(name string, lines ...string) {
 	if p.body.Len() > 0 {
 		p.body.WriteString("\n")
@@ -62,7 +63,7 @@ func quotaLines(b bounds, keys []string) (lines []string) {
 	return lines
 }
 
-// users writes the default quota, which most users have, and the quotas that differ.
+// users writes the default quota, which applies to most users, and the quotas of other users.
 func (p *page) users() {
 	list, base := p.quotas(), p.perUser()
 	common := base
@@ -79,7 +80,7 @@ func (p *page) users() {
 	}
 }
 
-// perUser returns the bounds of the default QOS for each user.
+// perUser returns the bounds that the default QOS sets for each user.
 func (p *page) perUser() bounds {
 	usual := p.a.defaultQOS()
 	for _, q := range p.a.qos {
@@ -92,8 +93,8 @@ func (p *page) perUser() bounds {
 	return bounds{}
 }
 
-// quotas returns each user's bounds. For a user in several accounts, those of the default account
-// count.
+// quotas returns the bounds of each user. If a user is in several accounts, the bounds in the
+// default account count.
 func (p *page) quotas() map[string]bounds {
 	base, list, from := p.perUser(), map[string]bounds{}, map[string]string{}
 	for _, x := range p.a.associations {
@@ -122,7 +123,8 @@ func (p *page) quotas() map[string]bounds {
 	return list
 }
 
-// mostCommon returns the bounds that most users have. The order by name makes ties repeatable.
+// mostCommon returns the bounds that most users have. It goes through the users by name, so that a
+// tie always gives the same result.
 func mostCommon(list map[string]bounds) (best bounds) {
 	count, most := map[string]int{}, 0
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -138,10 +140,10 @@ func mostCommon(list map[string]bounds) (best bounds) {
 	return best
 }
 
-// own is the account that 'gpusched export slurm' makes for users in no group.
+// own is the account that 'gpusched export slurm' makes for users who are in no group.
 const own = "gpusched"
 
-// groups writes the accounts that have shares or bounds.
+// groups writes the accounts that have a share or bounds.
 func (p *page) groups() {
 	parents, members := p.a.tree()
 	for _, x := range p.a.associations {
@@ -164,7 +166,7 @@ func (p *page) groups() {
 	}
 }
 
-// tree returns which accounts have accounts below them, and the users of each account.
+// tree returns the accounts that have other accounts below them, and the users of each account.
 func (a *accounts) tree() (parents map[string]bool, members map[string][]string) {
 	parents, members = map[string]bool{}, map[string][]string{}
 	for _, x := range a.associations {
@@ -178,7 +180,7 @@ func (a *accounts) tree() (parents map[string]bool, members map[string][]string)
 	return parents, members
 }
 
-// maxNamed is how many members of a group are listed.
+// maxNamed is the largest number of group members that are listed.
 const maxNamed = 20
 
 // nameList formats names for people.
@@ -194,7 +196,7 @@ func nameList(names []string) string {
 	return ": " + strings.Join(names, ", ") + more
 }
 
-// named reports whether an account of the machine can have this name, and notes it if not.
+// named reports whether an account of the machine can have this name. If not, it makes a note.
 func (p *page) named(what, name string) bool {
 	plain := job.Printable(name) && strings.TrimSpace(name) == name && !strings.ContainsAny(name, ":,/")
 	if plain && name != "NAME" && len(name) <= 256 && name[0] != '-' {
@@ -204,7 +206,7 @@ func (p *page) named(what, name string) bool {
 	return false
 }
 
-// tomlKey returns a name as part of a TOML section's, quoted if necessary.
+// tomlKey returns a name as a part of a section's name in TOML. It adds quotes if necessary.
 func tomlKey(name string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'

@@ -9,7 +9,7 @@ const (
 	journald = "is no longer needed: the scheduler's lines are in the journal, whose size is in journald.conf(5)"
 )
 
-// cudaqRules convert config.yaml.
+// cudaqRules convert the settings in config.yaml.
 var cudaqRules = []rule{
 	{"gpu_ids", "gpus.only", indexes, ""},
 	{"min_free_mem_mb", "gpus.min_free_memory", sized("M"), ""},
@@ -19,7 +19,7 @@ var cudaqRules = []rule{
 	{"jobs_file", "", nil, ownState},
 }
 
-// scheduler10xRules convert config.json.
+// scheduler10xRules convert the settings in config.json.
 var scheduler10xRules = []rule{
 	{"scheduler.num_gpus", "gpus.only", firstGPUs, ""},
 	{"scheduler.max_workers", "", nil, noWorkers},
@@ -50,7 +50,8 @@ var scheduler10xRules = []rule{
 	{"security.enable_resource_limits", "", nil, "is no longer needed: limits always hold"},
 }
 
-// state converts the parts of gpu_scheduler_state.json that still matter with another scheduler.
+// state converts gpu_scheduler_state.json. It has rules only for parts that still matter with
+// another scheduler.
 var state = []rule{
 	{"paused_gpus", "", nil, "an administrator types: gpusched gpu pause %v"},
 	{"jobs", "", nil, ended},
@@ -58,8 +59,8 @@ var state = []rule{
 	{"gpu_allocations", "", nil, ownState},
 }
 
-// slurmRules convert slurm.conf. Names are in lower case; those of a partition or a node have a
-// prefix.
+// slurmRules convert slurm.conf. The names are in lower case. The settings of a partition or node
+// have a prefix.
 var slurmRules = []rule{
 	{"partition.defaulttime", "jobs.default_time", slurmTime, ""},
 	{"partition.maxtime", "jobs.max_time", slurmTime, ""},

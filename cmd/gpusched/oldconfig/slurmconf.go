@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// convertSlurm reads slurm.conf: NAME=VALUE lines; a line about a partition or a node has several.
-// Only the default partition counts, or else the first one.
+// convertSlurm converts slurm.conf. Its lines are NAME=VALUE; a line about a partition or node has
+// several of them. Only one partition is read: the default one, or else the first.
 func convertSlurm(text string) (Result, error) {
 	all, order := map[string]any{}, []string{}
 	put := func(name, value string) {

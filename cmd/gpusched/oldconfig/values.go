@@ -21,7 +21,7 @@ func number(v any) (float64, error) {
 	return n, nil
 }
 
-// whole reads a number without a fraction.
+// whole reads a whole number.
 func whole(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n != math.Trunc(n) {
@@ -30,9 +30,9 @@ func whole(v any) (string, error) {
 	return strconv.FormatInt(int64(n), 10), nil
 }
 
-// text returns a TOML string.
+// text returns a string in TOML.
 func text(s string) string {
-	quoted, _ := json.Marshal(s) // TOML has the same escapes
+	quoted, _ := json.Marshal(s) // JSON and TOML have the same escapes
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
@@ -45,7 +45,7 @@ func seconds(v any) (string, error) {
 	return text(job.FormatDuration(time.Duration(n * float64(time.Second)))), nil
 }
 
-// sized returns a reader of sizes in a unit.
+// sized returns a function that reads a size in this unit.
 func sized(unit string) func(any) (string, error) {
 	return func(v any) (string, error) {
 		n, err := number(v)
@@ -60,7 +60,7 @@ func sized(unit string) func(any) (string, error) {
 	}
 }
 
-// percent reads a threshold from 0 to 1.
+// percent reads a threshold between 0 and 1.
 func percent(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n <= 0 || n > 1 {
@@ -89,7 +89,7 @@ func indexes(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// firstGPUs returns the list of the first n GPUs.
+// firstGPUs reads a number n and returns the list of the first n GPUs.
 func firstGPUs(v any) (string, error) {
 	n, err := number(v)
 	if err != nil || n < 1 || n > 64 || n != math.Trunc(n) {
@@ -102,7 +102,7 @@ func firstGPUs(v any) (string, error) {
 	return indexes(list)
 }
 
-// paths reads a list of directories. A list with / allows everything and becomes "".
+// paths reads a list of directories. A list with / allows all paths and becomes "".
 func paths(v any) (string, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -122,7 +122,7 @@ func paths(v any) (string, error) {
 	return "[" + strings.Join(out, ", ") + "]", nil
 }
 
-// level reads a log level of Python or Slurm.
+// level reads a log level as Python or Slurm writes it.
 func level(v any) (string, error) {
 	switch strings.ToLower(fmt.Sprint(v)) {
 	case "debug", "debug2", "debug3", "debug4", "debug5", "verbose":
@@ -137,7 +137,7 @@ func level(v any) (string, error) {
 	return "", fmt.Errorf("%.40q is not a level", fmt.Sprint(v))
 }
 
-// slurmTime reads a time of slurm.conf. A bare number is in minutes.
+// slurmTime reads a time in slurm.conf. A bare number is in minutes.
 func slurmTime(v any) (string, error) {
 	s := fmt.Sprint(v)
 	if strings.EqualFold(s, "UNLIMITED") || strings.EqualFold(s, "INFINITE") || strings.EqualFold(s, "NONE") {

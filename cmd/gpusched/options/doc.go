@@ -1,4 +1,4 @@
-// Package options holds the texts of all options for help, the manual and agents. They are not in the
-// options' tags, since the parser reads all tags for each command line, and hardly any command line needs
-// the texts.
+// Package options has the texts of all options. Help, the manual and agents use them. The texts are
+// not in the options' tags: the parser reads all tags for each command line, and hardly any command
+// line needs the texts.
 package options

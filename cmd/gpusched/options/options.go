@@ -11,12 +11,12 @@ var file string
 
 // A Text says what an option does.
 type Text struct {
-	Help  string // in whole sentences
-	Brief string // in a few words, for one line of --help
+	Help  string // the text in whole sentences
+	Brief string // the text in a few words, for a line of --help
 }
 
-// Of returns the text of an option, such as "after-ok", of a command, such as "submit" or "gpu pause". It returns the
-// zero Text if there is no such option.
+// Of returns the text of an option, such as "after-ok", for a command, such as "submit" or "gpu
+// pause". If there is no such option, it returns the zero Text.
 func Of(command, option string) Text {
 	if own, ok := texts()[command+" --"+option]; ok {
 		return own
@@ -24,8 +24,8 @@ func Of(command, option string) Text {
 	return texts()["--"+option]
 }
 
-// texts returns the paragraphs of the file by the command and option that each begins with; the command
-// is empty in a text for all commands.
+// texts maps a command and an option to the text. In the file, each paragraph begins with both. If
+// a text is for all commands, the command is empty.
 var texts = sync.OnceValue(func() map[string]Text {
 	all := map[string]Text{}
 	for paragraph := range strings.SplitSeq(file, "\n\n") {

@@ -11,16 +11,16 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
-// There are two forms of help. --help is one screen of 24 lines and 80 columns, with the options
-// that people use; --help-all has everything, like the manual page.
-const briefLines = 23 // the last line is the shell's prompt
+// There are two forms of help. --help fits on a screen of 24 lines and 80 columns, and lists the
+// options that people use. --help-all lists everything, like the manual page.
+const briefLines = 23 // the 24th line is the shell's prompt
 
 // UsedOptions lists the options of a new job that people use most.
 const UsedOptions = "gpus gpu-mem mem time name conda set-env log begin after-ok notify retries "
 
 type helpAll bool
 
-// IgnoreDefault makes the parser act on the option before anything else, as kong's own --help does.
+// IgnoreDefault makes the parser run this option first, as it does with kong's own --help.
 func (helpAll) IgnoreDefault() {}
 
 func (helpAll) BeforeReset(ctx *kong.Context) error {
@@ -46,7 +46,7 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// usageLine returns how the command is typed; nil is the program itself.
+// usageLine returns the line that shows how to type the command. If n is nil, that is the program.
 func usageLine(n *kong.Node) string {
 	if n == nil {
 		return "gpusched COMMAND [options]"
@@ -96,7 +96,7 @@ func WriteBrief(w io.Writer, n *kong.Node) {
 	fmt.Fprintf(w, "\nMore: %s --help-all, or man %s\n", path, strings.ReplaceAll(path, " ", "-"))
 }
 
-// briefRows returns the subcommands, or else the options, that --help lists.
+// briefRows returns the rows that --help lists: the subcommands, or else the options.
 func briefRows(n *kong.Node, options string) (rows []row) {
 	for _, c := range n.Children {
 		rows = append(rows, row{c.Name, c.Help})
@@ -132,10 +132,10 @@ func optionTerm(f *kong.Flag) string {
 	return name
 }
 
-// row is an option or a command with its short description.
+// row is an option or command, and its short description.
 type row struct{ name, about string }
 
-// writeRows prints at most this many rows, each on one line.
+// writeRows prints up to most rows, one on each line.
 func writeRows(w io.Writer, rows []row, most int) {
 	beyond := len(rows) - most
 	if beyond > 0 {
@@ -169,7 +169,7 @@ func FlagNamed(n *kong.Node, word string) *kong.Flag {
 			return f
 		}
 	}
-	if n.Parent != nil { // options of the program can stand anywhere
+	if n.Parent != nil { // options of the program can be typed anywhere
 		return FlagNamed(n.Parent, word)
 	}
 	return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// habitualOption says what another tool's option is called here; "" if the option is unknown.
+// habitualOption says what gpusched calls an option of another tool. It returns "" for an option
+// that it does not know.
 func habitualOption(n *kong.Node, parsers string) string {
 	about := AboutNode(n)
 	if about.Habits == nil {
@@ -33,8 +34,8 @@ func habitualOption(n *kong.Node, parsers string) string {
 	return ""
 }
 
-// Habitual replaces words that every program understands, such as --version and help, with our
-// commands. It refuses other tools' commands, naming ours.
+// Habitual replaces words that every program understands, such as --version and help, with
+// gpusched's commands. If the command belongs to another tool, the error names gpusched's command.
 func Habitual(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// mappers makes the spellings of values known to the parser.
+// mappers returns the parser options for the notation of values.
 func mappers() (list []kong.Option) {
 	for kind, s := range cli.Spellings {
 		list = append(list, kong.NamedMapper(kind, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Misused turns an error of the parser into one that says what to do next.
+// Misused turns one of the parser's errors into an error that says what to do next.
 func Misused(err error) error {
 	var node *kong.Node
 	var parse *kong.ParseError
@@ -26,7 +26,7 @@ func Misused(err error) error {
 	text := cmp.Or(habitualOption(node, said), misplaced(node, said), noValue(said), reworded(said))
 	e := cli.Usagef("%s", text)
 	if strings.HasSuffix(e.Message, "')") && strings.Contains(e.Message, " (see '") {
-		return e // the text has its next step already
+		return e // the error already says what to do next
 	}
 	e.Hint = "see 'gpusched --help'"
 	if node != nil {
@@ -35,7 +35,7 @@ func Misused(err error) error {
 	return e
 }
 
-// misplaced describes a surplus or missing word; "" if the error is about neither.
+// misplaced describes a missing word or one too many. For other errors it returns "".
 func misplaced(n *kong.Node, said string) string {
 	rest, unexpected := strings.CutPrefix(said, "unexpected argument ")
 	word, _, _ := strings.Cut(rest, ", did you mean ")
@@ -62,7 +62,7 @@ func misplaced(n *kong.Node, said string) string {
 
 const notNamed = `^(?:missing positional arguments|expected "?)\s*<([^>]+)>`
 
-// noCommand says that there is no such command, and which one may be meant. It never suggests the
+// noCommand says that a command does not exist, and suggests a similar one. It never suggests the
 // opposite of the word, such as undrain for drain.
 func noCommand(n *kong.Node, word string, near []string) string {
 	text := fmt.Sprintf("there is no command %q", word)
@@ -79,7 +79,8 @@ func noCommand(n *kong.Node, word string, near []string) string {
 	return text + didYouMeanOne(word, near)
 }
 
-// didYouMeanOne suggests the nearest of the words that the parser found; "" if none is near enough.
+// didYouMeanOne suggests the most similar word among those that the parser found. If none is
+// similar enough, it returns "".
 func didYouMeanOne(word string, near []string) string {
 	further := func(s string) int { return max(len(s)-len(word), len(word)-len(s)) }
 	slices.SortStableFunc(near, func(x, y string) int { return further(x) - further(y) })
@@ -90,13 +91,13 @@ func didYouMeanOne(word string, near []string) string {
 	return ""
 }
 
-// parts matches a text against a pattern. The pattern is compiled only here, since a correct
-// command line needs none.
+// parts matches a text with a pattern. It compiles the pattern when called, since a correct command
+// line needs none.
 func parts(pattern, text string) []string {
 	return regexp.MustCompile(pattern).FindStringSubmatch(text)
 }
 
-// candidates returns the words that the parser found near a wrong one.
+// candidates returns the words that the parser found similar to a wrong word.
 func candidates(said string) (near []string) {
 	if _, rest, ok := strings.Cut(said, ", did you mean "); ok {
 		for _, m := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(rest, -1) {
@@ -108,7 +109,7 @@ func candidates(said string) (near []string) {
 	return near
 }
 
-// oneOf formats a choice: a, b or c.
+// oneOf formats a list of choices: a, b or c.
 func oneOf(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -117,7 +118,7 @@ func oneOf(list []string) string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// These patterns match the parser's errors about values. The first group is the option or argument.
+// These patterns match the parser's errors about values. Group 1 is the option or argument.
 const (
 	notOneOf  = `^(\S+) must be one of (.*) but got (".*")$`
 	notNumber = `^(?:(.+): )?expected (?:a valid \d+ bit u?int|an int|a float) but got (".*?")(?: \(.*\))?$`
@@ -125,7 +126,7 @@ const (
 	noneGiven = `^(\S+): (?:missing value|expected \w+ value but got ".*" \(.*?\)(?:; perhaps try (.*)\?$)?)`
 )
 
-// noValue describes a wrong or missing value; "" if the error is about something else.
+// noValue describes a wrong or missing value. For other errors it returns "".
 func noValue(said string) string {
 	name := func(shown string) string {
 		word, _, _ := strings.Cut(strings.Trim(shown, "[]"), "=")
@@ -156,16 +157,16 @@ func noValue(said string) string {
 	return ""
 }
 
-// reworded rewrites the parser's other errors for people.
+// reworded rewrites any other error of the parser for people.
 func reworded(text string) string {
 	if argument, rest, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(argument, "<") && strings.Contains(rest, ": ") {
-		_, text, _ = strings.Cut(rest, ": ") // the text names the wrong argument itself
+		_, text, _ = strings.Cut(rest, ": ") // the rest of the text names the wrong argument
 	}
 	if flag, _, ok := strings.Cut(text, ", did you mean "); ok && strings.HasPrefix(flag, "unknown flag --") {
 		return flag + didYouMeanOne(strings.TrimPrefix(flag, "unknown flag "), candidates(text))
 	}
 	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
-		text, _, _ = strings.Cut(text, ",") // every letter is near every other
+		text, _, _ = strings.Cut(text, ",") // any letter is similar to any other
 	}
 	return text
 }

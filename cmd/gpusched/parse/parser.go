@@ -11,12 +11,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AboutProgram is the first paragraph of the help.
+// AboutProgram is the first paragraph of gpusched's help.
 const AboutProgram = "Run jobs on the GPUs of this machine. 'gpusched submit -- python train.py' queues a command; " +
 	"it starts as you, in the environment you submitted it from, when it is its turn and its GPUs are free. " +
 	"Without a command it shows the status."
 
-// groups are the headings for commands, and for the options of commands that have many.
+// groups are headings for commands, and for the options of commands with many options.
 var groups = []kong.Group{
 	{Key: "jobs", Title: "Jobs:"},
 	{Key: "machine", Title: "GPUs and scheduler:"},
@@ -29,7 +29,7 @@ var groups = []kong.Group{
 	{Key: "output", Title: "Output:"},
 }
 
-// New returns a parser for a grammar. It calls done after it has printed help.
+// New returns a parser for a grammar. After the parser has printed help, it calls done.
 func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	k, err := kong.New(g, append(mappers(),
 		kong.Name("gpusched"),
@@ -49,7 +49,7 @@ func New(g any, out io.Writer, done func(int)) (*kong.Kong, error) {
 	return k, nil
 }
 
-// OwnWords returns the arguments without a job's command.
+// OwnWords returns the arguments before a job's command.
 func OwnWords(k *kong.Context, args []string) []string {
 	if c, ok := k.Selected().Target.Addr().Interface().(interface{ JobCommand() []string }); ok {
 		return args[:len(args)-len(c.JobCommand())]
@@ -57,8 +57,8 @@ func OwnWords(k *kong.Context, args []string) []string {
 	return args
 }
 
-// CheckUTF8 refuses arguments that are not UTF-8, since the parser would change their bytes. A job's
-// command may have any bytes.
+// CheckUTF8 refuses arguments that are not UTF-8, since the parser would change their bytes. It
+// allows any bytes in a job's command.
 func CheckUTF8(k *kong.Context, args []string) error {
 	for _, arg := range OwnWords(k, args) {
 		if !utf8.ValidString(arg) {

@@ -1,3 +1,2 @@
-// Package past implements the commands about the past: history, report and usage. It changes
-// nothing.
+// Package past implements the commands about the past: history, report and usage. They only read.
 package past

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// HistoryCmd lists ended jobs.
+// HistoryCmd lists jobs that have ended.
 type HistoryCmd struct {
 	cli.PastWindow
 	User     string   `name:"user" short:"u" placeholder:"USER" xor:"who"`
@@ -39,19 +39,19 @@ func (*HistoryCmd) About() cli.About {
 	}
 }
 
-// defaultLast is the number of jobs in a table if no option chooses them.
+// defaultLast is how many jobs a table shows if no option selects jobs.
 const defaultLast = 25
 
-// historyReply is the command's JSON.
+// historyReply is the command's JSON document.
 type historyReply struct {
 	Schema string        `json:"schema"`
 	Jobs   []api.PastJob `json:"jobs"`
 }
 
-// historyAnswer is what one machine answers.
+// historyAnswer is the answer of one machine.
 type historyAnswer struct {
 	historyReply
-	More bool `json:"more,omitempty"` // earlier jobs were left out
+	More bool `json:"more,omitempty"` // there are earlier jobs that were left out
 }
 
 func (all *historyAnswer) NameAll(host string) {
@@ -102,7 +102,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		}
 		return nil
 	}
-	if table { // newest first, as in list; other forms are logs
+	if table { // a table begins with the newest job, as list does; other forms are logs
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
@@ -118,11 +118,11 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 	}.Show(a, c.OutputFlags)
 }
 
-// choosesTime reports whether the command line selects jobs by time or id, not only by user, name
-// and state.
+// choosesTime reports whether the command line selects jobs by time or id. The user, name and state
+// do not count.
 func (c *HistoryCmd) choosesTime() bool { return c.Since != "" || c.Until != "" || len(c.IDs) > 0 }
 
-// meansAll reports whether the command line excludes no job.
+// meansAll reports whether the command line selects all jobs.
 func (c *HistoryCmd) meansAll() bool {
 	return c.User+c.Name+c.Tag == "" && !c.Mine && len(c.State) == 0 && !c.choosesTime()
 }
@@ -148,7 +148,7 @@ func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery,
 	return q, err
 }
 
-// each calls f for all matching jobs, and for the tasks of arrays that were named.
+// each calls f for every matching job. If arrays are named, it also calls f for their tasks.
 func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
 	err := api.EachPast(ctx, a.Client, q, func(p api.PastJob) error {
@@ -172,7 +172,7 @@ func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f
 	return err
 }
 
-// liveArrays adds the named arrays that have not ended, since some of their tasks may have.
+// liveArrays adds named arrays that have not ended, since some of their tasks may have ended.
 func (c *HistoryCmd) liveArrays(
 	ctx context.Context, a *cli.App, q api.HistoryQuery, arrays []job.ID,
 ) ([]job.ID, error) {
@@ -185,8 +185,8 @@ func (c *HistoryCmd) liveArrays(
 	return arrays, err
 }
 
-// collect returns the last matching jobs (all if last is 0), the newest at the end, and whether
-// there are more.
+// collect returns the last matching jobs, the newest at the end. If last is 0, it returns all of
+// them. It also reports whether there are more.
 func (c *HistoryCmd) collect(
 	ctx context.Context, a *cli.App, q api.HistoryQuery, last int,
 ) ([]api.PastJob, bool, error) {
@@ -220,7 +220,7 @@ func (c *HistoryCmd) collect(
 	return rows, more, nil
 }
 
-// stream prints jobs as they arrive, since there may be more than fit into memory.
+// stream prints each job when it arrives, since all of them may not fit into memory.
 func (c *HistoryCmd) stream(ctx context.Context, a *cli.App, q api.HistoryQuery) error {
 	w := a.Out.W
 	first := true

@@ -17,7 +17,7 @@ import (
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// ReportCmd reports how jobs used the machine.
+// ReportCmd reports how jobs have used the machine.
 type ReportCmd struct {
 	cli.PastWindow
 	By   string `name:"by" placeholder:"WHAT" default:"user"`
@@ -35,7 +35,7 @@ func (*ReportCmd) About() cli.About {
 	}
 }
 
-// defaultReport is the number of days that a report covers by default.
+// defaultReport is how many days a report covers by default.
 const defaultReport = 30
 
 func (c *ReportCmd) Run(ctx context.Context, a *cli.App) error {
@@ -88,7 +88,7 @@ func (c *ReportCmd) query(a *cli.App) (q api.ReportQuery, err error) {
 	return q, nil
 }
 
-// nameKeys replaces group numbers by the names that this machine knows.
+// nameKeys replaces numbers of groups with names, if this machine knows them.
 func nameKeys(reply *api.ReportReply) {
 	for i, by := range reply.By {
 		if by != "group" {
@@ -104,7 +104,7 @@ func nameKeys(reply *api.ReportReply) {
 	}
 }
 
-// leastHours is the smallest number of hours that is not printed as 0.00.
+// leastHours is the smallest number of hours that is not rounded to 0.00.
 const leastHours = 0.005
 
 // writeReport prints the rows and their total.
@@ -137,7 +137,7 @@ func writeReport(a *cli.App, reply api.ReportReply, wide bool) {
 	}
 }
 
-// writeHTML writes the report as an HTML page.
+// writeHTML writes the report as a page in HTML.
 func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery) error {
 	main, err := api.Report(ctx, a.Client, q)
 	if err != nil {
@@ -176,8 +176,8 @@ func (c *ReportCmd) writeHTML(ctx context.Context, a *cli.App, q api.ReportQuery
 	return nil
 }
 
-// periodFor returns the period into which a window is divided: short enough for detail, and long
-// enough for a chart.
+// periodFor returns the length of the periods in a chart of this window. They are short enough to
+// show details, and long enough to fit the chart.
 func periodFor(window time.Duration) string {
 	switch days := window.Hours() / 24; {
 	case days <= 62:

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// GPU-hours without known energy are mentioned if there are enough of them.
+// The report mentions GPU-hours whose energy is unknown, if there are enough of them.
 func TestReportMentionsUnknownEnergy(t *testing.T) {
 	for _, c := range []struct {
 		hours, known float64

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
-// pageStyle is the page's whole style. The page loads nothing and has no script.
+// pageStyle is the style of the whole page. The page loads nothing and runs no script.
 const pageStyle = `:root{color-scheme:light dark;
 --ink:#1a1c1e;--dim:#5c6370;--paper:#fff;--line:#d8dce2;--bar:#2f6fb0}
 @media(prefers-color-scheme:dark){:root{
@@ -30,13 +30,13 @@ section{overflow-x:auto}table{margin-top:.75rem}svg{min-width:34rem;width:100%;h
 svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 .bar{fill:var(--bar)}.axis{stroke:var(--line)}`
 
-// mostBars is the most rows in a chart, mostLines in a table.
+// mostBars is the largest number of rows in a chart. mostLines is the largest number in a table.
 const (
 	mostBars  = 20
 	mostLines = 500
 )
 
-// page builds an HTML document. Callers escape all text.
+// page builds an HTML document. Its callers must escape all text.
 type page struct{ strings.Builder }
 
 func (p *page) write(format string, args ...any) { fmt.Fprintf(p, format, args...) }
@@ -75,7 +75,7 @@ func (p *page) summary(total *api.ReportRow) {
 	p.write("</dl>\n")
 }
 
-// section writes one report: a chart of its GPU-hours, and a table with all of it.
+// section writes one report: a chart of its GPU-hours, and a table with all its columns.
 func (p *page) section(r *api.ReportReply) {
 	by := strings.ReplaceAll(strings.Join(r.By, " and "), "gpu", "GPU")
 	p.write("<section><h2>By %s</h2>\n", chart.Escape(by))
@@ -114,7 +114,7 @@ func (p *page) bars(r *api.ReportReply) {
 	}
 }
 
-// columns draws a column for each period, including those without a job.
+// columns draws a column for each period, even if the period has no job.
 func (p *page) columns(r *api.ReportReply) {
 	if len(r.Rows) == 0 {
 		return
@@ -131,7 +131,7 @@ func (p *page) columns(r *api.ReportReply) {
 	p.WriteString(c.SVG())
 }
 
-// table writes the report's columns as on the terminal.
+// table writes the same columns as on a terminal.
 func (p *page) table(r *api.ReportReply) {
 	rows := r.Rows[:min(len(r.Rows), mostLines)]
 	cols := slices.DeleteFunc(reportColumns(r.By, false), func(c reportColumn) bool { return c.Title == "" })

@@ -12,8 +12,8 @@ import (
 
 type reportColumn = term.Column[api.ReportRow]
 
-// reportColumns returns the columns of a report. On a narrow terminal the less important ones
-// appear only with -o wide.
+// reportColumns returns the columns of a report. On a narrow terminal, less important columns are
+// shown only with -o wide.
 func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	for i, dim := range by {
 		cols = append(cols, reportColumn{
@@ -66,7 +66,7 @@ func reportColumns(by []string, narrow bool) (cols []reportColumn) {
 	return cols
 }
 
-// legend explains the columns of a report.
+// legend explains the columns of reports.
 var legend = []struct{ title, text string }{
 	{"GPU%", "how busy the GPUs were while jobs had them"},
 	{"GPU-MAX%", "the highest use of any GPU"},
@@ -119,7 +119,7 @@ func intOf(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// keyCell writes a row's key for people; a GPU is its number and the start of its UUID.
+// keyCell formats a row's key for people. For a GPU, that is its number and its UUID's start.
 func keyCell(dim, key string) string {
 	index, uuid, ok := strings.Cut(key, " ")
 	if dim != "gpu" || !ok {

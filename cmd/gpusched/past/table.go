@@ -12,8 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// pastColumns returns the columns of ended jobs. An unknown value is a dash for people, and empty
-// in csv.
+// pastColumns returns the columns for ended jobs. Unknown values are dashes, and empty in csv.
 func pastColumns(a *cli.App) []term.Column[api.PastJob] {
 	t := a.Out
 	return []term.Column[api.PastJob]{
@@ -48,7 +47,7 @@ func pastColumns(a *cli.App) []term.Column[api.PastJob] {
 	}
 }
 
-// howCell returns how a job ended, unless its state and exit code say it all.
+// howCell says how a job ended. It returns "" if the state and exit code already say that.
 func howCell(j api.Job, r words.Reader) string {
 	if text := j.Note(r); text != "exit code "+cli.ExitCodeOf(j) {
 		return text
@@ -70,7 +69,7 @@ func sizeCell(n *int64) string {
 	return job.FormatSize(*n)
 }
 
-// energyCell writes joules as watt-hours.
+// energyCell converts joules to watt-hours.
 func energyCell(joules *float64) string {
 	if joules == nil {
 		return "-"
@@ -109,7 +108,7 @@ func rawSizeOf[T any](of func(T) *int64) func(T) string {
 	}
 }
 
-// trimFloat writes at most three decimals.
+// trimFloat formats a number with at most three decimals.
 func trimFloat(v float64) string {
 	return strconv.FormatFloat(float64(int64(v*1000+0.5))/1000, 'f', -1, 64)
 }
@@ -135,7 +134,7 @@ func writePast(a *cli.App, rows []api.PastJob, wide, more, attempts bool) {
 	term.WriteTable(a.Out, cols, rows, wide)
 }
 
-// unlessZero returns "" for a value whose 0 means unknown.
+// unlessZero returns "" for a value of 0, which means that the value is unknown.
 func unlessZero(s string) string {
 	if s == "0" {
 		return ""

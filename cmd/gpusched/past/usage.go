@@ -13,7 +13,7 @@ import (
 	counting "github.com/gpusched/gpusched/daemon/report"
 )
 
-// UsageCmd shows a user's use, share and quotas.
+// UsageCmd shows how much a user has used, and the user's share and quotas.
 type UsageCmd struct {
 	User string `arg:"" optional:"" name:"user" help:"An account. Default: your own."`
 	cli.OutputFlags
@@ -26,7 +26,7 @@ func (*UsageCmd) About() cli.About {
 	}
 }
 
-// oldestPeriod is longer than every period that usage counts.
+// oldestPeriod is longer than any period that usage shows.
 const oldestPeriod = 40 * 24 * time.Hour
 
 func (c *UsageCmd) Run(ctx context.Context, a *cli.App) error {
@@ -65,7 +65,8 @@ func writeUsage(a *cli.App, u api.UsageReply, wide bool) {
 	}
 }
 
-// limitLines describes the longest time limits, one line for all classes that share one.
+// limitLines describes the longest time limits that jobs may have. Classes with the same limit
+// share a line.
 func limitLines(list []job.ClassLimit) (lines []string) {
 	of, bounds := map[job.Span][]string{}, []job.Span(nil)
 	for _, l := range list {
@@ -84,7 +85,7 @@ func limitLines(list []job.ClassLimit) (lines []string) {
 	return lines
 }
 
-// shareSentence explains what a user's recent use means for the queue.
+// shareSentence explains how a user's recent use affects the user's place in the queue.
 func shareSentence(u api.UsageReply) string {
 	name := term.Clean(u.User)
 	if u.UsedPercent == nil || u.CountedHours == 0 {
@@ -111,7 +112,7 @@ func shareSentence(u api.UsageReply) string {
 	return text
 }
 
-// quotaNames are the quotas' names for people.
+// quotaNames maps quotas to names for people.
 var quotaNames = map[job.QuotaKind]string{
 	job.QuotaGPUs: "GPUs at once", job.QuotaRunning: "running jobs", job.QuotaMem: "host memory",
 	job.QuotaCPUs: "CPUs", job.QuotaQueued: "waiting jobs", job.QuotaUsage: "GPU-hours",

@@ -16,55 +16,55 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Typed is a command line that the gpusched of another machine is to answer with its document.
+// Typed is a command line that another machine's gpusched answers with the command's document.
 type Typed struct {
 	Words api.Words `json:"words"`
-	// Called is the machine's name where the command was typed. Among ids with machines, the
-	// machine takes those with its own name.
+	// Called is the name that the machine has where the command was typed. If the ids name several
+	// machines, the machine acts on those with this name.
 	Called string `json:"called"`
-	// Plain says that ids without a machine are the machine's, too.
+	// Plain means that ids without a machine belong to this machine, too.
 	Plain bool `json:"plain,omitempty"`
-	// Job is what a new job takes from where it was typed; nil if the command submits none.
+	// Job has what a new job takes from the machine where the command was typed. It is nil if the
+	// command submits no job.
 	Job *NewJob `json:"job,omitempty"`
 }
 
-// NewJob has the parts of a new job that are not on the command line.
+// NewJob has the parts of a new job that the command line does not contain.
 type NewJob struct {
-	Environ api.Words `json:"environ,omitzero"` // nil: the machine's own
+	Environ api.Words `json:"environ,omitzero"` // nil: the other machine's own environment
 	Dir     api.Bytes `json:"dir"`
 	Umask   int       `json:"umask"`
-	Key     string    `json:"key"` // the request's key: a request that is asked twice queues one job
+	Key     string    `json:"key"` // the request's key; if the request is repeated, only one job is queued
 	DryRun  bool      `json:"dry_run,omitempty"`
 }
 
 // Answer is the answer of another machine's gpusched.
 type Answer struct {
-	Doc    []byte // the document, nil if there is none
-	Said   string // its standard error, without the program's name on each line
-	Status int    // its exit status
+	Doc    []byte // the document; nil if there is none
+	Said   string // standard error, with the program's name removed from each line
+	Status int    // exit status
 }
 
-// CutError is the error of an answer that was cut off after the machine had begun.
+// CutError means that the answer was cut off after the machine had begun to answer.
 type CutError struct{ why *api.Error }
 
 func (e *CutError) Error() string { return e.why.Error() }
 
 func (e *CutError) Unwrap() error { return e.why }
 
-// allAnswers is the most bytes that the answers of all machines asked at once may have together,
-// and leastAnswer the bytes that each may have in any case. A listing of 100 000 jobs has about 60
-// MB.
+// allAnswers limits the bytes of all answers together, if several machines are asked at once. Each
+// answer may have leastAnswer bytes in any case. A listing of 100 000 jobs has about 60 MB.
 const (
 	allAnswers  = 1 << 30
 	leastAnswer = 64 << 20
 )
 
-// lastWords is how long to wait for ssh's output after its end: a shared connection that it leaves
-// behind keeps the output open. It is also the time from SIGTERM to SIGKILL.
+// lastWords is how long to read ssh's output after ssh has ended. A shared connection that ssh
+// leaves behind keeps the output open. lastWords is also the time from SIGTERM to SIGKILL.
 const lastWords = 2 * time.Second
 
-// Ask makes a machine answer; among is the number of machines that are asked at once. It gives up
-// if the machine has not begun after Patience.
+// Ask sends a command line to a machine and returns the answer. among is how many machines are
+// asked at once. If the machine has not begun to answer after Patience, Ask gives up.
 func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	cmd, err := Command(host, false, DocCommand)
 	if err != nil {
@@ -73,7 +73,7 @@ func Ask(ctx context.Context, host string, t Typed, among int) (Answer, error) {
 	return AskBy(ctx, cmd, host, t, among)
 }
 
-// AskBy is Ask with a command other than ssh, such as this program itself.
+// AskBy is like Ask, but runs another command instead of ssh, such as this program itself.
 func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) (Answer, error) {
 	question, err := json.Marshal(t)
 	if err != nil {
@@ -96,7 +96,7 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	in, err := cmd.StdinPipe()
 	out.begun = func() {
 		patience.Stop()
-		go func() { _, _ = in.Write(append(question, '\n')) }() // the pipe stays open, since its end ends the other side
+		go func() { _, _ = in.Write(append(question, '\n')) }() // keeps the pipe open: closing it would end the other side
 	}
 	if err == nil {
 		err = cmd.Start()
@@ -115,8 +115,8 @@ func AskBy(ctx context.Context, cmd *exec.Cmd, host string, t Typed, among int) 
 	return out.answer(host, cmd.ProcessState.ExitCode(), said.String())
 }
 
-// Run runs a command and ends it when ctx is done, with SIGTERM first, so that ssh restores the
-// terminal.
+// Run runs a command. When ctx is done, it ends the command, first with SIGTERM, so that ssh
+// restores the terminal.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -125,16 +125,16 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// End sends SIGTERM, so that ssh tidies up the terminal and its sockets, and SIGKILL after
-// lastWords.
+// End sends SIGTERM, so that ssh restores the terminal and removes its sockets. After lastWords it
+// sends SIGKILL.
 func End(cmd *exec.Cmd) {
-	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	_ = cmd.Process.Signal(syscall.SIGTERM) // fails if the process has already ended
 	time.AfterFunc(lastWords, func() { _ = cmd.Process.Kill() })
 }
 
 var errTooLong = errors.New("it is too long")
 
-// gaveUp returns the error for an answer that was given up.
+// gaveUp returns the error for an answer that did not arrive in time.
 func gaveUp(cause error, host string, limit time.Duration, out *document) error {
 	switch {
 	case errors.Is(cause, context.Canceled):
@@ -152,7 +152,7 @@ func gaveUp(cause error, host string, limit time.Duration, out *document) error 
 	return e
 }
 
-// answer returns the answer, or the error, once ssh has ended with the given status.
+// answer returns the answer or an error. It is called when ssh has ended with this status.
 func (d *document) answer(host string, status int, said string) (Answer, error) {
 	doc, noise := d.text()
 	see := "see 'ssh " + host + " gpusched status'"
@@ -173,11 +173,11 @@ func (d *document) answer(host string, status int, said string) (Answer, error) 
 	return Answer{Doc: doc, Said: said, Status: status}, nil
 }
 
-// document collects the other side's output: whatever a shell's start-up files print, the line with
+// document collects the other side's output: text from a shell's start-up files, the line with
 // which gpusched begins, and the document on a line of its own.
 type document struct {
 	most  int
-	begun func() // called once
+	begun func() // called when the first line has arrived
 	over  func()
 
 	mu      sync.Mutex
@@ -185,7 +185,7 @@ type document struct {
 	reached bool
 }
 
-// Write refuses more than fits.
+// Write collects output. It returns an error if there is too much of it.
 func (d *document) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -201,13 +201,13 @@ func (d *document) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begins is the first line that gpusched prints.
+// begins is the first line that the other gpusched prints.
 var begins = []byte(beginsText)
 
 const beginsText = "gpusched begins\n"
 
-// Begin, on the other side, says that gpusched has been reached, and reads the command line. It
-// calls left once nobody waits for the answer any more.
+// Begin runs on the other side. It prints the line that says that gpusched was reached, and reads
+// the command line. When nobody waits for the answer any more, it calls left.
 func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	if _, err := io.WriteString(out, beginsText); err != nil {
 		return t, err
@@ -222,14 +222,14 @@ func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	return t, Check(t.Called)
 }
 
-// has reports whether the other side has begun.
+// has reports whether the other side has begun to answer.
 func (d *document) has() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.reached
 }
 
-// text returns the document, nil if there is none, and the first line of other output.
+// text returns the document, nil if there is none, and the first line of any other output.
 func (d *document) text() (doc []byte, noise string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -245,16 +245,16 @@ func (d *document) text() (doc []byte, noise string) {
 	return doc, noise
 }
 
-// tail keeps the beginning and the end of ssh's messages.
+// tail keeps the first and the last part of ssh's messages.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// maxTail is the number of bytes kept at each end.
+// maxTail is the size of each of the two parts, in bytes.
 const maxTail = 64 << 10
 
-// Write never fails.
+// Write keeps the text. It never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +265,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the messages, safe to show and without the program's name.
+// String returns the messages. They are safe to print, and the program's name is removed.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

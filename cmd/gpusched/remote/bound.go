@@ -1,21 +1,21 @@
 package remote
 
-// An answer may have one list item for every bytesPerItem bytes, and leastItems in any case. A
-// listing of 100 000 jobs has 600 bytes per job, with lists inside. Without a bound, a job of three
-// bytes would cost the client more than a thousand.
+// An answer may contain one list item for every bytesPerItem bytes, and leastItems items in any
+// case. A listing of 100 000 jobs has 600 bytes for each job, including inner lists. Without this
+// limit, a job of three bytes would take more than a thousand bytes of the client's memory.
 const (
 	bytesPerItem = 64
 	leastItems   = 100_000
 )
 
-// tooMany reports whether an answer has more list items than its length justifies.
+// tooMany reports whether an answer has more list items than its length allows.
 func tooMany(text []byte) bool { return items(text) > leastItems+len(text)/bytesPerItem }
 
-// items counts the items of all lists in a JSON text, valid or not.
+// items counts the items of all lists in a JSON text. The text need not be valid.
 func items(text []byte) (n int) {
-	var lists []bool // for each open bracket, innermost last: whether it is a list
+	var lists []bool // for each open bracket, the innermost last: whether it opens a list
 	in := func() bool { return len(lists) > 0 && lists[len(lists)-1] }
-	fresh := false // a list has just been opened
+	fresh := false // a list was just opened
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {

@@ -1,33 +1,33 @@
-// Package remote runs gpusched on other machines by ssh, the user's own, with the user's keys and
-// ~/.ssh/config. It sends a command line to the gpusched there, which answers as it would answer
-// anybody: with the command's document (Ask), or with printed text (Command). To the scheduler
-// there, the client is the account that ssh has logged in, so rights need no thought here.
+// Package remote runs gpusched on other machines by ssh, with the user's own ssh, keys and
+// ~/.ssh/config. It sends a command line to the other gpusched. Ask gets the command's document as
+// the answer, and Command gets printed text. The scheduler there sees an ordinary user: the account
+// that ssh has logged in. So this package need not check any rights.
 //
-// Ask runs 'ssh HOST gpusched __document'. Once that has printed the line with which it begins, Ask
-// sends it JSON: the words of the command line and, for a new job, the environment, directory,
-// umask and key. So a program that is not gpusched is told nothing, and a gpusched that has not
-// begun has not been asked. The other side runs the command as it was typed, except for settings
-// and options that name machines, and prints its document. Its standard error is for people. Its
-// input stays open, and the end of input tells it that nobody waits any more.
+// Ask runs 'ssh HOST gpusched __document'. The other gpusched first prints a fixed line. Then Ask
+// sends JSON: the words of the command line and, for a new job, the environment, directory, umask
+// and key. So a program that is not gpusched gets no data, and a gpusched that has not printed the
+// line has no request. The other side runs the command as it was typed, without settings and
+// options that name machines, and prints its document. Its standard error is for people. Its input
+// stays open; the end of input means that nobody waits any more.
 //
 // These things can go wrong:
 //
-//   - ssh is not installed, can't connect, or would have to ask: an error with ssh's message and a
-//     hint.
-//   - There is no gpusched, or something else answers: an error that says so.
-//   - Nothing has come after Patience: "no answer within 10s".
-//   - It was reached but ended without an answer: a CutError. The request may have been carried
-//     out.
-//   - The gpusched there refuses, for example an option that an older one does not know: an Answer
-//     with its message and status.
+//   - ssh is not installed, can't connect, or would have to ask a question. The result is an error
+//     with ssh's message and a hint.
+//   - There is no gpusched, or something else answers. The error says so.
+//   - Nothing arrives within Patience. The error is "no answer within 10s".
+//   - The machine begins to answer, but the answer is cut off. The result is a CutError. The
+//     request may have been carried out.
+//   - The other gpusched refuses the request, for example because an older version does not know an
+//     option. The result is an Answer with the message and status.
 //
-// The package knows nothing about jobs, and only the names of machines.
+// The package knows nothing about jobs. Of machines it knows only the names.
 //
 // Invariants:
 //
-//  1. A shell of the other machine passes each word on as it was typed. What belongs to a new job,
-//     such as its environment, is never on a command line.
-//  2. ssh never asks: a password or a confirmation that is needed becomes an error that says so.
-//  3. The other side's output is cleaned before it is shown, and bounded.
-//  4. A machine that does not answer is given up after Patience, and the error says what is known.
+//  1. The other machine's shell passes each word on as it was typed. The data of a new job, such as
+//     its environment, is never on a command line.
+//  2. ssh never asks a question. If a password or confirmation is needed, the error says so.
+//  3. The other side's output is limited in size, and it is cleaned before it is shown.
+//  4. If a machine does not answer within Patience, Ask gives up, and the error says what is known.
 package remote

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Here is this machine's name. Its scheduler is asked over the socket.
+// Here is the name of this machine. Its scheduler is asked through the socket.
 const Here = "."
 
-// maxHosts is the most machines that one command asks, since each costs an ssh.
+// maxHosts is the largest number of machines that a command asks, since each needs an ssh.
 const maxHosts = 64
 
-// Hosts parses names of machines, separated by commas: an alias of ~/.ssh/config, user@host, or "."
-// for this machine. It removes duplicates.
+// Hosts parses names of machines, separated by commas. A name is an alias in ~/.ssh/config,
+// user@host, or "." for this machine. Hosts removes duplicates.
 func Hosts(list string) (names []string, err error) {
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
@@ -30,8 +30,9 @@ func Hosts(list string) (names []string, err error) {
 	return names, nil
 }
 
-// Check refuses a word that is not the name of a machine. ssh takes a word that begins with a dash
-// for an option, and its configuration can pass names to a shell (ProxyCommand with %h).
+// Check returns an error if a word can't be the name of a machine. ssh would take a word that
+// begins with a dash for an option. ssh's configuration can pass names to a shell (ProxyCommand
+// with %h).
 func Check(name string) error {
 	user, host, named := strings.Cut(name, "@")
 	if !named {
@@ -49,7 +50,7 @@ func Check(name string) error {
 	return nil
 }
 
-// plain reports whether a text has only the characters of names, and is not an option.
+// plain reports whether a text contains only characters of names and is not an option.
 func plain(s string) bool {
 	odd := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r))

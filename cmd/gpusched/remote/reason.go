@@ -8,17 +8,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// These exit statuses, of ssh and of a shell, mean that the command was not run.
+// These exit statuses, from ssh and from a shell, mean that the command was not run.
 const (
 	sshFailed  = 255
 	notFound   = 127
 	notAllowed = 126
 )
 
-// killed is added by shells to the number of the signal that ended a command.
+// If a signal ended a command, shells report the signal's number plus killed.
 const killed = 128
 
-// failed says what ssh could not do, and what helps.
+// failed returns an error that says what ssh could not do, and how to solve that.
 func failed(host, text string) *api.Error {
 	hint := "see 'ssh " + host + "'"
 	for _, about := range []struct{ words, hint string }{
@@ -44,7 +44,7 @@ func notThere(host, text string) *api.Error {
 		"'ssh "+host+" gpusched version' has to work: install it there, or put it into the PATH that commands by ssh have")
 }
 
-// notGpusched returns the error for an answer that is not gpusched's.
+// notGpusched returns the error for an answer that does not come from gpusched.
 func notGpusched(host, noise string, status int) error {
 	switch {
 	case noise != "":
@@ -60,10 +60,10 @@ func unreachable(message, hint string) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: message, Hint: hint}
 }
 
-// maxSaid is the most characters of a line of the other side that are shown.
+// maxSaid is the largest number of characters that are shown of a line from the other side.
 const maxSaid = 2000
 
-// said returns a line of the other side, safe to show and shortened.
+// said returns a line from the other side. It is shortened and safe to print.
 func said(line string) string {
 	text := term.Clean(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(line, "\t", " "), "?")))
 	if r := []rune(text); len(r) > maxSaid {

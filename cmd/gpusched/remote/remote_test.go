@@ -42,13 +42,13 @@ func TestHostNamesAreHarmlessToSSHAndShells(t *testing.T) {
 	}
 }
 
-// hostile has words that a shell would change.
+// hostile lists words that a shell would change.
 var hostile = []string{
 	"", "a b", "'", "''", `"`, `\`, `\\`, `\'`, `'\''`, "$(id)", "`id`", "$HOME", "~", "*", "?", "[a]", "{a,b}", "!!", "!x", "a\nb", "\n", "\t", "\r", ";", "&", "|", "<x", ">x",
 	"#a", "-e", "--", "-oProxyCommand=x", "a=b", "é", "\x01\xff", "%n", "^a^b", "(a)", `a\nb`, `'"'"'`, "a'b\"c\\d!e$f", "=ls", "@", "if",
 }
 
-// Invariant 1, for each installed shell.
+// Invariant 1, tested with each shell that is installed.
 func TestShellsPassWordsUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "gpusched")
@@ -99,7 +99,7 @@ func TestCommandsThatCantBeSent(t *testing.T) {
 	}
 }
 
-// ssh puts a script in the place of ssh.
+// ssh replaces ssh with a script.
 func ssh(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,7 +109,7 @@ func ssh(t *testing.T, script string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// Invariant 2: the options keep ssh from asking, and no name can be taken for an option.
+// Invariant 2: the options keep ssh from asking questions, and a name is never taken for an option.
 func TestHowSSHIsCalled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "called")
 	ssh(t, `echo "$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $*" >`+file+`; exit 255`)
@@ -121,14 +121,15 @@ func TestHowSSHIsCalled(t *testing.T) {
 	}
 }
 
-// An answer has the document, the messages and the status, without the output of start-up files.
+// An answer has the document, the messages and the status. It does not contain the output of
+// start-up files.
 func TestAnAnswerLeavesOutStartupOutput(t *testing.T) {
 	ssh(t, `echo "welcome {"; echo "gpusched begins"; head -c 10 >/dev/null; echo '{"a":1}'; echo "gpusched: a note" >&2; exit 3`)
 	a, err := Ask(t.Context(), "a", Typed{Words: api.Words{"list"}, Called: "a"}, 1)
 	if err != nil || string(a.Doc) != `{"a":1}` || a.Said != "a note" || a.Status != 3 {
 		t.Errorf("%+v, %q, %v", a, a.Doc, err)
 	}
-	ssh(t, `echo "gpusched begins"; echo '{}'; sleep 1000 & exit 0`) // as a shared connection does in the background
+	ssh(t, `echo "gpusched begins"; echo '{}'; sleep 1000 & exit 0`) // the sleep acts as a shared connection
 	if a, err := Ask(t.Context(), "a", Typed{}, 1); err != nil || string(a.Doc) != "{}" {
 		t.Errorf("a master is left behind: %+v, %v", a, err)
 	}
@@ -138,7 +139,7 @@ func TestAnAnswerLeavesOutStartupOutput(t *testing.T) {
 	}
 }
 
-// A gpusched that has not begun was told nothing, so it can't have carried anything out.
+// A gpusched that has not begun to answer got no request, so it can't have carried it out.
 func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	ssh(t, `echo "welcome"; timeout 0.5 cat >`+file+`; exit 255`)
@@ -230,8 +231,8 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// A machine can't fill the client's memory with many small items: a job that takes three bytes in
-// JSON takes more than a thousand in memory.
+// A machine can't fill the client's memory with many small items. A job of three bytes in JSON
+// takes more than a thousand bytes in memory.
 func TestListItemsOfAnAnswerAreBounded(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"a":[1,2,{"b":[3,4]}],"c":"[,,,","d":["\\",",","\",["]}`: 3 + 2 + 3, `[]`: 0, `[[],[]]`: 2, `{"a":1,"b":2}`: 0, `[[[`: 2, `]]],`: 0, ``: 0, `["`: 1,

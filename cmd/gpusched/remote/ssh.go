@@ -9,34 +9,37 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// These are the commands by which one gpusched asks another.
+// These are the commands that one gpusched runs on another.
 const (
-	// DocCommand reads a Typed from its input and prints the document of that command line.
+	// DocCommand reads a Typed from its input and prints the document for that command line.
 	DocCommand = "__document"
-	// HereCommand HOST WORD... runs a command line for this machine alone, which has the name HOST
-	// where it was typed.
+	// HereCommand HOST WORD... runs a command line on this machine only. HOST is the name that this
+	// machine has where the command was typed.
 	HereCommand = "__here"
-	// LabelledCommand is HereCommand with the machine's name on each line.
+	// LabelledCommand is like HereCommand, but each line begins with the machine's name.
 	LabelledCommand = "__labelled"
 )
 
-// Patience is the longest that a machine may take to begin, and to answer what needs no work. ssh
-// gets the same limit for connecting.
+// Patience is how long a machine may take until it begins to answer, or until it has answered if no
+// work is needed. ssh's time limit for connecting is the same.
 const Patience = 10 * time.Second
 
-// After lostAfter times aliveEvery without a sign of the other side, ssh closes its connection.
-// Nothing else would end a connection whose link is dead.
+// ssh checks the connection every aliveEvery. After lostAfter checks without an answer it closes
+// the connection. Otherwise a connection over a dead link would never end.
 const (
 	aliveEvery = 15 * time.Second
 	lostAfter  = 4
 )
 
-// options returns ssh's options: it asks nothing, runs one command, and prints only errors. They
-// override a RemoteCommand in the user's settings. They also keep forwarded ports, X11 and the
-// agent from the machine, which the user's settings may want for logins: a port in use would end
-// the connection, and with an agent the other side could act as the user. If the user's settings
-// share connections (ControlMaster), the shared one runs in the background: an ssh that held it
-// itself would end only after all others.
+// options returns ssh's options. With them, ssh asks nothing, runs one command, and prints only
+// errors.
+//
+// They override a RemoteCommand in the user's settings. They also turn off forwarded ports, X11 and
+// the agent, which users may want for logins only. A port that is in use would end the connection,
+// and with an agent the other side could act as the user.
+//
+// If the user's settings share connections (ControlMaster), the shared connection runs in the
+// background. An ssh that kept it itself would not end before all others.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {
@@ -52,7 +55,8 @@ func options(tty bool) []string {
 	return list
 }
 
-// Command returns the ssh that runs gpusched on another machine; tty gives it a terminal there.
+// Command returns an ssh command that runs gpusched on another machine. If tty is set, gpusched
+// gets a terminal there.
 func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("ssh")
 	if err != nil {
@@ -74,18 +78,18 @@ func Command(host string, tty bool, words ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// maxLine is below the most bytes that Linux takes as one argument.
+// maxLine is a little less than the longest argument that Linux accepts, in bytes.
 const maxLine = 120 << 10
 
-// neverAsk keeps ssh from asking. It also works for the ssh that this one starts for a ProxyJump,
-// which does not inherit BatchMode: questions go to a program that says no.
+// neverAsk keeps ssh from asking questions. This ssh may start another one for a ProxyJump, which
+// does not inherit BatchMode. There, questions go to a program that always answers no.
 func neverAsk(c *exec.Cmd) {
 	c.Env = append(c.Environ(), "SSH_ASKPASS=/bin/false", "SSH_ASKPASS_REQUIRE=force")
 }
 
-// quote writes a word so that sh, bash, zsh and fish read it unchanged, and csh too unless it
-// contains a line end. They differ in the meaning of a backslash and an exclamation mark inside
-// quotation marks.
+// quote quotes a word so that sh, bash, zsh and fish read it unchanged. csh does so, too, unless
+// the word contains a line end. In quotation marks, a backslash and an exclamation mark mean
+// different things to these shells.
 func quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+@"
 	if word != "" && strings.Trim(word, plain) == "" {

@@ -47,7 +47,7 @@ type ConfigFiles struct {
 	Files []string `arg:"" optional:"" name:"file" help:"The files, in the order in which they are read. Default: /etc/gpusched/gpusched.toml and /etc/gpusched/conf.d/*.toml; for your own scheduler, those in ~/.config/gpusched."`
 }
 
-// Read reads the named files, or else the machine's.
+// Read reads the named files. If none are named, it reads the machine's settings.
 func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, error) {
 	for _, name := range c.Files {
 		if strings.Contains(name, "/") || filepath.Ext(name) == ".toml" {
@@ -78,7 +78,7 @@ func (c ConfigFiles) Read(a *cli.App) (config.Config, config.Origins, []string, 
 
 // configCheckCmd checks settings for mistakes.
 type configCheckCmd struct {
-	InForce bool `name:"in-force" hidden:""` // for ExecReload=
+	InForce bool `name:"in-force" hidden:""` // used by ExecReload=
 	ConfigFiles
 }
 
@@ -107,15 +107,16 @@ func (c *configCheckCmd) Run(ctx context.Context, a *cli.App) error {
 	return wrong
 }
 
-// A reload may take inForceTime. A scheduler that is silent for silentTime has ended and will be
-// started again: systemd does that after the reload.
+// inForceTime is the time limit for a reload. If the scheduler does not answer for silentTime, it
+// has ended, and systemd will start it again after the reload.
 const (
 	inForceTime = 30 * time.Second
 	silentTime  = 3 * time.Second
 )
 
-// awaitSettings waits until the scheduler uses the settings on disk. The signal for a reload
-// reports no result, so it asks for health, and ignores problems that have another cause.
+// awaitSettings waits until the scheduler uses the settings on disk. The signal that starts a
+// reload gives no answer, so awaitSettings asks for the scheduler's health. It ignores problems
+// with other causes.
 func awaitSettings(ctx context.Context, a *cli.App) error {
 	ctx, cancel := context.WithTimeout(ctx, inForceTime)
 	defer cancel()
@@ -141,9 +142,9 @@ func awaitSettings(ctx context.Context, a *cli.App) error {
 	}
 }
 
-// checkClient checks client settings files, the named ones or else all, and leaves the other files
-// in c. With --on or --own it reads none that were not named, since they don't apply: they must not
-// make the scheduler's reload fail.
+// checkClient checks the named client settings files, or else all of them. It removes these files
+// from c.Files. With --on or --own it checks only named files, since the others do not apply then.
+// A mistake in these must not make the scheduler's reload fail.
 func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {
@@ -173,8 +174,9 @@ func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	return checked, nil
 }
 
-// clientFile reads a client settings file. A file that was not named is read as any command reads
-// it: a missing file, and another user's file, which is mentioned, give no path.
+// clientFile reads a client settings file. If the file was not named, it is read as other commands
+// read it: it may be missing, and if it belongs to another user, it is ignored with a message. In
+// both cases the result has no path.
 func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
 	if !named {
 		s, err := a.SettingsIn(path)
@@ -190,11 +192,11 @@ func clientFile(a *cli.App, path string, named bool) (cli.Chosen, error) {
 	return cli.SettingsOf(text, path)
 }
 
-// askTime is how long a check waits for the scheduler.
+// askTime is the time limit for the scheduler's answer to a check.
 const askTime = 2 * time.Second
 
-// warnAbsent warns about GPUs in gpus.only that a running scheduler does not see. They may be added
-// later.
+// warnAbsent prints a warning if gpus.only lists GPUs that a running scheduler does not see. They
+// may be installed later.
 func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	if len(only) == 0 {
 		return
@@ -212,7 +214,7 @@ func warnAbsent(ctx context.Context, a *cli.App, only []int) {
 	}
 }
 
-// warnSlurm warns about GPUs that this machine's Slurm manages.
+// warnSlurm prints a warning about GPUs that a Slurm on this machine manages.
 func warnSlurm(a *cli.App, cfg *config.Config) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -229,8 +231,9 @@ func warnSlurm(a *cli.App, cfg *config.Config) {
 	}
 }
 
-// warnUnknown warns about unknown accounts and groups, and about accounts with another name. They
-// may be created later, or a directory service may answer later; each is given little time.
+// warnUnknown prints warnings about accounts and groups that are unknown, and about accounts whose
+// name differs. They may be created later, or a directory service may answer later. Each lookup
+// gets little time.
 func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -255,8 +258,8 @@ func warnUnknown(ctx context.Context, a *cli.App, cfg *config.Config) {
 	}
 }
 
-// unknown returns the message for an account or group that does not exist or can't be checked, or
-// "".
+// unknown returns a message if an account or group does not exist or can't be looked up. Otherwise
+// it returns "".
 func unknown(ctx context.Context, q directory.Query) string {
 	what, err := "user", error(nil)
 	if q.Kind == directory.UserByName {
@@ -278,8 +281,9 @@ func unknown(ctx context.Context, q directory.Query) string {
 	return fmt.Sprintf("there is no %s %q", what, q.Key)
 }
 
-// otherName returns the account's name by its uid, which its jobs have, if that differs from the
-// given name: a directory may know an account by several.
+// otherName looks up an account, and returns the name that belongs to its uid if that differs from
+// the given name. Jobs have the name that belongs to the uid. A directory may know an account by
+// several names.
 func otherName(ctx context.Context, r getent.Resolver, name string) (uid int, called string) {
 	a := r.Answer(ctx, directory.Query{Kind: directory.UserByName, Key: name})
 	if !a.Found {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/directory/getent"
 )
 
-// A quota applies to the name that belongs to the account's uid, whatever other names a directory
-// has for it.
+// A quota must use the name that belongs to the account's uid, even if a directory also knows the
+// account by other names.
 func TestOtherName(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "getent")
 	const script = `#!/bin/sh

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// MCPCmd becomes gpusched-mcp, the server for agents.
+// MCPCmd replaces this process with gpusched-mcp, the server for agents.
 type MCPCmd struct {
 	Write  bool `name:"write"`
 	Others bool `name:"others"`

@@ -28,7 +28,7 @@ func (*MetricsCmd) About() cli.About {
 	}
 }
 
-// families lists every metric for the manual.
+// families lists all metrics for the manual.
 func families() manual.Section {
 	section := manual.Section{Title: "METRICS"}
 	for _, f := range metrics.Families() {
@@ -54,7 +54,7 @@ func (c *MetricsCmd) Run(ctx context.Context, a *cli.App) error {
 		return cli.Usagef("node_exporter does not read OpenMetrics from files (--textfile)")
 	}
 	page, err := api.Metrics(ctx, a.Client, string(format))
-	if err != nil { // else the previous figures would remain
+	if err != nil { // without this, the old figures would remain
 		page = metrics.Down(format)
 	}
 	if failed := jobenv.ReplaceFile(c.Textfile, page, 0o644); failed != nil {

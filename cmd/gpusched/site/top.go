@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// TopCmd becomes gpusched-top, the full screen.
+// TopCmd replaces this process with gpusched-top, the full-screen view.
 type TopCmd struct {
 	Mine bool `name:"mine"`
 }
@@ -41,8 +41,8 @@ func (c *TopCmd) Run(_ context.Context, a *cli.App) error {
 	return becomeOurs(a, "gpusched-top", args)
 }
 
-// oursArgs returns the arguments that tell a program of the package which gpusched started it and
-// which scheduler to ask.
+// oursArgs returns arguments for another program of the package. They name the gpusched that
+// started it, and the scheduler to ask.
 func oursArgs(a *cli.App) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,7 +55,7 @@ func oursArgs(a *cli.App) ([]string, error) {
 	return args, nil
 }
 
-// becomeOurs replaces this process by a program of the package, which asks the same scheduler.
+// becomeOurs replaces this process with a program of the package that asks the same scheduler.
 func becomeOurs(a *cli.App, name string, args []string) error {
 	environ := a.Environ
 	if a.Daemon().Socket != "" {
@@ -64,7 +64,7 @@ func becomeOurs(a *cli.App, name string, args []string) error {
 	return become(a, name, append([]string{name}, args...), environ)
 }
 
-// BecomeSlurm replaces this process by gpusched-slurm with the same command line.
+// BecomeSlurm replaces this process with gpusched-slurm. The command line stays the same.
 func BecomeSlurm(a *cli.App) error { return become(a, engines.SlurmProgram, os.Args, a.Environ) }
 
 func become(a *cli.App, name string, argv, environ []string) error {
@@ -75,9 +75,9 @@ func become(a *cli.App, name string, argv, environ []string) error {
 	return a.Exec(path, argv, environ)
 }
 
-// ProgramPath returns the path of a program of the package, found from this one's: in the same
-// directory, as where a user installed or built it, or in the package's libexec. It returns "" if
-// there is none.
+// ProgramPath returns the path of another program of the package, or "" if it is not found. It
+// looks in this program's own directory, where users install or build programs, and in the
+// package's libexec directory.
 func ProgramPath(a *cli.App, name string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -95,8 +95,9 @@ func ProgramPath(a *cli.App, name string) string {
 	return ""
 }
 
-// comesWith reports whether only root, the caller and the owner of this program can have put a program
-// at path. It checks path and the directories above it up to below, which contains both programs.
+// comesWith reports whether nobody except root, the caller and the owner of this program can have
+// put the program at path there. It checks path and the directories above it, up to below, a
+// directory that contains both programs.
 func comesWith(a *cli.App, self, path, below string) bool {
 	info, err := os.Stat(self)
 	if err != nil {

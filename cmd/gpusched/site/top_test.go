@@ -10,12 +10,13 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// A program that others could have put there is not used; the owner of gpusched itself may have.
+// A program is not used if other users could have put it there. The owner of gpusched itself may
+// have put it there.
 func TestProgramPath(t *testing.T) {
 	me := os.Getuid()
 	for name, c := range map[string]struct {
 		bin, file  os.FileMode
-		owner, uid int // tested by root only: a plain user can't give files away
+		owner, uid int // only root can test this, since other users can't give files away
 		self       string
 		want       bool
 	}{

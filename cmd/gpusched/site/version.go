@@ -20,14 +20,14 @@ func (*VersionCmd) About() cli.About {
 	return cli.About{Host: cli.RunThere, Hosts: cli.InTurn, Slurm: cli.ForSlurm}
 }
 
-// versionsDoc is the command's JSON. Daemon is nil if the daemon was not asked or did not answer.
+// versionsDoc is the command's JSON document. Daemon is nil if the daemon gave no answer.
 type versionsDoc struct {
 	Schema string            `json:"schema"`
 	Client api.VersionReply  `json:"client"`
 	Daemon *api.VersionReply `json:"daemon,omitempty"`
 }
 
-// A program is a program with its version.
+// A program is the name and version of a program.
 type program struct {
 	name string
 	api.VersionReply

@@ -12,33 +12,33 @@ import (
 )
 
 // A Batch collects the options of one script. As in sbatch, a later option replaces an earlier one
-// of the same meaning.
+// with the same meaning.
 type Batch struct {
-	// ForSlurm says that the job goes to a Slurm. Options without a counterpart here are kept for
-	// it (Native) instead of being ignored or refused.
+	// ForSlurm means that the job is for a Slurm. Options that gpusched does not support are then
+	// kept for Slurm (see Native). Otherwise they are ignored or refused.
 	ForSlurm bool
-	// Step says that the options are a step's: %t in its file names stays, since each task has its
-	// own file.
+	// Step means that the options belong to a step. Then %t stays in file names, since each task
+	// has a file of its own.
 	Step bool
 
-	native  []string // for sbatch, one word each
-	words   []string // for gpusched submit, one word each: --name=value
-	ignored []string // options without a meaning here, as they were written
+	native  []string // options for sbatch, one word each
+	words   []string // options for gpusched submit, one word each: --name=value
+	ignored []string // options that mean nothing here, as they were written
 	notes   []string
 
 	gpus, cpus              int // 0 if not given
 	gpusSet                 bool
-	memPerGPU, memPerCPU    int64 // bytes
+	memPerGPU, memPerCPU    int64 // in bytes
 	cpusPerGPU, gpusPerTask int
 	gpuType                 string
-	bind                    string         // --gpu-bind
-	tasks                   map[string]int // by the option that gave the number
-	truncates               bool           // --open-mode=truncate
+	bind                    string         // value of --gpu-bind
+	tasks                   map[string]int // number of tasks, by the option that set it
+	truncates               bool           // --open-mode=truncate was given
 	mailOn                  []string
 	mailTo                  string
 }
 
-// Add reads the words of an #SBATCH line.
+// Add reads the options in the words of an #SBATCH line.
 func (b *Batch) Add(words []string) (err error) {
 	for len(words) > 0 && err == nil {
 		words, err = b.Next(words)
@@ -50,7 +50,7 @@ func (b *Batch) Add(words []string) (err error) {
 	return err
 }
 
-// Next reads the first option and returns the words after it.
+// Next reads the first option and returns the words that follow it.
 func (b *Batch) Next(words []string) ([]string, error) {
 	word := words[0]
 	words = words[1:]
@@ -62,7 +62,7 @@ func (b *Batch) Next(words []string) ([]string, error) {
 	switch {
 	case o.value == none && given:
 		return nil, fmt.Errorf("%s takes no value", name)
-	case o.value == none && value != "": // several letters together, as in -Hv
+	case o.value == none && value != "": // several letters in one word, as in -Hv
 		text, words = "", append([]string{"-" + value}, words...)
 	case o.value <= maybeEmpty && !given && value == "":
 		if len(words) == 0 {
@@ -81,7 +81,7 @@ func (b *Batch) Next(words []string) ([]string, error) {
 	return words, nil
 }
 
-// find returns the option that a word names, its name, and the value in the same word.
+// find returns the option that a word names, the name as written, and the value in the same word.
 func find(word string) (o option, name, value string, err error) {
 	if long, ok := strings.CutPrefix(word, "--"); ok {
 		long, value, _ = strings.Cut(long, "=")
@@ -99,7 +99,7 @@ func find(word string) (o option, name, value string, err error) {
 	return o, "", "", unknown(word[:2])
 }
 
-// longOption finds an option by its name or, as sbatch does, by the beginning of its name.
+// longOption finds an option by its name. As in sbatch, the beginning of the name is enough.
 func longOption(long string) (option, string, error) {
 	var near []string
 	var found option
@@ -122,7 +122,7 @@ func longOption(long string) (option, string, error) {
 	return found, "", unknown("--" + long)
 }
 
-// Unknown is the error for an option that is not in the table.
+// Unknown is the error for an option that is missing from the table.
 type Unknown string
 
 func (u Unknown) Error() string {
@@ -143,7 +143,7 @@ func (b *Batch) flag(name string) error {
 	return nil
 }
 
-// drop removes earlier options of the same meaning.
+// drop removes earlier options with the same meaning.
 func (b *Batch) drop(names ...string) {
 	b.words = slices.DeleteFunc(b.words, func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
@@ -162,11 +162,11 @@ func (b *Batch) note(format string, args ...any) {
 // Ignored returns the options that mean nothing on this machine, as they were written.
 func (b *Batch) Ignored() []string { return b.ignored }
 
-// Notes returns sentences about options that have another meaning here.
+// Notes returns sentences about options that have a different meaning here.
 func (b *Batch) Notes() []string { return b.notes }
 
-// Native returns the options that only a Slurm understands, one word each for sbatch. Without
-// ForSlurm they are ignored or refused.
+// Native returns the options that only Slurm understands, as words for sbatch. Without ForSlurm,
+// such options are ignored or refused.
 func (b *Batch) Native() []string {
 	native := slices.Clone(b.native)
 	if b.ForSlurm && b.gpusPerTask > 0 {
@@ -187,7 +187,7 @@ func (b *Batch) Native() []string {
 	return native
 }
 
-// keep adds an option to them.
+// keep adds an option to the native options.
 func (b *Batch) keep(name, value string) {
 	switch {
 	case value == "":
@@ -199,8 +199,8 @@ func (b *Batch) keep(name, value string) {
 	b.native = append(b.native, name)
 }
 
-// Words returns the options for gpusched submit. It multiplies what is asked for per GPU or per
-// CPU.
+// Words returns the options for gpusched submit. If the script requests an amount per GPU or per
+// CPU, it multiplies that amount.
 func (b *Batch) Words() ([]string, error) {
 	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()
@@ -217,7 +217,7 @@ func (b *Batch) Words() ([]string, error) {
 		words = append(words, b.bindWords(several)...)
 	}
 	switch {
-	case b.ForSlurm && b.cpus > 0: // Slurm multiplies it
+	case b.ForSlurm && b.cpus > 0: // Slurm itself multiplies the amount
 		words = append(words, "--cpus="+strconv.Itoa(b.cpus))
 	case cpusAsked:
 		words = append(words, "--cpus="+strconv.Itoa(cpus))
@@ -243,12 +243,12 @@ func (b *Batch) Words() ([]string, error) {
 	return words, nil
 }
 
-// Tasks returns the number of the job's tasks, at least 1. Each has as many CPUs as --cpus-per-task
-// says.
+// Tasks returns the number of the job's tasks, which is at least 1. --cpus-per-task sets the CPUs
+// of each task.
 func (b *Batch) Tasks() int { return max(b.TasksAsked(), 1) }
 
-// TasksAsked returns the number of tasks, or 0 if not given. From GPUs per task it follows from the
-// number of GPUs.
+// TasksAsked returns the requested number of tasks, or 0 if none is requested. If only the GPUs per
+// task are given, the number of GPUs determines the number of tasks.
 func (b *Batch) TasksAsked() int {
 	n := cmp.Or(b.tasksSaid(), b.tasks["--ntasks-per-gpu"]*b.gpus)
 	if n == 0 && b.gpusPerTask > 0 {
@@ -257,13 +257,13 @@ func (b *Batch) TasksAsked() int {
 	return n
 }
 
-// GPUsPerTask returns the number of GPUs that each task has to itself, or 0 if not given.
+// GPUsPerTask returns how many GPUs each task has to itself, or 0 if not given.
 func (b *Batch) GPUsPerTask() int { return b.gpusPerTask }
 
 func (b *Batch) tasksSaid() int { return cmp.Or(b.tasks["--ntasks"], b.tasks["--ntasks-per-node"]) }
 
-// gpuTotal returns the number of the job's GPUs, and whether it is asked for: directly, or by the
-// number of tasks.
+// gpuTotal returns the number of the job's GPUs. asked reports whether the script requests GPUs,
+// directly or by the number of tasks.
 func (b *Batch) gpuTotal() (gpus int, asked bool) {
 	switch n, perGPU := b.tasksSaid(), b.tasks["--ntasks-per-gpu"]; {
 	case b.gpusSet:
@@ -276,7 +276,7 @@ func (b *Batch) gpuTotal() (gpus int, asked bool) {
 	return 0, false
 }
 
-// NoGPU reports whether the script asks for no GPU, as is sbatch's default.
+// NoGPU reports whether the script requests no GPU, which is sbatch's default.
 func (b *Batch) NoGPU() bool {
 	_, asked := b.gpuTotal()
 	return !asked

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// read reads the text of #SBATCH lines.
+// read makes a Batch from the text of #SBATCH lines.
 func read(t *testing.T, lines ...string) *Batch {
 	t.Helper()
 	b := &Batch{}
@@ -19,13 +19,13 @@ func read(t *testing.T, lines ...string) *Batch {
 	return b
 }
 
-// Each option of sbatch becomes these words. GPUs come last.
+// Each option of sbatch is translated into these words. The words for GPUs come last.
 func TestOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"--job-name=train":             "--name=train",
 		"-J train":                     "--name=train",
 		"-Jtrain":                      "--name=train",
-		"--time=10":                    "--time=600s", // minutes
+		"--time=10":                    "--time=600s", // 10 means minutes
 		"-t 2:30":                      "--time=150s",
 		"-t 2:00:00":                   "--time=7200s",
 		"-t 1-12":                      "--time=129600s",
@@ -71,7 +71,7 @@ func TestOptions(t *testing.T) {
 		"--nodes=1 -n 1 --ntasks-per-node 1": "",
 		"-Hv --job":                          "error",
 		"-Hv":                                "--hold",
-		"--job-n x":                          "--name=x", // the beginning of a name, as with getopt
+		"--job-n x":                          "--name=x", // the beginning of a name is enough, as with getopt
 		"--gpus-per x":                       "error",
 		"--nodes=2":                          "error",
 		"--ntasks=4":                         "--set-env=GPUSCHED_TASKS=4 --cpus=4",
@@ -132,7 +132,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// sbatch's output file becomes that of --log.
+// The output file of sbatch becomes the file of --log.
 func TestOutputFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"-o out-%j.txt":                      "--log=out-%j.txt",
@@ -160,7 +160,8 @@ func TestOutputFiles(t *testing.T) {
 	}
 }
 
-// Mail events and addresses become --notify. Those without a counterpart are mentioned.
+// Mail events and addresses become --notify. If gpusched does not support an event or address, a
+// note says so.
 func TestMail(t *testing.T) {
 	for line, want := range map[string]string{
 		"--mail-type=END --mail-user=a@b.org": "--notify=end --notify-to=a@b.org | 0",
@@ -200,7 +201,7 @@ func TestIgnoredAreNamed(t *testing.T) {
 	}
 }
 
-// A job for a Slurm keeps the options that mean nothing here.
+// If a job is for a Slurm, the options that mean nothing here are kept.
 func TestKeptForSlurm(t *testing.T) {
 	b := &Batch{ForSlurm: true}
 	for _, line := range []string{
@@ -240,7 +241,7 @@ func TestKeptForSlurm(t *testing.T) {
 	}
 }
 
-// FuzzOptions: whatever a script has becomes options or an error, and times are in bounds.
+// FuzzOptions checks that any script gives options or an error, and that times are in bounds.
 func FuzzOptions(f *testing.F) {
 	for _, s := range []string{"--gres=gpu:2 -t 10", "-d afterok:1:2 --signal=B:USR1@9", "--mem-per-gpu 4G -G a100:2", "-Hv", "--=", "-"} {
 		f.Add(s)

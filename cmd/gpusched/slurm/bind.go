@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// The variables that pass a script's options of these names on to its steps, as sbatch does.
+// As in sbatch, these variables pass --gpu-bind and --gpus-per-task from a script to its steps.
 const (
 	BindVariable    = "SLURM_GPU_BIND"
 	PerTaskVariable = "SLURM_GPUS_PER_TASK"
 )
 
-// maxBound is the largest number in a --gpu-bind, and the most entries of its lists.
+// maxBound is the largest number in a --gpu-bind, and the largest length of its lists.
 const maxBound = 1024
 
 // A Bind says which of a step's GPUs each task sees.
 type Bind struct {
-	perTask     int     // that many, different ones for each task; 0 if not given
-	tasksPerGPU int     // one, which so many tasks share; 0 if not given
-	sets        [][]int // their places among the step's GPUs; repeated if there are more tasks
+	perTask     int     // GPUs that each task has to itself; 0 if not given
+	tasksPerGPU int     // tasks that share one GPU; 0 if not given
+	sets        [][]int // for each task, indexes into the step's GPUs; repeated if there are more tasks
 }
 
-// ParseBind parses --gpu-bind. "closest" binds nothing: tasks are not bound to CPUs here, so no GPU
-// is closer than others.
+// ParseBind parses --gpu-bind. "closest" has no effect: tasks are not bound to CPUs here, so no GPU
+// is closer to a task than others.
 func ParseBind(text string) (b Bind, err error) {
 	wrong := fmt.Errorf("%q is not a way to bind tasks to GPUs: use single:1, per_task:2, map:0,1, mask:0x1,0x2, closest or none", text)
 	kind, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "verbose,"), "v,"), ":")
@@ -72,7 +72,7 @@ func ParseBind(text string) (b Bind, err error) {
 	return b, err
 }
 
-// Needs returns the number of GPUs that the tasks see, or 0 if they see all of the step's.
+// Needs returns how many GPUs the tasks see together. 0 means all of the step's GPUs.
 func (b Bind) Needs(tasks int) int {
 	if b.tasksPerGPU > 0 {
 		return (tasks + b.tasksPerGPU - 1) / b.tasksPerGPU
@@ -80,7 +80,7 @@ func (b Bind) Needs(tasks int) int {
 	return b.perTask * tasks
 }
 
-// Of returns the GPUs that a task sees among its step's: all of them without a binding.
+// Of returns which of the step's GPUs a task sees. Without a binding, it returns all of them.
 func (b Bind) Of(task int, gpus []string) (own []string, err error) {
 	var places []int
 	switch {
@@ -106,7 +106,7 @@ func (b Bind) Of(task int, gpus []string) (own []string, err error) {
 	return own, nil
 }
 
-// gpuBind checks the value, and keeps it for the steps.
+// gpuBind checks the value of --gpu-bind and keeps it for the steps.
 func (b *Batch) gpuBind(name, value string) error {
 	if b.ForSlurm {
 		b.keep(name, value)
@@ -117,8 +117,8 @@ func (b *Batch) gpuBind(name, value string) error {
 	return err
 }
 
-// Bind returns how tasks are bound to GPUs, as in --gpu-bind; "" if not given. GPUsPerTask binds
-// them, too.
+// Bind returns how tasks are bound to GPUs, as in --gpu-bind, or "" if not given. GPUsPerTask also
+// binds tasks to GPUs.
 func (b *Batch) Bind() string {
 	switch n := b.tasks["--ntasks-per-gpu"]; {
 	case b.bind != "":
@@ -129,7 +129,7 @@ func (b *Batch) Bind() string {
 	return ""
 }
 
-// bindWords passes both on to the steps.
+// bindWords returns options that pass --gpu-bind and the GPUs per task on to the steps.
 func (b *Batch) bindWords(several bool) (words []string) {
 	if b.gpusPerTask > 0 && several {
 		words = append(words, "--set-env="+PerTaskVariable+"="+strconv.Itoa(b.gpusPerTask))

@@ -2,8 +2,7 @@ package slurm
 
 import "strings"
 
-// Help returns a line for each option that means something here, and the names of those that are
-// ignored.
+// Help returns a line for each option with a meaning here. without names the ignored options.
 func Help() (lines []string, without string) {
 	var rest []string
 	for _, o := range options {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxHosts bounds the names that a list of machines may expand to.
+// maxHosts is the largest number of names that a list of machines may expand to.
 const maxHosts = 65536
 
 // Hostnames expands a list of machines, such as a[1-3],b or rack[1-2]n[01-16].
@@ -41,7 +41,7 @@ func Hostnames(text string) (names []string, err error) {
 	return names, nil
 }
 
-// hostNumbers expands the part of a name in brackets, such as 08-10,12.
+// hostNumbers expands the bracketed part of a name, such as 08-10,12.
 func hostNumbers(list string) (numbers []string, err error) {
 	for part := range strings.SplitSeq(list, ",") {
 		first, last, isRange := strings.Cut(part, "-")
@@ -60,7 +60,7 @@ func hostNumbers(list string) (numbers []string, err error) {
 	return numbers, nil
 }
 
-// combine returns every beginning with every end.
+// combine returns all combinations of a beginning and an end.
 func combine(beginnings, ends []string) (list []string) {
 	for _, beginning := range beginnings {
 		for _, end := range ends {

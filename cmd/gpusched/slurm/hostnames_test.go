@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A list expands as Slurm means it, and a list that is malformed or far too long is refused.
+// A list is expanded as Slurm expands it. If a list is malformed or far too long, it is refused.
 func TestHostnames(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "a,b": "a b", "a,": "a", "a[1-3,7],b": "a1 a2 a3 a7 b", "a[08-10,2]x": "a08x a09x a10x a2x",

@@ -8,12 +8,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mailEvents translates the events of --mail-type.
+// mailEvents translates the events of --mail-type into gpusched's events.
 var mailEvents = map[string][]string{
 	"BEGIN": {"start"}, "END": {"end"}, "FAIL": {"fail"}, "ALL": {"start", "end"}, "INVALID_DEPEND": {"fail"}, "TIME_LIMIT": {"fail"},
 }
 
-// MailEvent returns the event of --mail-type for one of ours.
+// MailEvent returns the event of --mail-type that corresponds to one of gpusched's events.
 func MailEvent(e job.NotifyEvent) string {
 	for _, word := range []string{"BEGIN", "END", "FAIL"} {
 		if slices.Contains(mailEvents[word], string(e)) {
@@ -23,10 +23,10 @@ func MailEvent(e job.NotifyEvent) string {
 	return ""
 }
 
-// mailIgnored are events of --mail-type about which nothing is sent here.
+// mailIgnored are events of --mail-type for which gpusched sends nothing.
 var mailIgnored = []string{"REQUEUE", "STAGE_OUT", "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50"}
 
-// mailType reads the events about which a message is sent.
+// mailType reads the events for which a message is sent.
 func (b *Batch) mailType(_, value string) error {
 	b.mailOn = nil
 	for word := range strings.SplitSeq(strings.ToUpper(value), ",") {
@@ -49,8 +49,8 @@ func (b *Batch) mailType(_, value string) error {
 	return nil
 }
 
-// mailUser reads the recipient. A name without @ is an account of this machine, but mail only goes
-// to the submitter's own.
+// mailUser reads the recipient. A name without @ is an account of this machine. Mail to such a name
+// goes to the submitter's own account, and a note says so.
 func (b *Batch) mailUser(_, value string) error {
 	b.mailTo = ""
 	if !strings.Contains(value, "@") {
@@ -61,7 +61,8 @@ func (b *Batch) mailUser(_, value string) error {
 	return nil
 }
 
-// mailWords returns the options for both. Slurm sends nothing unless an event is named.
+// mailWords returns the options for the events and the recipient. As in Slurm, nothing is sent
+// unless an event is named.
 func (b *Batch) mailWords() []string {
 	if len(b.mailOn) == 0 {
 		return nil

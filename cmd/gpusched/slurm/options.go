@@ -11,24 +11,23 @@ type arity int
 
 const (
 	required   arity = iota
-	maybeEmpty       // like required, but an empty value means that the option is not there
+	maybeEmpty       // the option needs a value; an empty value means that the option was not given
 	none
-	optional // only in the same word, after =
+	optional // the option may have a value, in the same word after =
 )
 
-// An option is one of sbatch's.
+// An option is an option of sbatch.
 type option struct {
-	long  string // its names, the usual one first
+	long  string // the names, the usual one first
 	short byte
 	value arity
 	read  func(b *Batch, name, value string) error
-	about string // its meaning here; "" if it has none
+	about string // the meaning here; "" if there is none
 }
 
 func (o option) names() []string { return strings.Fields(o.long) }
 
-// Word returns an option for sbatch or srun, under its usual name. It panics if the table has no
-// such option.
+// Word returns an option for sbatch or srun by its usual name. It panics if the table lacks it.
 func Word(name, value string) string {
 	for _, o := range options {
 		switch {
@@ -42,7 +41,7 @@ func Word(name, value string) string {
 	panic("sbatch has no option --" + name)
 }
 
-// options are those of sbatch(1) in Slurm 24.05 that scripts have.
+// options lists the options that scripts can have, as in sbatch(1) of Slurm 24.05.
 var options = []option{
 	{"job-name", 'J', required, as("name"), "the job's name"},
 	{"time", 't', required, (*Batch).time, "its time limit, in minutes or as 1-2:30:00"},
@@ -138,7 +137,7 @@ var options = []option{
 	{"gid", 0, required, never("is not known here: a job runs as the user who submits it"), ""},
 }
 
-// as returns the reader of an option that has another name here.
+// as returns a reader for an option that has a different name in gpusched.
 func as(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, value string) error { return b.set(name, value) }
 }
@@ -147,7 +146,7 @@ func flagged(name string) func(*Batch, string, string) error {
 	return func(b *Batch, _, _ string) error { return b.flag(name) }
 }
 
-// only returns a reader that accepts the values that mean one task on one machine.
+// only returns a reader that accepts only these values, which mean one task on one machine.
 func only(values ...string) func(*Batch, string, string) error {
 	return func(b *Batch, name, value string) error {
 		for _, v := range values {
@@ -173,7 +172,7 @@ func refused(why string) func(*Batch, string, string) error {
 	}
 }
 
-// never returns a reader that refuses the option wherever the job goes.
+// never returns a reader that always refuses the option, even if the job is for a Slurm.
 func never(why string) func(*Batch, string, string) error {
 	return func(*Batch, string, string) error { return errors.New(why) }
 }

@@ -64,8 +64,8 @@ func Minutes(s string) (time.Duration, error) {
 	return total, nil
 }
 
-// Span formats a duration for Slurm, days-hours:minutes:seconds, rounded up to seconds. Slurm
-// itself rounds it up to minutes.
+// Span formats a duration for Slurm as days-hours:minutes:seconds, rounded up to seconds. Slurm
+// then rounds it up to minutes.
 func Span(d time.Duration) string {
 	d = (d + time.Second - 1).Truncate(time.Second)
 	days := d / (24 * time.Hour)
@@ -73,10 +73,10 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d-%02d:%02d:%02d", days, d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second)
 }
 
-// Moment formats a time in the form that Slurm reads alike in every time zone.
+// Moment formats a time in a form that Slurm reads the same in every time zone.
 func Moment(at time.Time) string { return "uts" + strconv.FormatInt(at.Unix(), 10) }
 
-// gres reads gpu, gpu:2 and gpu:a100:2. It refuses other resources.
+// gres reads gpu, gpu:2 and gpu:a100:2. It refuses resources other than gpu.
 func (b *Batch) gres(name, value string) error {
 	for item := range strings.SplitSeq(value, ",") {
 		rest, ok := strings.CutPrefix(strings.TrimPrefix(item, "gres:"), "gpu")
@@ -95,9 +95,9 @@ func (b *Batch) gres(name, value string) error {
 	return nil
 }
 
-// gpuCount reads 2, a100:2 and, for --gres, a bare type.
+// gpuCount reads 2 and a100:2. For --gres it also reads a type without a number.
 func (b *Batch) gpuCount(name, value string) error {
-	value, _, _ = strings.Cut(value, "(") // cuts off the sockets, as in gpu:2(S:0)
+	value, _, _ = strings.Cut(value, "(") // removes the sockets, as in gpu:2(S:0)
 	kind, number, both := strings.Cut(value, ":")
 	if !both {
 		kind, number = "", value
@@ -113,7 +113,7 @@ func (b *Batch) gpuCount(name, value string) error {
 	return nil
 }
 
-// perTask reads the number of GPUs of each task.
+// perTask reads the number of GPUs for each task.
 func (b *Batch) perTask(name, value string) error {
 	old := *b
 	err := b.gpuCount(name, value)
@@ -123,7 +123,7 @@ func (b *Batch) perTask(name, value string) error {
 	return err
 }
 
-// mem reads Slurm's sizes. A bare number is in MiB.
+// mem reads a size in Slurm's form. A bare number is in MiB.
 func (b *Batch) mem(name, value string) error {
 	bytes, err := Mebibytes(value)
 	if err != nil {
@@ -146,7 +146,7 @@ func (b *Batch) mem(name, value string) error {
 	return nil
 }
 
-// Mebibytes parses 8000, 8000M, 64G and the like, and returns bytes.
+// Mebibytes parses sizes such as 8000, 8000M and 64G. The result is in bytes.
 func Mebibytes(s string) (int64, error) {
 	bad := fmt.Errorf("%q is not a size as Slurm writes it: use a number of MB, or one with K, M, G or T", s)
 	number := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "b")
@@ -181,7 +181,7 @@ func (b *Batch) cpuCount(name, value string) error {
 	return nil
 }
 
-// taskCount reads the number of tasks, all on one machine. Slurm's default is one.
+// taskCount reads the number of tasks. All tasks run on one machine. Slurm's default is one task.
 func (b *Batch) taskCount(name, value string) error {
 	n, err := strconv.ParseUint(value, 10, 16)
 	if err != nil || n == 0 {
@@ -197,15 +197,16 @@ func (b *Batch) taskCount(name, value string) error {
 	return nil
 }
 
-// dependencyKinds translates Slurm's dependencies. Ours have the names of their options.
+// dependencyKinds maps Slurm's kinds of dependencies to gpusched's, which are named like its
+// options.
 var dependencyKinds = map[string]job.DependencyKind{
 	"after": job.AfterStart, "afterok": job.AfterOK, "afternotok": job.AfterFail, "afterany": job.AfterAny,
 }
 
-// DependencyKind translates a word such as afterok; "" means that there is no such dependency here.
+// DependencyKind translates a word such as afterok. It returns "" if gpusched has no such kind.
 func DependencyKind(word string) job.DependencyKind { return dependencyKinds[word] }
 
-// Dependencies formats what a job waits for, "afterok:7:8,afterany:9".
+// Dependencies formats the jobs that a job waits for: "afterok:7:8,afterany:9".
 func Dependencies(list []job.Dependency) string {
 	words := map[job.DependencyKind]string{}
 	for word, kind := range dependencyKinds {
@@ -255,10 +256,10 @@ func (b *Batch) dependency(_, value string) error {
 	return nil
 }
 
-// Singleton is the value of --after-any for all jobs of the same user and name.
+// Singleton is a value of --after-any. It stands for all jobs of the same user with the same name.
 const Singleton = "singleton"
 
-// foreignDependency reports whether a part of the value has no counterpart here.
+// foreignDependency reports whether gpusched does not support some part of the value.
 func foreignDependency(value string) bool {
 	for item := range strings.SplitSeq(value, ",") {
 		kind, ids, _ := strings.Cut(item, ":")
@@ -272,7 +273,7 @@ func foreignDependency(value string) bool {
 // timesOfDay are Slurm's names for times of day.
 var timesOfDay = map[string]string{"midnight": "0:00", "noon": "12:00", "fika": "15:00", "teatime": "16:00"}
 
-// begin reads now+1hour, tomorrow, noon, and the forms that gpusched has too.
+// begin reads now+1hour, tomorrow, noon, and all forms that gpusched also accepts.
 func (b *Batch) begin(_, value string) error {
 	at := strings.ToLower(value)
 	after, relative := strings.CutPrefix(at, "now+")
@@ -314,14 +315,14 @@ func (b *Batch) requeue(name, _ string) error {
 	return nil
 }
 
-// signal reads B:USR1@120. Without a time it is 60 seconds.
+// signal reads a value such as B:USR1@120. The default time is 60 seconds.
 func (b *Batch) signal(_, value string) error {
 	to, rest, aimed := strings.Cut(value, ":")
 	if !aimed {
 		to, rest = "", value
 	}
 	sig, before, timed := strings.Cut(rest, "@")
-	if strings.ContainsAny(to, "Bb") { // to the shell alone; else to the steps, here to all
+	if strings.ContainsAny(to, "Bb") { // only to the shell; without B, to all processes here
 		sig = "main:" + sig
 	}
 	if !timed {
@@ -333,7 +334,7 @@ func (b *Batch) signal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// nice reads by how much to lower the priority, by 100 without a value.
+// nice reads how much to lower the priority. Without a value, that is 100.
 func (b *Batch) nice(_, value string) error {
 	if value == "" {
 		value = "100"
@@ -345,7 +346,7 @@ func (b *Batch) nice(_, value string) error {
 	return b.set("priority", strconv.FormatInt(-n, 10))
 }
 
-// export reads ALL, NONE and the variables beside them.
+// export reads ALL or NONE, and the variables that follow.
 func (b *Batch) export(_, value string) error {
 	b.drop("env", "set-env")
 	mode := "clean"
@@ -372,8 +373,8 @@ func (b *Batch) exclusive(name, value string) error {
 	return nil
 }
 
-// outputFile sends the output to a file besides the journal. The file is only emptied first if the
-// script says so: an array's tasks may share it.
+// outputFile sends the output to a file in addition to the journal. It empties the file first only
+// if the script says so, since tasks of an array may share the file.
 func (b *Batch) outputFile(name, value string) error {
 	switch {
 	case name == "--open-mode":
@@ -402,7 +403,7 @@ func (b *Batch) outputFile(name, value string) error {
 	return b.set("log", file)
 }
 
-// patterns translates the patterns in Slurm's file names.
+// patterns translates the placeholders in Slurm's file names.
 var patterns = map[byte]string{
 	'%': "%%", 'j': "%j", 'J': "%j", 'A': "%A", 'a': "%a", 'x': "%n", 'u': "%u", 'N': "localhost", 'n': "0", 't': "0", 's': "batch",
 }
@@ -426,9 +427,9 @@ func (b *Batch) pattern(s string) (string, error) {
 			ours = "%t"
 		case ours == "0":
 			digits, _ := strconv.Atoi(s[from:i])
-			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // as Slurm does, at most 10
+			ours = strings.Repeat(ours, min(max(digits, 1), 10)) // at most 10, as in Slurm
 		}
-		if strings.Contains("%j%A%a%t", ours) { // numbers, which may have a minimum number of digits
+		if strings.Contains("%j%A%a%t", ours) { // these are numbers, which may have a minimum number of digits
 			ours = "%" + s[from:i] + ours[1:]
 		}
 		out.WriteString(ours)

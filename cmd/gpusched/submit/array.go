@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// arraySpec returns the array that --array and --param ask for, or nil for a single job. With
-// parameters, each combination of their values is a task, and --array can only limit how many run
+// arraySpec returns the array that --array and --param request, or nil for a single job. With
+// --param, each combination of the values is a task, and --array can only limit how many tasks run
 // at once.
 func arraySpec(text string, params []string) (*job.Array, error) {
 	spec := &job.Array{Written: text}

@@ -10,12 +10,13 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/remote"
 )
 
-// Surround gives a job that was sent from another machine its directory, umask and environment
-// there. Variables that describe the account keep this machine's values unless an option set them.
+// Surround takes a job that another machine has sent here, and gives it the directory, umask and
+// environment that it had there. Variables that describe the account keep this machine's values,
+// unless an option set them.
 func Surround(a *cli.App, n *remote.NewJob) {
 	a.Umask = n.Umask
 	dir := string(n.Dir)
-	_ = os.Chdir(dir) // a missing directory is reported later, as for any job
+	_ = os.Chdir(dir) // if the directory is missing, that is reported later, as for any job
 	a.Getwd = func() (string, error) { return dir, nil }
 	if n.Environ == nil {
 		return
@@ -37,17 +38,17 @@ func Surround(a *cli.App, n *remote.NewJob) {
 	}
 }
 
-// accountVariables describe the user's account on a machine.
+// accountVariables describe the user's account on this machine.
 var accountVariables = []string{"HOME", "USER", "LOGNAME", "SHELL"}
 
-// sessionVariables lead to sockets, displays and sessions of one machine.
+// sessionVariables name sockets, displays and sessions, which exist on one machine only.
 var sessionVariables = strings.Fields("DBUS_SESSION_BUS_ADDRESS DISPLAY GPUSCHED_HOSTS GPUSCHED_SOCKET HOSTNAME SSH_AUTH_SOCK SSH_CLIENT " +
 	"SSH_CONNECTION SSH_TTY STY TMUX TMUX_PANE WAYLAND_DISPLAY XAUTHORITY XDG_RUNTIME_DIR XDG_SESSION_ID")
 
-// environFor returns the part of the environment that another machine gets: without variables of
-// this machine's sessions and of the account here, unless -e names them. A dry run sends no
-// secrets: it keeps values only where they help to find programs, and sends the other variables of
-// -e by name alone.
+// environFor returns the variables that another machine gets. It leaves out variables of this
+// machine's sessions and of the account here, unless -e names them. A dry run must not send
+// secrets. So it keeps the values only of variables that help to find programs; of other variables
+// in -e, it sends just the names.
 func environFor(environ, set []string, dryRun bool) []string {
 	out := []string{}
 	for _, entry := range environ {
@@ -63,14 +64,14 @@ func environFor(environ, set []string, dryRun bool) []string {
 	return out
 }
 
-// setsVariable reports whether the text before a value (the word before it, or the start of its own
-// word) is the option -e or --set-env.
+// setsVariable reports whether a value belongs to the option -e or --set-env. before is the text
+// before the value: the previous word, or the beginning of the same word.
 func setsVariable(before string) bool {
 	short, is := strings.CutPrefix(before, "-")
 	return before == "--set-env" || before == "--set-env=" || is && !strings.HasPrefix(short, "-") && strings.HasSuffix(short, "e")
 }
 
-// withoutValues removes the values of -e from the command line of a dry run, except of the
+// withoutValues removes the values of -e from the command line of a dry run. It keeps the values of
 // variables that help to find programs.
 func withoutValues(words, set []string) []string {
 	out := slices.Clone(words)
@@ -89,6 +90,6 @@ func withoutValues(words, set []string) []string {
 	return out
 }
 
-// searchVariables help to find a program or the set-up of a job.
+// searchVariables help to find a job's program or set-up.
 var searchVariables = strings.Fields("PATH PWD CONDA_ENVS_DIRS CONDA_ENVS_PATH CONDA_EXE HF_HOME HF_HUB_CACHE MAMBA_ROOT_PREFIX MODULEPATH " +
 	"MODULESHOME WORKON_HOME")

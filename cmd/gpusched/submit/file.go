@@ -22,16 +22,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// A lineJob is the job of one line.
+// A lineJob is the job that one line of a file describes.
 type lineJob struct {
 	number int
 	cmd    Cmd
 	req    api.SubmitRequest
-	engine api.Engine // carries the options of its script
-	remote *remoteJob // nil: a job of this machine
+	engine api.Engine // the engine, with the options of the job's script
+	remote *remoteJob // nil if the job is for this machine
 }
 
-// A fileOfJobs is what the lines of a file share.
+// A fileOfJobs has the data that all lines of a file share.
 type fileOfJobs struct {
 	a      *cli.App
 	parser *kong.Kong
@@ -39,8 +39,8 @@ type fileOfJobs struct {
 	fleet  *fleet
 }
 
-// submitFile queues a job for each line of the file. It reads all lines first, and queues none if
-// any is wrong.
+// submitFile queues a job for each line of the file. It first reads all lines. If any line is
+// wrong, it queues no job.
 func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 	if len(c.Command) > 0 || c.DryRun || c.Wait {
 		return cli.Refuse(api.CodeUsage, "see 'gpusched submit --help'",
@@ -55,15 +55,15 @@ func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 	}
 	a.RestoreLimits()
 	jobs, failed := c.submitLines(ctx, a, list)
-	if c.Form() != "table" { // also the jobs before an error
+	if c.Form() != "table" { // other forms list the queued jobs even after an error
 		state := func(j api.Job) string { return string(j.State) }
 		failed = cmp.Or(act.ShowActed(a, c.OutputFlags, jobs, state), failed)
 	}
 	return failed
 }
 
-// submitLines queues one job after another, and goes on after a refusal, which it prints: the exit
-// status is that of the first. It stops where the scheduler can't be reached.
+// submitLines queues one job after another. It prints each refusal and goes on; the exit status is
+// that of the first refusal. If the scheduler can't be reached, it stops.
 func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs []api.Job, failed error) {
 	for i := range list {
 		l := &list[i]
@@ -89,21 +89,21 @@ func (c *Cmd) submitLines(ctx context.Context, a *cli.App, list []lineJob) (jobs
 	return jobs, failed
 }
 
-// area returns the GPU time that a line asks for, in thousandths of a GPU second. A job without a
-// time limit counts as an hour, the scheduler's estimate for a job of which nothing is known.
+// area returns how much GPU time a line requests, in thousandths of a GPU second. A job without a
+// time limit counts as one hour. The scheduler makes the same estimate for unknown jobs.
 func (l *lineJob) area() int64 {
 	run := cmp.Or(l.req.TimeLimit.Duration(), time.Hour)
 	return int64(run/time.Second) * int64(l.req.GPUMilli)
 }
 
-// MaxFile is the largest file of jobs in bytes, MaxWrong the number of its lines whose errors are
-// listed.
+// MaxFile is the largest size of a file of jobs, in bytes. MaxWrong is the largest number of lines
+// whose errors are listed.
 const (
 	MaxFile  = 64 << 20
 	MaxWrong = 20
 )
 
-// readFile returns the requests of all lines, or an error that lists what is wrong with them.
+// readFile returns the requests for all lines. If any are wrong, the error lists what is wrong.
 func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	text, err := FileText(ctx, c.File, func(info os.FileInfo) error {
 		if who := jobenv.StrangersIn(a, c.File, info); who != "" {
@@ -150,9 +150,9 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	return list, nil
 }
 
-// FileText returns the content of a file, or of the standard input for "-". It can be interrupted
-// while it waits for a FIFO without a writer or an input without an end. May is asked whether the
-// file may be read.
+// FileText returns the content of a file, or of the standard input for "-". It first calls may,
+// which can refuse the file. FileText may have to wait: for a FIFO that nobody writes to, or for an
+// input that never ends. The wait can be interrupted.
 func FileText(ctx context.Context, name string, may func(os.FileInfo) error) (string, error) {
 	type result struct {
 		text string
@@ -191,7 +191,7 @@ func readNamed(name string, may func(os.FileInfo) error) (string, error) {
 	return ReadFileOfJobs(in, name)
 }
 
-// ReadFileOfJobs reads up to MaxFile bytes, without the byte order mark of Windows' editors.
+// ReadFileOfJobs reads up to MaxFile bytes, without the byte order mark of editors on Windows.
 func ReadFileOfJobs(in io.Reader, name string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
 	switch {
@@ -204,8 +204,8 @@ func ReadFileOfJobs(in io.Reader, name string) (string, error) {
 	return strings.TrimPrefix(string(text), "\ufeff"), nil
 }
 
-// readLine parses a line: its options come after those of the command line, which are its defaults.
-// It returns nil for an empty line or a comment.
+// readLine parses a line of the file. The options of the command line are defaults for the line's
+// own options. For an empty line or a comment, readLine returns nil.
 func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line string) (*lineJob, error) {
 	switch {
 	case len(line) > job.MaxPayloadBytes:
@@ -238,7 +238,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 		cmd.Request.Batch = in.batch
 	}
 	own := *cmd
-	own.Host = cmp.Or(own.Host, c.Host) // --hosts sets it outside the parsed words
+	own.Host = cmp.Or(own.Host, c.Host) // --hosts has set it, and is not among the parsed words
 	whole, mine, err := own.WithScript(&this)
 	if err != nil {
 		return nil, err
@@ -259,13 +259,13 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 	return l, nil
 }
 
-// IsRegular reports whether the name is that of a regular file.
+// IsRegular reports whether a name belongs to a regular file.
 func IsRegular(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// RefuseShared refuses a file of jobs that others may have written.
+// RefuseShared returns an error if other users may have written the file of jobs.
 func RefuseShared(a *cli.App, name string, info os.FileInfo) error {
 	if who := jobenv.StrangersIn(a, name, info); who != "" {
 		return cli.Refuse(api.CodeUsage, "--shared reads it anyway", "%q %s, and its lines would run as you", name, who)

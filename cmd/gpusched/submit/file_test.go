@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A FIFO without a writer is waited for until the user interrupts.
+// If nobody writes to a FIFO, reading it waits until the user interrupts.
 func TestReadingAFileOfJobsCanBeInterrupted(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

@@ -17,8 +17,8 @@ import (
 // variable matches the start of a shell variable.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(\{|[A-Za-z_])`) })
 
-// unexpanded refuses a path that contains a variable or another user's home, which only a shell
-// would expand.
+// unexpanded refuses a path that contains a variable or another user's home. Only a shell would
+// replace these.
 func unexpanded(option, path string) error {
 	const hint = "let your shell expand it, in double quotes or none; ~/ is your home directory"
 	user, _, _ := strings.Cut(strings.TrimPrefix(path, "~"), "/")
@@ -32,8 +32,8 @@ func unexpanded(option, path string) error {
 	return nil
 }
 
-// hintIgnored warns about parts of the caller's environment that a user may count on and that do
-// not reach the job.
+// hintIgnored prints warnings about parts of the caller's environment that do not reach the job
+// although the user may rely on them.
 func hintIgnored(a *cli.App, req api.SubmitRequest) {
 	if a.Getenv("GPUSCHED_JOB_ID") == "" && req.EnvMode == contract.EnvInherit {
 		hintDevices(a, req)
@@ -43,8 +43,8 @@ func hintIgnored(a *cli.App, req api.SubmitRequest) {
 	}
 }
 
-// hintDevices warns about GPUs that are chosen in CUDA's ways, since a job sees its own GPUs only,
-// numbered from 0.
+// hintDevices prints a warning if the user selects GPUs in a way that only CUDA knows. A job sees
+// only its own GPUs, numbered from 0.
 func hintDevices(a *cli.App, req api.SubmitRequest) {
 	const devices = "CUDA_VISIBLE_DEVICES="
 	chosen := ""
@@ -76,15 +76,14 @@ func hintDevices(a *cli.App, req api.SubmitRequest) {
 	}
 }
 
-// readsInput reports whether a command reads its standard input, judged by its arguments.
+// readsInput reports whether a command reads standard input. It judges by the command's arguments.
 func readsInput(argv []string) bool {
 	last := argv[len(argv)-1]
 	readers := []string{"sh", "bash", "cat", "python", "python3"}
 	return last == "-" || last == "-s" || len(argv) == 1 && slices.Contains(readers, last)
 }
 
-// inputWaits reports whether the standard input is a pipe, or a file of which nothing has been
-// read.
+// inputWaits reports whether the standard input is a pipe, or a file that has not been read.
 func inputWaits(in *os.File) bool {
 	info, err := in.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe != 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The modes of access(2).
+// These are the modes that access(2) takes.
 const (
 	searchable = 1
 	writable   = 2
 )
 
-// checkLog refuses a log file that the job could not write to. If the path contains a pattern such
-// as %j, it checks only the directory before that.
+// checkLog returns an error if the job could not write to its log file. If the path contains a
+// pattern such as %j, it checks only the directory above the pattern.
 func (c *JobOptions) checkLog(a *cli.App, dir string) error {
 	if c.Log == "" || c.Log == job.NoLog || c.Force || len(c.Log) > job.MaxLogBytes {
 		return nil
@@ -53,8 +53,8 @@ func (c *JobOptions) checkLog(a *cli.App, dir string) error {
 	return nil
 }
 
-// checkLogDir checks the directory, or its nearest parent that exists: what is missing is created
-// when the job starts.
+// checkLogDir checks the directory, or the nearest parent that exists. Missing directories are
+// created when the job starts.
 func (c *JobOptions) checkLogDir(a *cli.App, dir string) error {
 	for dir != filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {

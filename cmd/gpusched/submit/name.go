@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// DefaultName returns a name for a job: its program, or the script or module that an interpreter or
-// launcher runs.
+// DefaultName returns a name for a job. It is the program's name, or the name of the script or
+// module that an interpreter or launcher runs.
 func DefaultName(argv []string) string {
 	program := filepath.Base(argv[0])
 	name := program
@@ -28,7 +28,7 @@ func wrapped(args []string, program string) string {
 			return args[i+1]
 		}
 		if len(arg) < 5 && strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "c") {
-			return program // -c, -lc: the next argument is the script's text
+			return program // -c or -lc: the next argument is a script's text, not a file
 		}
 	}
 	for _, arg := range args {

@@ -10,13 +10,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// notifyOptions say when and where a user is notified about a job.
+// notifyOptions say when and how a user is notified about a job.
 type notifyOptions struct {
 	NotifyWhen []string `name:"notify" sep:"none" placeholder:"[WAY:]WHEN" group:"life"`
 	NotifyTo   []string `name:"notify-to" sep:"none" placeholder:"WHERE" group:"life"`
 }
 
-// notifications combines each --notify with the --notify-to that match it.
+// notifications combines each --notify with the values of --notify-to that match it.
 func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	if len(o.NotifyWhen) == 0 && len(o.NotifyTo) > 0 {
 		return nil, cli.Usagef("--notify-to says where, and no --notify says when: add --notify end, start or fail")
@@ -60,7 +60,7 @@ func (o *notifyOptions) notifications() ([]job.Notify, error) {
 	return list, nil
 }
 
-// parseNotify parses a value such as end, start,fail or mail:end.
+// parseNotify parses a value such as "end", "start,fail" or "mail:end".
 func parseNotify(text string) (way job.NotifyWay, on []job.NotifyEvent, err error) {
 	first, events, found := strings.Cut(text, ":")
 	if !found {
@@ -93,7 +93,7 @@ func unknownNotify[T ~string](what, word string, known []T) error {
 	return cli.Usagef("%s", text)
 }
 
-// placeOf parses a --notify-to: a URL, a mail address or the name of a webhook.
+// placeOf parses a value of --notify-to: a URL, a mail address or a webhook's name.
 func placeOf(to string) (job.Notify, error) {
 	switch {
 	case strings.Contains(to, "://"):
@@ -112,16 +112,17 @@ func placeOf(to string) (job.Notify, error) {
 	return job.Notify{Way: job.NotifyWebhook, Webhook: to}, nil
 }
 
-// mailProgram is the path at which every mail system of Linux installs its sendmail.
+// mailProgram is the path of sendmail. Every mail system on Linux installs a sendmail there.
 const mailProgram = "/usr/sbin/sendmail"
 
-// WithoutMail removes requests for mail from the options of another tool's script if this machine
-// sends no mail: they were written for another machine and are no reason to refuse the job.
+// WithoutMail removes requests for mail from the options of another tool's script, if this machine
+// can't send mail. The options were written for another machine, so the job is not refused because
+// of them.
 func WithoutMail(words []string) (kept []string, note string) {
 	if _, err := os.Stat(mailProgram); err == nil {
 		return words, ""
 	}
-	end := slices.Index(words, "--") // the command begins there
+	end := slices.Index(words, "--") // the job's command begins after it
 	if end < 0 {
 		end = len(words)
 	}

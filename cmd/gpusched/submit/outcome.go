@@ -52,13 +52,13 @@ func (c *Cmd) report(ctx context.Context, a *cli.App, reply api.SubmitReply) err
 	}).Show(a, c.OutputFlags)
 }
 
-// staysWithJob reports whether the command stays with the job until it ends, and so prints its outcome
-// on standard error.
+// staysWithJob reports whether the command stays with the job until the job ends. Such a command
+// prints the outcome of the submission on standard error.
 func (c *Cmd) staysWithJob(reply api.SubmitReply) bool {
 	return c.Wait && !c.DryRun && c.Form() == "table" && reply.Job.Array == nil && !reply.Known
 }
 
-// outcome describes a new job in a few words.
+// outcome describes in a few words what became of a new job.
 func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
@@ -74,14 +74,14 @@ func (c *Cmd) outcome(t *term.Terminal, reply api.SubmitReply) string {
 		return string(j.State)
 	case len(j.GPUs) > 0:
 		return "queued, starts on " + cli.GPUNames(j.GPUs)
-	case j.Array != nil: // all of its tasks have become jobs
+	case j.Array != nil: // all tasks of the array have become jobs
 		return "queued: " + cli.Tasks(j.Array) + ", starting now"
 	}
 	return "queued, starts now"
 }
 
-// atOnce returns how many tasks of a new array start now, and why the next one waits unless the
-// array's own limit is the reason.
+// atOnce says how many tasks of a new array start at once, and why the next task waits. If the
+// array's own limit is the reason, it gives no reason.
 func atOnce(t *term.Terminal, j api.Job) string {
 	text := "the first starts now"
 	if j.Array.Live > 1 {
@@ -97,7 +97,7 @@ func atOnce(t *term.Terminal, j api.Job) string {
 	return text
 }
 
-// planned describes where the job of a dry run would go.
+// planned says where the job of a dry run would run.
 func (c *Cmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	j := reply.Job
 	switch {
@@ -109,7 +109,8 @@ func (c *Cmd) planned(t *term.Terminal, reply api.SubmitReply) string {
 	return "the job would start now"
 }
 
-// writePlan prints the rest of a dry run: what the job asks for and, with -v, its systemd unit.
+// writePlan prints the remaining lines of a dry run: what the job requests and, with -v, its
+// systemd unit.
 func (c *Cmd) writePlan(t *term.Terminal, reply api.SubmitReply) {
 	t.Printf("it asks for %s\n", term.Clean(look.Asks(reply.Job)))
 	if len(reply.Unit) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A new array says how many tasks start at once and why the others wait.
+// The message about a new array says how many tasks start at once and why the others wait.
 func TestOutcomeOfAnArray(t *testing.T) {
 	c, out := &Cmd{}, &term.Terminal{}
 	for _, x := range []struct {
@@ -44,7 +44,7 @@ func TestADryRunIsSanitised(t *testing.T) {
 	}
 }
 
-// All tasks of an array may have started at once.
+// The message is also right if all tasks of an array have started at once.
 func TestOutcomeOfAnArrayThatStarts(t *testing.T) {
 	reply := api.SubmitReply{Job: api.Job{ID: 7, State: "spawned", Array: &api.Array{Size: 4, Next: 4, Live: 4}}}
 	if got := (&Cmd{}).outcome(&term.Terminal{}, reply); got != "queued: 4 tasks, starting now" {

@@ -14,29 +14,29 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// prepareRemote prepares a line whose job goes to another machine.
+// prepareRemote prepares the job of a line that goes to another machine.
 func (in *fileOfJobs) prepareRemote(a *cli.App, l *lineJob) (err error) {
 	if l.remote, err = l.cmd.newRemoteJob(a, in.fleet); err != nil {
 		return err
 	}
 	l.remote.ofFile = true
-	if l.cmd.Request.Batch == in.batch { // the default, which is not among the typed words
+	if l.cmd.Request.Batch == in.batch { // the file's default, which was not typed
 		l.remote.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
 	}
 	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
 	return nil
 }
 
-// Bounds on the dry runs that a file of jobs makes before its first job is queued.
+// These limit the dry runs that are made for a file of jobs before its first job is queued.
 const (
-	mostLooked   = 100 // different needs checked per machine; the rest fail when their line is queued
-	lookedAtOnce = 4   // below the number of unauthenticated connections that sshd accepts
+	mostLooked   = 100 // most different needs checked on a machine; other lines can only fail when they are queued
+	lookedAtOnce = 4   // less than the number of unauthenticated connections that sshd allows
 )
 
-// reach asks every candidate machine which of the lines it can't run, with one dry run for each
-// distinct need.
+// reach asks each candidate machine which lines it can't run. It makes one dry run for each
+// different need.
 func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string, err error) {
-	byHost := map[string]map[string]*remoteJob{} // by machine and need
+	byHost := map[string]map[string]*remoteJob{} // first by machine, then by need
 	for i := range list {
 		if n := list[i].remote; n != nil {
 			for _, host := range n.hosts {
@@ -74,8 +74,8 @@ func (in *fileOfJobs) reach(ctx context.Context, list []lineJob) (wrong []string
 	return in.lacking(list)
 }
 
-// lackedBy returns what one machine answers for each need. A machine that is unreachable fails for
-// all of them.
+// lackedBy asks one machine about all needs. It returns a function that gives the machine's answer
+// to a need. If the machine can't be reached, all answers are errors.
 func lackedBy(ctx context.Context, host string, byNeed map[string]*remoteJob) func(need string) error {
 	lacks := map[string]error{}
 	needs := slices.Sorted(maps.Keys(byNeed))
@@ -96,21 +96,20 @@ func lackedBy(ctx context.Context, host string, byNeed map[string]*remoteJob) fu
 	return func(need string) error { return lacks[need] }
 }
 
-// needs returns a key that is equal for jobs that need the same directory, program, script and
-// set-up.
+// needs returns the same key for jobs with the same directory, program, script and set-up.
 func (n *remoteJob) needs() string {
 	argv := n.c.Command
 	if argv[0] == "--" {
 		argv = argv[1:]
 	}
 	c := n.c
-	// Marshalling strings can't fail.
+	// Strings can always be marshalled.
 	text, _ := json.Marshal([]any{c.Chdir, argv[0], jobenv.ScriptOf(argv), c.Env, c.SetupOptions, c.Force})
 	return string(text)
 }
 
-// lacking returns the lines that no machine can run. It fails if all candidates of a line are
-// unreachable, and otherwise only leaves out the machines that can't run it.
+// lacking returns the lines that no machine can run. For other lines, it removes the machines that
+// can't run them. It fails if no candidate of a line can be reached.
 func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 	left := map[string]*outLines{}
 	for i := range list {
@@ -146,13 +145,13 @@ func (in *fileOfJobs) lacking(list []lineJob) (wrong []string, err error) {
 	return wrong, nil
 }
 
-// outLines are the lines that can't run on one machine.
+// outLines are the lines that one machine can't run.
 type outLines struct {
 	first, more int
-	err         error // why the first can't
+	err         error // why the machine can't run the first of them
 }
 
-// tell reports that a machine is not asked for some lines, or for any.
+// tell prints which lines a machine is not asked for.
 func (o *outLines) tell(in *fileOfJobs, host string) {
 	switch {
 	case afar.WireError(o.err).Code == api.CodeUnreachable:
@@ -164,8 +163,8 @@ func (o *outLines) tell(in *fileOfJobs, host string) {
 	}
 }
 
-// submit queues the job of a line. asked names the machine that was asked to queue it ("" for this
-// one), or is nil if none was.
+// submit queues the job of a line. asked is the machine that got the request, or "" for this one.
+// If no machine got it, asked is nil.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
 	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
@@ -178,8 +177,8 @@ func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply
 	return reply, asked, err
 }
 
-// stopped reports how much of the file is queued when the submission of the line at index at was
-// cut off.
+// stopped prints how much of the file is queued. It is called if the submission of the line at
+// index at was cut off.
 func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
 	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
 	if asked == nil {

@@ -18,33 +18,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// BestHost is the value of --host that stands for the machine on which the job would start first.
+// BestHost is a value of --host. It stands for the machine on which the job would start first.
 const BestHost = "best"
 
-// A fleet is what one command remembers about the other machines that it queues on.
+// A fleet is what one command remembers about the other machines on which it queues jobs.
 type fleet struct {
-	queued  map[string]int   // jobs queued by this command, by machine
-	dropped map[string]error // why a machine is not asked again
+	queued  map[string]int   // number of jobs that this command has queued, by machine
+	dropped map[string]error // why a machine is not asked again, by machine
 }
 
 func newFleet() *fleet { return &fleet{queued: map[string]int{}, dropped: map[string]error{}} }
 
-// A remoteJob is a job to be queued on another machine.
+// A remoteJob is a job that will be queued on another machine.
 type remoteJob struct {
 	a       *cli.App
 	c       *JobOptions
-	words   []string // the command line as typed
+	words   []string // the command line as it was typed
 	fleet   *fleet
-	hosts   []string         // the candidates
-	lacks   map[string]error // why a candidate can't run it
+	hosts   []string         // the candidate machines
+	lacks   map[string]error // why a candidate can't run the job, by machine
 	dryRun  bool
-	verbose bool // report every machine's offer
-	ofFile  bool // a line of a file of jobs
+	verbose bool // print every machine's offer
+	ofFile  bool // the job is a line of a file of jobs
 }
 
-// newRemoteJob returns the job of a command line with --host. It passes the words on as they were
-// typed: the other machine's gpusched interprets them, and reads a script that they name, as if
-// they had been typed there.
+// newRemoteJob returns the job that a command line with --host describes. It passes the words on as
+// they were typed. The other machine's gpusched interprets them and reads any script that they
+// name, as if they had been typed there.
 func (c *JobOptions) newRemoteJob(a *cli.App, f *fleet) (*remoteJob, error) {
 	if a.Other() != nil {
 		return nil, cli.Refuse(api.CodeUsage,
@@ -73,7 +73,7 @@ func (c *JobOptions) newRemoteJob(a *cli.App, f *fleet) (*remoteJob, error) {
 	return n, err
 }
 
-// ask asks a machine to queue the job, or with dryRun only for its answer.
+// ask asks a machine to queue the job. If dryRun is set, it asks only what would happen.
 func (n *remoteJob) ask(ctx context.Context, host string, dryRun bool, key string) (remote.Answer, error) {
 	dir, err := jobenv.WorkDir(n.a, "")
 	if err != nil {
@@ -88,11 +88,11 @@ func (n *remoteJob) ask(ctx context.Context, host string, dryRun bool, key strin
 		}
 	}
 	one := *n.a
-	one.Hosts = []string{host} // ids without a machine mean jobs of this one
+	one.Hosts = []string{host} // so that ids without a machine mean jobs of that machine
 	return afar.AskHost(ctx, &one, host, remote.Typed{Words: words, Job: j}, len(n.hosts))
 }
 
-// askOffer asks a machine for its offer by a dry run.
+// askOffer gets a machine's offer by a dry run.
 func (n *remoteJob) askOffer(ctx context.Context, host string) (o offer) {
 	o.host, o.queued, o.err = host, n.fleet.queued[host], cmp.Or(n.lacks[host], n.fleet.dropped[host])
 	if o.err != nil {
@@ -112,25 +112,25 @@ func (n *remoteJob) askOffer(ctx context.Context, host string) (o offer) {
 type offer struct {
 	host   string
 	reply  api.SubmitReply
-	said   string // what its gpusched printed besides
-	queued int    // jobs that this command has queued there
+	said   string // other output of the machine's gpusched
+	queued int    // number of jobs that this command has queued there
 	err    error
 }
 
-// wait returns how long the job would wait there, by that machine's clock, or unknown if nothing
-// predicts it.
+// wait returns how long the job would wait on that machine, by that machine's clock. If nothing
+// predicts the wait, unknown is true.
 func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
 	case j.State != job.Queued, j.Why == "" && len(j.Reasons) == 0 && j.ExpectedStart.IsZero() && !j.StartUnknown:
-		return 0, false // a dry run is never queued, so a queued job that waits for nothing starts at once
+		return 0, false // it waits for nothing; it is only queued because a dry run starts no job
 	case !j.ExpectedStart.IsZero():
 		return max(0, j.ExpectedStart.Sub(j.SubmittedAt)), false
 	}
 	return 0, true
 }
 
-// describe returns a machine's offer in a few words.
+// describe describes a machine's offer in a few words.
 func (n *remoteJob) describe(o *offer) string {
 	j := o.reply.Job
 	if o.err != nil {
@@ -147,7 +147,7 @@ func (n *remoteJob) describe(o *offer) string {
 	return "starts now"
 }
 
-// roundWait writes a wait to the minute.
+// roundWait formats a wait, rounded to minutes.
 func roundWait(d time.Duration) string {
 	if d < time.Minute {
 		return "a minute"
@@ -155,7 +155,7 @@ func roundWait(d time.Duration) string {
 	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
-// offers asks all candidates at once.
+// offers asks all candidates at the same time.
 func (n *remoteJob) offers(ctx context.Context) []offer {
 	list := make([]offer, len(n.hosts))
 	var all sync.WaitGroup
@@ -166,8 +166,9 @@ func (n *remoteJob) offers(ctx context.Context) []offer {
 	return list
 }
 
-// earliest returns the offer with the earliest start, or nil if all failed. Among equal offers it
-// prefers the machine that has got fewest jobs, then the one that was named first.
+// earliest returns the offer with the earliest start. If all offers failed, it returns nil. Among
+// equal offers it prefers the machine that got the fewest jobs, then the machine that was named
+// first.
 func earliest(list []offer) *offer {
 	var best *offer
 	for i := range list {
@@ -191,8 +192,8 @@ func sooner(x, y *offer) bool {
 	return waitX < waitY
 }
 
-// submit queues the job on the named machine or on the best one, and returns that machine's name
-// once it was asked to queue: no other machine may be asked after that.
+// submit queues the job on the named machine, or on the best one. host is the machine that got the
+// request. Once a machine has got the request, no other machine may be asked.
 func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host string, err error) {
 	list := []offer{{host: n.hosts[0], err: cmp.Or(n.lacks[n.hosts[0]], n.fleet.dropped[n.hosts[0]])}}
 	switch {
@@ -216,8 +217,8 @@ func (n *remoteJob) submit(ctx context.Context) (reply api.SubmitReply, host str
 	return reply, best.host, err
 }
 
-// queue asks a machine to queue the job. If the connection breaks it asks again with the same key,
-// so that the job is queued once.
+// queue asks a machine to queue the job. If the connection breaks, it asks again with the same key,
+// so that only one job is queued.
 func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitReply, err error) {
 	key := api.NewKey()
 	whole, cancel := context.WithTimeout(ctx, afar.ActTime+afar.LostTime)
@@ -249,8 +250,8 @@ func (n *remoteJob) queue(ctx context.Context, host string) (reply api.SubmitRep
 		"%s: %s; %s may have queued the job, so no other machine is asked to", host, e.Message, host)
 }
 
-// tell reports each machine's offer if verbose. A machine that did not answer is not asked again
-// for other lines of a file.
+// tell prints each machine's offer if verbose is set. If a machine did not answer, it is not asked
+// again for other lines of the file.
 func (n *remoteJob) tell(list []offer) {
 	for _, o := range list {
 		if n.verbose {
@@ -262,7 +263,7 @@ func (n *remoteJob) tell(list []offer) {
 	}
 }
 
-// drop excludes a machine from further requests, and says so the first time.
+// drop excludes a machine from further requests. The first time, it prints that.
 func drop(a *cli.App, f *fleet, host string, err error) {
 	if f.dropped[host] == nil {
 		f.dropped[host] = err
@@ -270,7 +271,8 @@ func drop(a *cli.App, f *fleet, host string, err error) {
 	}
 }
 
-// refusedByAll returns the machines' refusals, one a line, with the code of the first.
+// refusedByAll returns an error that lists the machines' refusals, one on each line. Its code is
+// the code of the first.
 func (n *remoteJob) refusedByAll(list []offer) error {
 	all := &api.Error{}
 	for _, o := range list {
@@ -310,7 +312,7 @@ func (c *Cmd) submitRemote(ctx context.Context, a *cli.App) error {
 	return stayWith(ctx, &there, reply.Job, false, false)
 }
 
-// runRemote queues the job on another machine and stays with it until it ends.
+// runRemote queues the job on another machine and stays with the job until it ends.
 func (c *RunCmd) runRemote(ctx context.Context, a *cli.App) error {
 	n, err := c.newRemoteJob(a, newFleet())
 	if err != nil {
@@ -329,7 +331,7 @@ func (c *RunCmd) runRemote(ctx context.Context, a *cli.App) error {
 	return stayWith(ctx, &there, reply.Job, c.TTY, c.Quiet)
 }
 
-// stayWith shows the output or terminal of a job of another machine, and returns its exit status.
+// stayWith shows the output or terminal of another machine's job. It returns the job's exit status.
 func stayWith(ctx context.Context, a *cli.App, j api.Job, tty, quiet bool) error {
 	if a.Host == remote.Here {
 		a.Host, j.Host = "", ""

@@ -59,8 +59,7 @@ func TestTheFirstToStartIsTheBest(t *testing.T) {
 	}
 }
 
-// A new job gets only the variables that make sense on the other machine, and a dry run sends no
-// secrets.
+// The other machine gets only the variables that make sense there. A dry run sends no secrets.
 func TestAnotherMachineGetsNoVariablesOfThisOne(t *testing.T) {
 	environ := []string{"PATH=/bin", "HOME=/home/me", "USER=me", "SSH_AUTH_SOCK=/tmp/x", "XDG_RUNTIME_DIR=/run/user/1", "SHELL=/bin/me", "DISPLAY=:7", "A=", "TOKEN=hunter2"}
 	set := []string{"DISPLAY", "SHELL", "B=1"}
@@ -86,7 +85,7 @@ func TestAnotherMachineGetsNoVariablesOfThisOne(t *testing.T) {
 	}
 }
 
-// A dry run sends no value of -e, however it is written, and everything else as it was typed.
+// A dry run sends no values of -e, however it is written. All else is sent as it was typed.
 func TestADryRunSendsNoValues(t *testing.T) {
 	dir, a, _ := fakeSSH(t, "echo 'gpusched begins'\nread -r q\necho \"$q\" >asked\n"+`echo '{"job":{"state":"starting"}}'`+"\n")
 	const secret = "TOKEN=a=hunter2"
@@ -130,7 +129,7 @@ func TestADryRunSendsNoValues(t *testing.T) {
 	}
 }
 
-// fakeSSH puts a script in place of ssh.
+// fakeSSH replaces ssh with a script.
 func fakeSSH(t *testing.T, script string) (dir string, a *cli.App, said *bytes.Buffer) {
 	t.Helper()
 	dir = t.TempDir()
@@ -177,8 +176,8 @@ func TestAnUnreachableMachineIsReported(t *testing.T) {
 	}
 }
 
-// cutOffSSH is an ssh to a machine that queues jobs until the connection is cut; it records the
-// requests.
+// cutOffSSH is a script that acts as ssh. Its machine queues jobs until the connection is cut. The
+// script records the requests.
 const cutOffSSH = `echo "gpusched begins"
 exec 3<&0
 cat <&3 >asked & q=$!
@@ -222,7 +221,7 @@ func TestASubmissionThatIsCutOffIsRepeatedWithItsKey(t *testing.T) {
 	}
 }
 
-// short shortens the time-outs of a submission.
+// short sets short time-outs for a submission.
 func short(t *testing.T, act, lost time.Duration) {
 	wasAct, wasLost := afar.ActTime, afar.LostTime
 	t.Cleanup(func() { afar.ActTime, afar.LostTime = wasAct, wasLost })
@@ -252,8 +251,8 @@ func submitTo(t *testing.T, a *cli.App) (text string) {
 
 const mayBeQueued = "b may have queued the job, so no other machine is asked to"
 
-// A machine that starts to answer every time and never finishes is given up, and the user is told
-// meanwhile.
+// If a machine begins to answer every time and never finishes, the command gives up. Meanwhile it
+// tells the user about it.
 func TestASubmissionToAHangingMachineEnds(t *testing.T) {
 	short(t, 600*time.Millisecond, 200*time.Millisecond)
 	_, a, said := fakeSSH(t, "echo 'gpusched begins'\nexec sleep 1000\n")
@@ -265,8 +264,8 @@ func TestASubmissionToAHangingMachineEnds(t *testing.T) {
 	}
 }
 
-// After a cut the job may be queued, so a later refusal does not claim that it is not; and a
-// scheduler that does not answer is asked again.
+// After a cut the job may be queued. So the message for a later refusal does not claim that the job
+// is not queued. If the scheduler does not answer, it is asked again.
 func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
 	short(t, time.Minute, 3*time.Second)
 	for second, want := range map[string]string{
@@ -286,8 +285,8 @@ func TestARefusalAfterACutLeavesItOpen(t *testing.T) {
 	}
 }
 
-// A file whose connection is cut stops there and says which jobs are queued, may be queued and are
-// not; no other machine gets the job.
+// If the connection is cut, the submission of a file stops. The message says which jobs are queued,
+// which may be queued and which are not. No other machine gets the uncertain job.
 func TestAFileOfJobsStopsAtACut(t *testing.T) {
 	short(t, time.Minute, time.Second)
 	_, a, said := fakeSSH(t, "most=1000\n"+cutOffSSH)
@@ -319,7 +318,7 @@ func TestAFileOfJobsStopsAtACut(t *testing.T) {
 	}
 }
 
-// Every line that a machine prints is shown with its name, so it can't speak for another.
+// Each line that a machine prints is shown with its name, so no machine can speak for another.
 func TestAMachineSpeaksForItselfOnly(t *testing.T) {
 	_, a, said := fakeSSH(t, `echo "gpusched begins"; printf 'gpusched: no\nb: gone\ngpusched: b: trust me\033[31m\n' >&2; exit 3`)
 	_, err := afar.Fetch(t.Context(), &cli.App{Env: cli.Env{Out: a.Out, Err: a.Err, Getenv: a.Getenv}, Session: cli.Session{Host: "a"}, Words: []string{"list"}}, func() (api.ListReply, error) { return api.ListReply{}, nil })

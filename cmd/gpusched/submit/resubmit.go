@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ResubmitCmd queues ended jobs again.
+// ResubmitCmd queues jobs again that have ended.
 type ResubmitCmd struct {
 	Failed bool       `name:"failed" group:"self"`
 	Change job.Change `embed:""`
@@ -37,13 +37,13 @@ func (*ResubmitCmd) About() cli.About {
 	}
 }
 
-// A Resubmission is what is queued again as one job: a job, an array or some tasks of an array.
+// A Resubmission is queued again as one job: a job, an array or some tasks of an array.
 type Resubmission struct {
 	Of      api.Job
-	Results *api.Results // of an array
-	named   bool         // the user named tasks
-	Tasks   []int        // of an array
-	Runs    []string     // the same tasks as ranges, such as 3-7
+	Results *api.Results // results of the array's tasks
+	named   bool         // the user named single tasks
+	Tasks   []int        // the array's tasks to queue again
+	Runs    []string     // the same tasks written as ranges, such as 3-7
 }
 
 func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
@@ -78,17 +78,17 @@ func (c *ResubmitCmd) Run(ctx context.Context, a *cli.App) error {
 	err = act.ShowActed(a, c.OutputFlags, jobs, func(j api.Job) string {
 		return "queued, as job " + term.Clean(from[j.ID]) + " again" + act.QueuePosition(a, j)
 	})
-	return cmp.Or(failed, err) // the queued jobs were printed
+	return cmp.Or(failed, err) // the queued jobs have been printed
 }
 
-// collect resolves the ids. Tasks of the same array become one resubmission.
+// collect looks up the ids. Tasks of the same array become one resubmission.
 func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission, error) {
 	ids, err := a.Resolve(ctx, c.IDs)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Resubmission
-	named := map[string][]int{} // by array
+	named := map[string][]int{} // maps an array to its named tasks
 	for _, id := range ids {
 		array, task, isTask := strings.Cut(id, "_")
 		if isTask {
@@ -124,8 +124,9 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission,
 	return chosen, nil
 }
 
-// choose reports whether any of it is to be queued again, and selects an array's tasks. It refuses
-// jobs that have not ended and other users' jobs, since a job runs as the user who submits it.
+// choose reports whether anything must be queued again. If it is an array, choose selects the
+// tasks. It refuses jobs that have not ended. It also refuses other users' jobs, since a job always
+// runs as the user who submits it.
 func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	j := r.Of
 	switch {
@@ -142,7 +143,7 @@ func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	return c.chooseTasks(a, r)
 }
 
-// chooseTasks selects the tasks of an array that are to run again.
+// chooseTasks selects the tasks of an array that run again.
 func (c *ResubmitCmd) chooseTasks(a *cli.App, r *Resubmission) (bool, error) {
 	states := map[int]job.State{}
 	for _, g := range append(r.Results.Tasks, api.TaskGroup{Tasks: r.Results.ForgottenTasks}) {
@@ -184,12 +185,12 @@ func notEnded(what string, state job.State) error {
 		"%s has not ended: it is %s", what, state)
 }
 
-// isFailed reports whether a job ended neither completed nor cancelled.
+// isFailed reports whether a job has ended but was neither completed nor cancelled.
 func isFailed(state job.State) bool {
 	return state.Terminal() && state != job.Completed && state != job.Cancelled
 }
 
-// divided splits the tasks into arrays of at most job.MaxRanges ranges.
+// divided splits the tasks into arrays that have at most job.MaxRanges ranges each.
 func (r *Resubmission) divided() (list []*Resubmission) {
 	if r.Of.Array == nil {
 		return []*Resubmission{r}
@@ -200,17 +201,18 @@ func (r *Resubmission) divided() (list []*Resubmission) {
 	return list
 }
 
-// keptCommand is the number of bytes that are kept of an ended job's command.
+// keptCommand is how many bytes of an ended job's command the scheduler keeps.
 const keptCommand = 4096
 
-// isCut reports whether only the beginning of a command was kept.
+// isCut reports whether the scheduler kept only the beginning of a command.
 func isCut(argv []string) bool {
 	whole := strings.Join(argv, "\x00")
 	return len(argv) == 0 || len(whole) >= keptCommand && strings.HasSuffix(whole, "…")
 }
 
-// Request asks for the same command in the same directory, with the options that change. The
-// scheduler forgets the environment of an ended job, so that job gets today's.
+// Request returns a request for the same command in the same directory, with the changes that the
+// options make. The scheduler deletes the environment of an ended job, so the new job gets the
+// current one.
 func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, error) {
 	j, p := r.Of, r.Of.Private
 	if p == nil {
@@ -228,12 +230,12 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 			"the command of job %s was not kept whole", cli.NameOfJob(j))
 	}
 	s := job.Submission{Label: j.Label, Request: j.Request}
-	s.Request.Grace = new(j.GraceTime()) // an explicit 0 is not the site's default
+	s.Request.Grace = new(j.GraceTime()) // an explicit 0 differs from the site's default
 	s.Request.Requeue = new(j.MayRequeue())
 	if s.Request.Hold, s.Request.Dedup = false, ""; j.MemDefaulted {
 		s.Request.MemBytes = 0
 	}
-	s.Request.Begin, s.Request.After = time.Time{}, nil // its dependencies have ended
+	s.Request.Begin, s.Request.After = time.Time{}, nil // the jobs that it waited for have ended
 	if err := c.notify(&s.Request, p); err != nil {
 		return api.SubmitRequest{}, err
 	}
@@ -241,7 +243,7 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 		s.Request.GPUMemBytes = job.AutoGPUMem
 	}
 	if c.Change.Apply(&s); s.Request.Retries == 0 {
-		s.Request.Retries = job.NoRetries // else it would get the site's default
+		s.Request.Retries = job.NoRetries // otherwise the job would get the site's default
 	}
 	program := p.Program
 	if j.State.Terminal() {
@@ -255,7 +257,7 @@ func (c *ResubmitCmd) Request(a *cli.App, r *Resubmission) (api.SubmitRequest, e
 	}, nil
 }
 
-// notify sets the notifications that the options ask for, or else those of the original job.
+// notify sets the notifications that the options request, or else those of the original job.
 func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 	if len(c.NotifyWhen)+len(c.NotifyTo) > 0 {
 		r.Notify, err = c.notifications()
@@ -269,7 +271,7 @@ func (c *ResubmitCmd) notify(r *job.Request, p *api.Private) (err error) {
 	return nil
 }
 
-// array returns the tasks under their original numbers, so that each gets its parameters.
+// array returns the tasks with their original numbers, so that each task gets its own parameters.
 func (r *Resubmission) array(ch *job.Change) *job.Array {
 	a := r.Of.Array
 	if a == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// RunCmd queues a job, prints its output here and returns its exit status.
+// RunCmd queues a job, prints the job's output and returns its exit status.
 type RunCmd struct {
 	JobOptions
 
@@ -62,7 +62,7 @@ func (c *RunCmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, j, c.Quiet)
 }
 
-// makeRequest returns the job's checked request, after its warnings.
+// makeRequest prints warnings, checks the job's request and returns it.
 func (c *RunCmd) makeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	req, err := c.request(ctx, a)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *RunCmd) submit(ctx context.Context, a *cli.App) (api.Job, error) {
 	return reply.Job, err
 }
 
-// inTerminal asks for a terminal that the job keeps.
+// inTerminal requests a terminal. The job keeps the terminal until it ends.
 func inTerminal(a *cli.App, req *api.SubmitRequest) {
 	req.TTY = true
 	kind := a.Getenv("TERM")
@@ -131,8 +131,9 @@ func (c *ShellCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.RunCmd.Run(ctx, a)
 }
 
-// byEngine runs the command by another engine's own client in place of this process: srun handles
-// the caller's terminal, input and signals, and returns the job's exit status.
+// byEngine replaces this process with a client program of another engine, which runs the command.
+// srun, for example, passes on the caller's terminal, input and signals, and returns the job's exit
+// status.
 func (c *RunCmd) byEngine(ctx context.Context, a *cli.App) (done bool, err error) {
 	e := a.Other()
 	if e == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// inScreen asks for a GNU screen session in the submitter's own socket directory, and refuses where
-// screen is not installed.
+// inScreen requests a GNU screen session in the submitter's own socket directory. If screen is not
+// installed, it returns an error.
 func (c *JobOptions) inScreen(a *cli.App, req *api.SubmitRequest) error {
 	if req.Screen = c.Screen; !c.Screen {
 		return nil
@@ -40,16 +40,16 @@ func (*ScreensCmd) About() cli.About {
 	}
 }
 
-// screensReply is the JSON of the command.
+// screensReply is the command's JSON document.
 type screensReply struct {
 	Schema  string          `json:"schema"`
 	Screens []screenSession `json:"screens"`
 }
 
-// A screenSession belongs to a running job.
+// A screenSession is the session of a running job.
 type screenSession struct {
 	Session   string `json:"session"`
-	Directory string `json:"directory,omitempty"` // SCREENDIR, if set
+	Directory string `json:"directory,omitempty"` // value of SCREENDIR, if it is set
 	api.Job
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// WithScript adds the options of the job's script, and returns the words and engine that belong to
-// the whole. Options of the command line win.
+// WithScript adds the options of the job's script to the command. It returns the new command, and
+// an App with the new words and engine. Options on the command line override those of the script.
 func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
@@ -20,7 +20,7 @@ func (c *Cmd) WithScript(a *cli.App) (*Cmd, *cli.App, error) {
 	return &with, this, nil
 }
 
-// withScript is WithScript for run and shell.
+// withScript does the same as WithScript, for run and shell.
 func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 	whole, this, err := c.scripted(a)
 	if whole == nil {
@@ -35,7 +35,7 @@ func (c *RunCmd) withScript(a *cli.App) (*RunCmd, *cli.App, error) {
 // NewJob is a command that queues a job.
 type NewJob interface{ Options() *JobOptions }
 
-// scripted returns the command with its script's options, or nil if no script adds any.
+// scripted returns the command with its script's options, or nil if no script adds options.
 func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 	argv, err := c.argv(a)
 	if err != nil {
@@ -62,14 +62,14 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 
 func (c *JobOptions) Options() *JobOptions { return c }
 
-// override restores what the command line says where parsing it after the script's options would
-// add to them.
+// override replaces some values with those of the command line. Parsing has added these to the
+// script's values.
 func (c *JobOptions) override(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
 	}
-	if typed.Host != "" { // --hosts sets it outside the parsed words
+	if typed.Host != "" { // --hosts has set it, and is not among the parsed words
 		c.Host = typed.Host
 	}
 	if len(typed.NotifyWhen) > 0 {

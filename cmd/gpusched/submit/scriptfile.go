@@ -13,33 +13,33 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// A scriptFile is a program that begins with #!, read up to its first command.
+// A scriptFile is a program that begins with #!. Only the part before its first command is read.
 type scriptFile struct {
-	name        string   // as typed
-	path        string   // absolute
-	interpreter []string // from the first line: a program and at most one argument
-	runnable    bool     // executable by its mode
+	name        string   // the path as it was typed
+	path        string   // the absolute path
+	interpreter []string // the first line's words: a program and at most one argument
+	runnable    bool     // the file's mode says that it is executable
 	lines       []scriptLine
-	kept        string // path of the job's own copy; "" if it runs the file itself
+	kept        string // path of the copy that the job runs; "" if it runs the file itself
 }
 
-// A scriptLine is a comment with options.
+// A scriptLine is a comment that contains options.
 type scriptLine struct {
 	number int
-	mark   string // one of marks
-	text   string // what follows the mark
+	mark   string // an element of marks
+	text   string // the text after the mark
 }
 
-// marks begin the lines that hold options of gpusched and of sbatch.
+// marks are the words that begin lines with options, for gpusched and for sbatch.
 var marks = []string{"#GPUSCHED", "#SBATCH"}
 
-// MaxScriptHead is the most that is read of the comments above a script's first command, in bytes.
+// MaxScriptHead limits how many bytes are read of the comments above a script's first command.
 const MaxScriptHead = 1 << 20
 
-// scriptOf returns the script that a program names, relative to dir, or nil if it is not a script.
-// As with sbatch, a name without a slash may be a script if PATH has no such program, but only if
-// nobody else can have put it there: a mistyped name must not run a file that another user left in
-// a shared directory.
+// scriptOf returns the script that a program's name stands for, relative to dir. If the program is
+// not a script, it returns nil. As with sbatch, a name without a slash may be a script if PATH has
+// no such program. Such a script is ignored if another user could have put it there. Otherwise a
+// mistyped name could run a file that another user left in a shared directory.
 func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	path := program
 	if !filepath.IsAbs(path) {
@@ -55,7 +55,7 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	}
 	defer f.Close()
 	if bare && jobenv.StrangersIn(a, path, info) != "" {
-		return nil, nil // NotInPath reports it
+		return nil, nil // NotInPath will report it
 	}
 	s := &scriptFile{name: program, path: path, runnable: info.Mode().Perm()&0o111 != 0}
 	is, err := s.read(f)
@@ -65,8 +65,7 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	return s, nil
 }
 
-// read reads the first line and the comments up to the first command. It reports whether the file
-// is a script.
+// read reads the first line and the comments above the first command. Without #! it returns false.
 func (s *scriptFile) read(file io.Reader) (bool, error) {
 	in := bufio.NewReader(io.LimitReader(file, MaxScriptHead))
 	head, _ := in.Peek(5)
@@ -98,7 +97,7 @@ func (s *scriptFile) read(file io.Reader) (bool, error) {
 	}
 }
 
-// hasMore reports whether the file goes on after what was read.
+// hasMore reports whether the file is longer than the part that was read.
 func (s *scriptFile) hasMore(file io.Reader) bool {
 	n, _ := file.Read(make([]byte, 1))
 	return n > 0
@@ -113,8 +112,8 @@ func (s *scriptFile) addLine(number int, text string) {
 	}
 }
 
-// readInterpreter parses the first line as the kernel does: the program, then everything else as
-// one argument. A carriage return at the end is part of that.
+// readInterpreter parses the first line as the kernel does. The first word is the program, and the
+// rest is one argument. If the line ends with a carriage return, that is part of the argument.
 func (s *scriptFile) readInterpreter(line string) {
 	rest := strings.Trim(line[2:], " \t")
 	program, arg := rest, ""
@@ -127,7 +126,7 @@ func (s *scriptFile) readInterpreter(line string) {
 	}
 }
 
-// checkInterpreter refuses a script whose interpreter does not exist.
+// checkInterpreter returns an error if the script's interpreter does not exist.
 func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	program, last := s.interpreter[0], s.interpreter[len(s.interpreter)-1]
 	if strings.HasSuffix(last, "\r") {
@@ -144,12 +143,12 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 	return nil
 }
 
-// direct reports whether the kernel can run the script as it was typed.
+// direct reports whether the kernel can run the script under the name that was typed.
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
-// command returns the command line that runs the script: directly where possible, else by its
-// interpreter. moved says that the job does not run in the directory in which the script
-// was found.
+// command returns the command line that runs the script. If the script can't be run directly, the
+// interpreter runs it. moved means that the job runs in another directory than the one in which the
+// script was found.
 func (s *scriptFile) command(args []string, moved bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {
@@ -165,8 +164,8 @@ func (s *scriptFile) command(args []string, moved bool) []string {
 	return slices.Concat(s.interpreter, argv)
 }
 
-// useCopy makes the job run a copy of its script, as sbatch does: people may edit the script for the
-// next job, and programs may delete it, before this job starts.
+// useCopy makes the job run a copy of its script, as sbatch does. Before the job starts, people may
+// edit the script for the next job, and programs may delete it.
 func useCopy(a *cli.App, s *scriptFile) error {
 	f, _ := jobenv.OpenRegular(s.path)
 	if f == nil {

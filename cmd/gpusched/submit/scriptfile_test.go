@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/jobenv"
 )
 
-// Reading options of any file ends at once with a clear error.
+// The options of any file are read in a short time. If they can't be read, the error is clear.
 func TestReadingAnyScriptEnds(t *testing.T) {
 	dir := t.TempDir()
 	a := &cli.App{Env: cli.Env{Environ: []string{"PATH=/usr/bin:/bin"}}}
@@ -79,7 +79,7 @@ func TestReadInterpreter(t *testing.T) {
 	}
 }
 
-// FuzzScript reads arbitrary files: each is not a script, is refused, or yields valid options.
+// FuzzScript reads arbitrary files. Each file is no script, is refused, or contains valid options.
 func FuzzScript(f *testing.F) {
 	for _, text := range []string{"#!/bin/sh\n#SBATCH -t 5 --gres=gpu:2\n#GPUSCHED -n x\nls", "#!x\n#GPUSCHED '", "#!/bin/sh\r\n#SBATCH -H\r\n", "#!\n\n#GPUSCHED"} {
 		f.Add(text)
@@ -105,18 +105,18 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// A file that others may have written or replaced is not the caller's; a file of the caller's in a
-// directory such as /tmp is.
+// A file is not trusted if other users may have written or replaced it. The caller's file in a
+// directory such as /tmp is trusted.
 func TestStrangersIn(t *testing.T) {
 	own := &cli.App{Env: cli.Env{UID: os.Getuid(), Environ: []string{"PATH=/usr/bin:/bin"}}}
 	other := &cli.App{Env: cli.Env{UID: os.Getuid() + 1, Environ: own.Environ}}
-	if os.Getuid() == 0 { // root's files are trusted; make them another user's
+	if os.Getuid() == 0 { // root's files are always trusted, so give them to another user
 		other.UID = 4711
 	}
 	for name, c := range map[string]struct {
 		file, dir os.FileMode
 		a         *cli.App
-		want      string // "": the caller's
+		want      string // "" means that the file is trusted
 	}{
 		"own":                      {0o644, 0o755, own, ""},
 		"all write":                {0o646, 0o755, own, "can be written by others"},

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// withLines parses the command line again, with the options of the script before it.
+// withLines parses the command line again. It puts the options of the script first.
 func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob, *cli.App, error) {
 	p, err := parse.New(&struct {
 		Submit Cmd      `cmd:""`
@@ -55,17 +55,17 @@ func (c *JobOptions) withLines(a *cli.App, s *scriptFile, argv []string) (NewJob
 	return whole, &this, nil
 }
 
-// scriptOptions are the options of a script's lines.
+// scriptOptions are the options that the lines of a script contain.
 type scriptOptions struct {
-	words []string // those of #SBATCH lines first
-	notes []string // about options that mean something else here, or nothing
-	noGPU bool     // it has #SBATCH lines and they ask for no GPU
+	words []string // the options, those of #SBATCH lines first
+	notes []string // notes about options that mean something else here, or nothing
+	noGPU bool     // the script has #SBATCH lines that request no GPU
 
-	native []string // passed to Slurm unchanged
+	native []string // options that Slurm gets unchanged
 }
 
-// nativeFor returns the native options without those that the command line or a #GPUSCHED line
-// replaces.
+// nativeFor returns the native options. It leaves out those that the command line or a #GPUSCHED
+// line overrides.
 func (o scriptOptions) nativeFor(asks *job.Request) []string {
 	return slices.DeleteFunc(o.native, func(w string) bool {
 		return strings.HasPrefix(w, "--gpus-per-task=") && !slices.Contains(o.words, "--gpus="+job.FormatGPUs(asks.GPUMilli)) ||
@@ -74,8 +74,8 @@ func (o scriptOptions) nativeFor(asks *job.Request) []string {
 	})
 }
 
-// options returns the options of all lines. For a job on Slurm it also keeps those that only Slurm
-// understands.
+// options returns the options of all lines. For a job on Slurm, it also keeps options that only
+// Slurm understands.
 func (s *scriptFile) options(p *kong.Kong, forSlurm bool) (o scriptOptions, err error) {
 	var batch *slurm.Batch
 	var own []string
@@ -130,21 +130,20 @@ func (l *scriptLine) words() ([]string, error) {
 	return cli.SplitWords(l.text)
 }
 
-// NewSubmitParser returns a parser that knows the command submit only.
+// NewSubmitParser returns a parser that knows only the command submit.
 func NewSubmitParser() (*kong.Kong, error) {
 	return parse.New(&struct {
 		Submit Cmd `cmd:""`
 	}{}, io.Discard, func(int) {})
 }
 
-// checkOwn parses options by themselves, so that an error can name their line.
+// checkOwn parses the options of one line alone, so that an error can name the line.
 func checkOwn(p *kong.Kong, words []string) error {
 	_, err := ParseOwn(p, words)
 	return err
 }
 
-// ParseOwn parses options that stand in a file, and refuses those that make sense on a command line
-// only.
+// ParseOwn parses options from a file. It refuses options that make sense only on a command line.
 func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	k, err := p.Parse(append([]string{"submit"}, words...))
 	if err != nil {
@@ -172,12 +171,12 @@ func ParseOwn(p *kong.Kong, words []string) (*Cmd, error) {
 	return c, nil
 }
 
-// onIsTyped refuses the choice of an engine in a file; suchAs is a command line that may have it.
+// onIsTyped returns the error for a file that selects an engine. suchAs is a correct command line.
 func onIsTyped(suchAs string) error {
 	return cli.Refuse(api.CodeUsage, "such as 'gpusched "+cli.OnFlag+" "+cli.EngineSlurm+" "+suchAs+"'", "%s works on the command line only", cli.OnFlag)
 }
 
-// wrong adds the place in the script to an error.
+// wrong adds the place in the script to an error message.
 func (s *scriptFile) wrong(place string, err error) error {
 	var e *api.Error
 	if errors.As(err, &e) {

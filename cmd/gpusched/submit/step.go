@@ -23,8 +23,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Step replaces this process with the command of an srun inside a job: with the GPUs of the job
-// that it asks for, and its output in the file that it names.
+// Step runs the command of an srun inside a job, in place of this process. The command gets the
+// requested number of the job's GPUs. Its output goes to the requested file.
 func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	if call.StepDir != "" {
 		if err := os.Chdir(call.StepDir); err != nil {
@@ -67,14 +67,14 @@ func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	return syscall.Exec(path, call.Step, environs[0])
 }
 
-// passedOn are the signals that a step forwards to its tasks.
+// passedOn lists the signals that a step sends on to its tasks.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGALRM,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
 }
 
-// boundGPUs returns the environment of each task of a step. --gpu-bind decides which of the step's
-// GPUs a task sees; without options, tasks see the GPUs that the job's script sees.
+// boundGPUs returns an environment for each task of a step. --gpu-bind decides which of the step's
+// GPUs a task sees. Without options, a task sees the same GPUs as the job's script.
 func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (environs [][]string, err error) {
 	perTask, text := call.StepPerTask, cmp.Or(call.StepBind, a.Getenv(slurm.BindVariable))
 	if perTask == 0 && call.StepGPUs == "" {
@@ -88,7 +88,7 @@ func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (en
 		return nil, fmt.Errorf("--gpu-bind: %w", err)
 	}
 	if n := min(bind.Needs(tasks), len(visible(a.Environ))); n > 0 && call.StepGPUs == "" {
-		call.StepGPUs = strconv.Itoa(n) // the rest is left to concurrent steps
+		call.StepGPUs = strconv.Itoa(n) // other steps may use the remaining GPUs at the same time
 	}
 	environ, err := stepGPUs(ctx, a, call.StepGPUs, call.StepOverlaps)
 	for i := 0; i < tasks && err == nil; i++ {
@@ -102,12 +102,12 @@ func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (en
 	return environs, err
 }
 
-// stepTasks runs the command once for each environment, all at once, forwards signals to them and
-// returns the highest exit status.
+// stepTasks runs the command once for each environment, all at the same time. It sends signals on
+// to them, and returns the highest exit status.
 func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
-		if !signal.Ignored(s) { // as under nohup
+		if !signal.Ignored(s) { // signals are ignored under nohup, for example
 			signal.Notify(signals, s)
 		}
 	}
@@ -162,9 +162,9 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 	return cli.ExitStatus(worst)
 }
 
-// passOn forwards signals that were sent to this process alone, until the channel is closed. A
-// signal to the whole job or from its terminal has already reached the tasks, which must not get it
-// twice: such a signal also ends the witness.
+// passOn sends on the signals that only this process got, until the channel is closed. A signal to
+// the whole job, or from its terminal, has reached the tasks already. They must not get it twice.
+// Such a signal also ends the witness process, so passOn can tell.
 func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	in, gone := witness()
 	for s := range signals {
@@ -181,8 +181,8 @@ func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	}
 }
 
-// witness starts a process that ends at its first signal, or when in is closed. gone is nil if it
-// can't start.
+// witness starts a process that ends at its first signal, or when in is closed. If the process
+// can't start, gone is nil.
 func witness() (in io.Closer, gone chan struct{}) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -199,7 +199,7 @@ func witness() (in io.Closer, gone chan struct{}) {
 
 const visibleVariable = "CUDA_VISIBLE_DEVICES"
 
-// visible returns the GPUs that programs with this environment see.
+// visible returns the GPUs that a program with this environment sees.
 func visible(environ []string) (gpus []string) {
 	for _, entry := range environ {
 		if list, is := strings.CutPrefix(entry, visibleVariable+"="); is {
@@ -209,8 +209,8 @@ func visible(environ []string) (gpus []string) {
 	return gpus
 }
 
-// stepGPUs returns the environment with the number of GPUs that was asked for, or with all of the
-// job's for "". It waits until no other step has them, unless they may be shared.
+// stepGPUs returns an environment with the requested number of GPUs. If asked is "", it has all of
+// the job's GPUs. If the GPUs may not be shared, stepGPUs waits until no other step has them.
 func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]string, error) {
 	have := visible(a.Environ)
 	n, err := strconv.Atoi(asked)
@@ -221,17 +221,17 @@ func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]str
 		return nil, fmt.Errorf("the step asks for %s, and the job has %d", cli.Count(n, "GPU"), len(have))
 	}
 	list := have[:min(n, len(have))]
-	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // else the step around it has locked them
+	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // otherwise the step around this one has locked them
 		list, err = takeGPUs(ctx, a, have, n)
 	}
 	text := strings.Join(list, ",")
 	return jobenv.WithVars(a.Environ, []string{visibleVariable + "=" + text, "SLURM_STEP_GPUS=" + text}), err
 }
 
-// takeGPUs locks n GPUs. The step's processes inherit the lock files, so the locks last as long as
-// these processes.
+// takeGPUs locks n GPUs. The processes of the step inherit the lock files, so the GPUs stay locked
+// until these processes have ended.
 func takeGPUs(ctx context.Context, a *cli.App, have []string, n int) ([]string, error) {
-	machine, _ := os.Hostname() // machines may share the directory
+	machine, _ := os.Hostname() // several machines may share the directory
 	dir := filepath.Join(jobenv.StateDir(a), "steps", machine+"-"+filepath.Base(a.Getenv("GPUSCHED_JOB_ID")))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("record the GPUs of the step in %s: %w", dir, err)
@@ -266,7 +266,7 @@ func takeGPUs(ctx context.Context, a *cli.App, have []string, n int) ([]string, 
 	return nil, nil
 }
 
-// untilFree waits until no step holds the GPU's lock.
+// untilFree waits until no step has the GPU locked.
 func untilFree(ctx context.Context, name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -276,8 +276,8 @@ func untilFree(ctx context.Context, name string) error {
 	return LockFile(ctx, int(f.Fd()))
 }
 
-// stepFiles opens the files of --output and --error for a task. It reuses the files of the task
-// before it where the names are the same.
+// stepFiles opens the files of --output and --error for a task. If a file has the same name as that
+// of the previous task, it uses the same open file.
 func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
 	open := func(pattern string, same ...*os.File) (*os.File, error) {
 		name := stepLog(a, pattern, rank)
@@ -302,7 +302,7 @@ func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*
 	return out, errs, err
 }
 
-// stepLog expands the pattern of --output or --error for a task.
+// stepLog fills in the pattern of --output or --error for a task.
 func stepLog(a *cli.App, pattern, rank string) string {
 	id, task := a.Getenv("GPUSCHED_JOB_ID"), a.Getenv("GPUSCHED_ARRAY_TASK")
 	array := a.Getenv("GPUSCHED_ARRAY_JOB")
@@ -316,7 +316,7 @@ func stepLog(a *cli.App, pattern, rank string) string {
 		'n': a.Getenv("SLURM_JOB_NAME"), 'u': a.CallerName()})
 }
 
-// LockFile waits until it has the exclusive lock of a file.
+// LockFile waits until it has an exclusive lock on a file.
 func LockFile(ctx context.Context, fd int) error {
 	for {
 		err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)

@@ -80,7 +80,7 @@ type JobOptions struct {
 }
 
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
-	if c.File != "" && !a.Documents() { // else this process handles one of its lines
+	if c.File != "" && !a.Documents() { // otherwise this process handles one line of the file
 		return c.submitFile(ctx, a)
 	}
 	typed := a
@@ -120,13 +120,13 @@ func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
 	return attach.Attend(ctx, a, reply.Job, false)
 }
 
-// BeforeApply marks the number of GPUs as not given.
+// BeforeApply sets the number of GPUs to a value that means "not given".
 func (c *JobOptions) BeforeApply() error {
 	c.Request.GPUMilli = -1
 	return nil
 }
 
-// MakeRequest returns the job's request, including what only submit can ask for.
+// MakeRequest returns the job's request. It includes the options that only submit has.
 func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	req, err := c.JobOptions.request(ctx, a)
 	if err != nil {
@@ -137,14 +137,14 @@ func (c *Cmd) MakeRequest(ctx context.Context, a *cli.App) (api.SubmitRequest, e
 	return req, err
 }
 
-// numberOnly reports whether only the job's number is printed and hintQueued does not need the job
-// either.
+// numberOnly reports whether the job's number is enough: nothing else is printed, and hintQueued
+// does not need the job.
 func (c *Cmd) numberOnly(a *cli.App) bool {
 	number := (a.As.Submitted != "" || c.Quiet && c.Form() == "table") && !c.DryRun
 	return number && !a.Documents() && c.Signal.Signal == 0 && c.Request.OnTimeout == ""
 }
 
-// request makes the request from the options and the environment.
+// request makes the job's request from the options and the environment.
 func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest, error) {
 	argv, err := c.argv(a)
 	if err != nil {
@@ -199,8 +199,8 @@ func (c *JobOptions) request(ctx context.Context, a *cli.App) (api.SubmitRequest
 	return req, err
 }
 
-// argv returns the command from the words as typed: the parser passes its own through JSON, which
-// changes bytes that are not text.
+// argv returns the job's command from the words as they were typed. The parser passes its words
+// through JSON, which changes bytes that are not text.
 func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 	argv := a.Words[len(a.Words)-len(c.Command):]
 	if len(argv) > 0 && argv[0] == "--" {
@@ -212,7 +212,8 @@ func (c *JobOptions) argv(a *cli.App) ([]string, error) {
 	return argv, nil
 }
 
-// setEnvironment sets the directory, environment and log, and the content hash that covers them.
+// setEnvironment sets the directory, the environment and the log, and the content hash, which
+// depends on these.
 func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRequest) error {
 	dir, err := jobenv.WorkDir(a, c.Chdir)
 	if err == nil && jobenv.NotDir(dir) != "" && !c.Force {
@@ -240,8 +241,8 @@ func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRe
 	return nil
 }
 
-// gpuMilli returns the GPUs asked for in thousandths: the given number, else as many as are named,
-// else one.
+// gpuMilli returns the requested number of GPUs in thousandths: the given number, or else as many
+// as are named, or else one.
 func (c *JobOptions) gpuMilli() int {
 	switch {
 	case c.Request.GPUMilli >= 0:
@@ -252,11 +253,11 @@ func (c *JobOptions) gpuMilli() int {
 	return job.WholeGPU
 }
 
-// JobCommand returns the words that belong to the job's command.
+// JobCommand returns the words of the job's command.
 func (c *JobOptions) JobCommand() []string { return c.Command }
 
-// hint warns about what will probably fail. The job is queued anyway, since that may be put right
-// before it starts.
+// hint prints warnings about what will probably fail. The job is queued anyway, since the user may
+// correct that before it starts.
 func hint(a *cli.App, req api.SubmitRequest) {
 	if req.Array != nil {
 		for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
@@ -269,8 +270,8 @@ func hint(a *cli.App, req api.SubmitRequest) {
 	}
 }
 
-// hintMisplaced warns about a number of GPUs after the program, which is an argument of the
-// program, if no option stands before the program.
+// hintMisplaced prints a warning if a number of GPUs follows the program and no option comes before
+// the program. The number is then an argument of the program.
 func (c *Cmd) hintMisplaced(a *cli.App) {
 	if len(c.Command) < 2 || c.Command[0] == "--" || len(a.Words) > len(c.Command)+1 {
 		return
@@ -288,15 +289,15 @@ func (c *Cmd) hintMisplaced(a *cli.App) {
 	}
 }
 
-// asksNoGPU reports whether the job gets no GPU because no option asks for one, as under other
-// tools' names.
+// asksNoGPU reports whether the job gets no GPU because no option requests one. That is so under
+// other tools' names.
 func (c *JobOptions) asksNoGPU(a *cli.App) bool {
 	return a.As.NoGPU && c.Request.GPUMilli < 0 && len(c.Request.GPUIDs) == 0
 }
 
-// hintQueued warns about what the user of a new job may not expect: that it has no GPU, and that
-// options which depend on a time limit do nothing without one. --signal also acts when a
-// preemptible job is preempted.
+// hintQueued prints warnings about facts that the user of a new job may not expect. The job may
+// have no GPU. And some options do nothing without a time limit; --signal, however, also acts when
+// a preemptible job is preempted.
 func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 	if c.asksNoGPU(a) {
 		a.NoteOnce("no GPU is asked for, so the job gets none (--gpus=1 asks for one)")
@@ -312,8 +313,8 @@ func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 	}
 }
 
-// capTime shortens a time limit to the site's longest, as other tools do. If that is unknown, the
-// scheduler refuses the job.
+// capTime shortens a time limit to the longest that the site allows, as other tools do. If the
+// longest is unknown, the scheduler will refuse the job.
 func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
 	if err != nil {
@@ -327,8 +328,8 @@ func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	}
 }
 
-// submit queues a job. Under the name of a tool whose users raise priorities, a priority that may
-// not be raised counts as normal.
+// submit queues a job. The users of some other tools raise priorities. Under such a tool's name, a
+// priority that may not be raised counts as normal.
 func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitReply, error) {
 	if a.As.Turns != nil {
 		defer a.As.Turns.Leave()
@@ -342,9 +343,9 @@ func submit(ctx context.Context, a *cli.App, req api.SubmitRequest) (api.SubmitR
 	return act.SubmitCapped(ctx, a, a.Client, req, job.Priority{})
 }
 
-// CheckProgram refuses a command whose program, script or directory does not exist, unless --force
-// is given. It does not search the PATH of an environment that is not inherited, which only the
-// job's unit knows.
+// CheckProgram returns an error if the program, script or directory of a job does not exist, unless
+// --force is given. If the environment is not inherited, it does not search the PATH, which only
+// the job's unit knows.
 func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 	if c.Force {
 		return nil
@@ -358,7 +359,7 @@ func (c *JobOptions) CheckProgram(a *cli.App, req *api.SubmitRequest) error {
 		return err
 	}
 	if req.Setup.Command != "" {
-		dir = "" // the set-up may change the directory
+		dir = "" // the set-up may change to another directory
 	}
 	switch {
 	case slices.Contains(jobenv.ShellWords, program):

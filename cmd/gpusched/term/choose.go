@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// name returns the name by which a column is chosen.
+// name returns the name by which users choose a column.
 func (c Column[T]) name() string { return cmp.Or(c.Name, c.Key) }
 
-// Names returns the names by which columns can be chosen, in order.
+// Names returns the names by which users can choose columns, in order.
 func Names[T any](cols []Column[T]) (list []string) {
 	for _, c := range cols {
 		if c.name() != "" {
@@ -21,8 +21,8 @@ func Names[T any](cols []Column[T]) (list []string) {
 	return list
 }
 
-// Choose returns the columns with these names or csv keys, in this order, and makes them always
-// visible.
+// Choose returns the columns that have these names or csv keys, in this order. The chosen columns
+// are always visible.
 func Choose[T any](cols []Column[T], names []string) ([]Column[T], error) {
 	var list []Column[T]
 	for _, name := range names {
@@ -40,8 +40,8 @@ func Choose[T any](cols []Column[T], names []string) ([]Column[T], error) {
 	return list, nil
 }
 
-// Sort sorts rows by the named column, in reverse if the name begins with a minus sign. Two numbers
-// compare as numbers. Rows without a value come last.
+// Sort sorts rows by the named column. If the name begins with a minus sign, the order is reversed.
+// If two cells are numbers, they are compared as numbers. Rows without a value come last.
 func Sort[T any](cols []Column[T], rows []T, name string) error {
 	name, down := strings.CutPrefix(name, "-")
 	chosen, err := Choose(cols, []string{name})

@@ -53,7 +53,7 @@ func TestRowsAreSorted(t *testing.T) {
 	}
 }
 
-// On a narrow terminal the least important columns are dropped first, then cells are shortened.
+// On a narrow terminal, the least important columns are dropped first. Then cells are shortened.
 func TestColumnsThatDoNotFitAreDropped(t *testing.T) {
 	for width, want := range map[int]string{
 		0: "ID  NAME       ODD\n#3  long name  odd\n", 15: "ID  NAME    ODD\n#3  short   odd\n", 12: "ID  NAME\n#3  short\n", 5: "ID\n#3\n",
@@ -70,7 +70,7 @@ func TestColumnsThatDoNotFitAreDropped(t *testing.T) {
 	}
 }
 
-// Columns that were added later come last in csv, so that the others keep their places.
+// Columns that were added in later versions are last in csv, so that the others keep their places.
 func TestLateColumnsAreLastInCSV(t *testing.T) {
 	cols := lineColumns()
 	cols[0].Late = true

@@ -1,6 +1,6 @@
 // Package term writes for people and for spreadsheets: colours, times, tables that fit a terminal,
-// and csv. Of jobs it knows only the form of times in the daemon's sentences.
+// and csv. It knows nothing about jobs except the form of times in the daemon's sentences.
 //
-// Nothing that another user chose reaches a terminal unfiltered: this package cleans the cells of
-// tables, and callers clean other text with Clean.
+// Text that another user chose is always filtered before it reaches a terminal. This package cleans
+// the cells of tables. Callers clean other text with Clean.
 package term

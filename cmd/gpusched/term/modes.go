@@ -9,36 +9,36 @@ import (
 	"strings"
 )
 
-// Modes passes a program's output on to a terminal and remembers the modes that it changed, so that
-// Reset can restore a usable terminal if the program is left in the middle.
+// Modes passes a program's output on to a terminal. It remembers the terminal modes that the output
+// changed. If the program is left in the middle, Reset can make the terminal usable again.
 type Modes struct {
 	W io.Writer
 
 	seq     sequences
-	private map[int]bool // DEC private modes that differ from the terminal's initial state
+	private map[int]bool // the DEC private modes that differ from those of a new terminal
 	keypad  bool
 	region  bool // a scroll region is set
-	style   bool // colours and other attributes
-	shape   bool // cursor shape
+	style   bool // colours or other attributes are set
+	shape   bool // the cursor shape was changed
 	charset bool
 	keys    int  // how many times keyboard protocol flags were pushed
-	other   bool // modified keys are reported differently
+	other   bool // keys with modifiers are reported in another way
 }
 
-// onByDefault are the private modes that are on in a new terminal; the others are off.
+// onByDefault are the private modes that are on in a new terminal. All others are off.
 var onByDefault = map[int]bool{7: true, 25: true}
 
-// reportingModes are the modes in which a terminal sends reports that nobody typed.
+// reportingModes are modes in which a terminal sends reports that nobody typed.
 var reportingModes = []int{1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016}
 
-// screenModes are the modes of the alternate screen, which is left last: the other modes were changed
-// on it.
+// screenModes are the modes of the alternate screen. Reset leaves that screen last, since the
+// program changed the other modes on it.
 var screenModes = []int{47, 1047, 1049}
 
-// maxKept bounds the remembered modes; real programs use fewer.
+// maxKept is the largest number of modes that are remembered. Real programs use fewer.
 const maxKept = 64
 
-// Write passes output on.
+// Write passes output on and notes its escape sequences.
 func (m *Modes) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; rest = rest[1:] {
 		if m.seq.state == inText {
@@ -55,14 +55,14 @@ func (m *Modes) Write(p []byte) (int, error) {
 	return m.W.Write(p)
 }
 
-// note updates the modes for one escape sequence.
+// note records the modes that an escape sequence changes.
 func (m *Modes) note(s string) {
 	final, within := s[len(s)-1], ""
 	if s[0] == '[' {
 		within = s[1 : len(s)-1]
 	}
 	switch {
-	case s == "c": // the terminal has been reset
+	case s == "c": // this sequence resets the terminal
 		*m = Modes{W: m.W}
 	case s == "=" || s == ">":
 		m.keypad = s == "="
@@ -106,12 +106,12 @@ func (m *Modes) notePrivate(list string, on bool) {
 	}
 }
 
-// Talks reports whether the terminal may be sending reports that nobody typed.
+// Talks reports whether the terminal may send reports that nobody typed.
 func (m *Modes) Talks() bool {
 	return slices.ContainsFunc(reportingModes, func(n int) bool { return m.private[n] })
 }
 
-// Reset returns the sequences that restore the terminal, for the changed modes only.
+// Reset returns the sequences that restore the terminal. It restores only modes that were changed.
 func (m *Modes) Reset() string {
 	var b strings.Builder
 	if m.seq.state != inText {
@@ -130,7 +130,7 @@ func (m *Modes) Reset() string {
 	say(m.style, "\x1b[0m")
 	say(m.charset, "\x1b(B\x0f")
 	say(m.shape, "\x1b[0 q")
-	say(m.region, "\x1b7\x1b[r\x1b8") // saves the cursor, which this would move
+	say(m.region, "\x1b7\x1b[r\x1b8") // saves and restores the cursor, which the sequence would move
 	order := slices.Sorted(maps.Keys(m.private))
 	slices.SortStableFunc(order, func(x, y int) int { return last(x) - last(y) })
 	for _, n := range order {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Reset restores the modes that programs changed and sends nothing else, in whatever pieces the
-// output arrived.
+// Reset restores the modes that programs changed and sends nothing else. It makes no difference
+// into which pieces the output is cut.
 func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		name, shown, reset string
@@ -65,8 +65,8 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// Harmless lets no control through, and Modes passes on everything and resets with sequences that
-// leave nothing to reset.
+// FuzzHarmless checks two writers. Harmless passes on no control characters. Modes passes on
+// everything, and after its reset there is nothing left to reset.
 func FuzzHarmless(f *testing.F) {
 	f.Add([]byte("\x1b[?1049h\x1b]0;x\x07\x9b\u009b\x18\x1b["))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The sequences of a full screen: the alternate screen without cursor and automatic line breaks,
-// and synchronized frames on terminals that support them.
+// These are the sequences for a full screen. They switch to the alternate screen without cursor and
+// automatic line breaks, and mark synchronized frames for terminals that support these.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -16,10 +16,10 @@ const (
 	endLine     = "\x1b[0m\x1b[K"
 )
 
-// A Screen draws on the whole terminal without flicker: it overwrites line by line.
+// A Screen draws on the whole terminal. It overwrites line by line, so that nothing flickers.
 type Screen struct{ w *bufio.Writer }
 
-// NewScreen switches to the alternate screen until Close.
+// NewScreen switches to the alternate screen. Close switches back.
 func NewScreen(w *bufio.Writer) *Screen {
 	s := &Screen{w}
 	s.write(enterScreen)
@@ -29,8 +29,8 @@ func NewScreen(w *bufio.Writer) *Screen {
 // Close restores the terminal.
 func (s *Screen) Close() { s.write(leaveScreen) }
 
-// Draw shows a text on a screen of this size. It cuts a longer text and says how many lines are
-// missing.
+// Draw shows a text on a screen of this size. If the text is too long, it cuts the text and says
+// how many lines are missing.
 func (s *Screen) Draw(text string, width, height int) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 1 && len(lines) > height {
@@ -41,6 +41,6 @@ func (s *Screen) Draw(text string, width, height int) {
 }
 
 func (s *Screen) write(text string) {
-	_, _ = s.w.WriteString(text) // a terminal that is gone ends the program anyway
+	_, _ = s.w.WriteString(text) // if the terminal is gone, the program ends anyway
 	_ = s.w.Flush()
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A screen overwrites what was there, shows as much as fits and restores the terminal.
+// A screen overwrites the earlier content, shows as much as fits and restores the terminal.
 func TestScreen(t *testing.T) {
 	var b bytes.Buffer
 	modes := &Modes{W: &b}

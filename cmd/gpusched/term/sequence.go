@@ -1,16 +1,16 @@
 package term
 
-// Bounds on an escape sequence. Anything longer is not treated as one.
+// These are limits for an escape sequence. Longer text does not count as a sequence.
 const (
 	maxControl = 64
 	maxString  = 4096
 )
 
-// sequences finds the escape sequences in terminal output that arrives in any pieces.
+// sequences finds escape sequences in terminal output. The output may arrive in any pieces.
 type sequences struct {
 	state  state
-	inside []byte // the sequence so far, without ESC
-	length int    // of a string, whose content is not kept
+	inside []byte // the beginning of the sequence, without ESC
+	length int    // length of a string, whose content is not kept
 }
 
 type state int
@@ -18,8 +18,8 @@ type state int
 const (
 	inText state = iota
 	afterESC
-	inControl // CSI: ESC [
-	inString  // OSC, DCS and the like, to BEL or ESC \
+	inControl // in a CSI sequence: ESC [
+	inString  // in OSC, DCS and the like, until BEL or ESC \
 )
 
 const (
@@ -29,8 +29,8 @@ const (
 	escape = 0x1b
 )
 
-// next consumes a byte and reports whether it is text. If the byte ends a sequence, next returns
-// the sequence without ESC, and only the start of a string.
+// next takes the next byte and reports whether the byte is text. If the byte ends a sequence, next
+// returns the sequence without ESC. Of a string it returns only the start.
 func (s *sequences) next(c byte) (text bool, sequence []byte) {
 	switch {
 	case c == escape:
@@ -43,7 +43,7 @@ func (s *sequences) next(c byte) (text bool, sequence []byte) {
 		if s.length++; c == bell || s.length > maxString {
 			return false, s.end()
 		}
-	case c < ' ': // terminals act on it even within a sequence
+	case c < ' ': // terminals act on such a byte even within a sequence
 		return true, nil
 	default:
 		return false, s.inSequence(c)
@@ -58,7 +58,7 @@ func (s *sequences) end() []byte {
 	return s.inside
 }
 
-// inSequence consumes a byte of a sequence that is not a string.
+// inSequence takes the next byte of a sequence that is not a string.
 func (s *sequences) inSequence(c byte) []byte {
 	first := len(s.inside) == 0
 	s.inside = append(s.inside, c)

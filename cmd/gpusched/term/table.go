@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Column is one column of a table over rows of T.
+// Column is a column of a table whose rows have the type T.
 type Column[T any] struct {
-	Title string         // heading; "": in csv only
-	Key   string         // heading in csv; "": in tables only
-	Name  string         // the name to choose it by; "": Key
-	Late  bool           // added later: comes last in csv, so that the other columns keep their places
-	Extra bool           // only in -o wide and csv
+	Title string         // heading; "": not in tables
+	Key   string         // heading in csv; "": not in csv
+	Name  string         // name by which users choose the column; "": Key
+	Late  bool           // added in a later version: last in csv, so that the other columns keep their places
+	Extra bool           // shown only with -o wide and in csv
 	Right bool           // right-aligned, for numbers
 	Maybe bool           // left out of tables if all cells are empty
-	Least int            // the least width when cut; 0: never cut
-	Drop  int            // dropped from narrow terminals, the highest first; 0: never
-	Cell  func(T) string // for people
-	Short Shortened[T]   // replaces a cell that would be cut; nil: it is cut
-	Raw   func(T) string // for csv; nil: Cell
-	Style func(T) Style  // nil: plain
+	Least int            // width to which it may be cut; 0: never cut
+	Drop  int            // order of dropping on narrow terminals, the highest first; 0: never dropped
+	Cell  func(T) string // cell for people
+	Short Shortened[T]   // shorter form of a cell that would be cut; nil: cut it
+	Raw   func(T) string // cell for csv; nil: Cell
+	Style func(T) Style  // style of a cell; nil: plain
 }
 
-// Shortened returns a shorter cell of about this width.
+// Shortened returns a shorter form of a cell, of about this width.
 type Shortened[T any] func(row T, width int) string
 
-// gap separates two columns.
+// gap is the space between two columns.
 const gap = "  "
 
-// WriteTable prints rows for people. On a terminal it drops and cuts columns to fit, unless wide is
-// set.
+// WriteTable prints rows for people. On a terminal it drops and cuts columns until the table fits,
+// unless wide is set.
 func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	table := drawn(cols, rows, wide)
 	if t.Width > 0 && !wide {
@@ -59,14 +59,14 @@ func WriteTable[T any](t *Terminal, cols []Column[T], rows []T, wide bool) {
 	}
 }
 
-// A drawing is a column with its cells and width.
+// A drawing is a column with the texts of its cells and its width.
 type drawing[T any] struct {
 	Column[T]
 	cells []string
 	width int
 }
 
-// drawn computes the cells of each visible column once.
+// drawn formats the cells of each visible column once.
 func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	for _, c := range cols {
 		if c.Title == "" || c.Extra && !wide {
@@ -86,7 +86,7 @@ func drawn[T any](cols []Column[T], rows []T, wide bool) (table []drawing[T]) {
 	return table
 }
 
-// fitting drops columns that do not fit even if all others are cut.
+// fitting drops columns until the rest fit if they are cut.
 func fitting[T any](table []drawing[T], total int) []drawing[T] {
 	need := len(gap) * (len(table) - 1)
 	for _, c := range table {
@@ -127,7 +127,7 @@ func writeLine(t *Terminal, cells []string) {
 	t.Printf("%s\n", strings.TrimRight(strings.Join(cells, gap), " "))
 }
 
-// squeeze narrows the widest columns that may be cut until all fit.
+// squeeze makes columns narrower until all fit: those that may be cut, the widest first.
 func squeeze[T any](table []drawing[T], total int) {
 	over := len(gap)*(len(table)-1) - total
 	for _, c := range table {
@@ -147,7 +147,7 @@ func squeeze[T any](table []drawing[T], total int) {
 	}
 }
 
-// Pad fills a text up to n columns, on the left if right is set.
+// Pad adds blanks to a text up to n columns. If right is set, it adds them on the left.
 func Pad(s string, n int, right bool) string {
 	fill := strings.Repeat(" ", max(0, n-Columns(s)))
 	if right {
@@ -156,8 +156,8 @@ func Pad(s string, n int, right bool) string {
 	return s + fill
 }
 
-// withoutFormula returns a cell that no spreadsheet takes for a formula: it puts an apostrophe before
-// text that begins like one. Negative numbers stay.
+// withoutFormula changes a cell so that no spreadsheet takes it for a formula. If the text begins
+// like a formula, it adds an apostrophe in front. Negative numbers stay unchanged.
 func withoutFormula(cell string) string {
 	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) || negative(cell) {
 		return cell
@@ -172,7 +172,7 @@ func negative(cell string) bool {
 	return cell[0] == '-' && digits(whole) && (!found || digits(part))
 }
 
-// inCSV returns the columns of csv in order.
+// inCSV returns the columns that csv has, in order.
 func inCSV[T any](cols []Column[T]) []Column[T] {
 	cols = slices.DeleteFunc(slices.Clone(cols), func(c Column[T]) bool { return c.Key == "" })
 	slices.SortStableFunc(cols, func(a, b Column[T]) int { return cmp.Compare(late(a), late(b)) })
@@ -196,7 +196,7 @@ func WriteCSV[T any](w io.Writer, cols []Column[T], rows []T) error {
 	return WriteRows(w, cols, rows)
 }
 
-// WriteRows is WriteCSV without the heading.
+// WriteRows is like WriteCSV, but prints no heading.
 func WriteRows[T any](w io.Writer, cols []Column[T], rows []T) error {
 	cols = inCSV(cols)
 	out := csv.NewWriter(w)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each cell is computed once, however wide the terminal: nothing else in a table costs as much.
+// Each cell is formatted once, at any width of the terminal. Nothing else takes as much time.
 func TestEachCellIsComputedOnce(t *testing.T) {
 	for _, width := range []int{0, 20, 200} {
 		asked := 0

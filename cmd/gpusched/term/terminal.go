@@ -11,23 +11,23 @@ import (
 	xterm "golang.org/x/term"
 )
 
-// A Terminal is an output with its abilities.
+// A Terminal is an output and its properties.
 type Terminal struct {
 	W      *bufio.Writer
 	TTY    bool
 	Colour bool
-	Width  int       // columns; 0: not a terminal
-	Height int       // lines; 0: unknown
-	Now    time.Time // the present for relative times, in the reader's time zone
+	Width  int       // width in columns; 0: not a terminal
+	Height int       // height in lines; 0: unknown
+	Now    time.Time // the current time in the reader's time zone, to which times are relative
 
 	file  *os.File
-	fixed int // the width set by COLUMNS; 0: none
+	fixed int // the width that COLUMNS sets; 0: not set
 }
 
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return xterm.IsTerminal(int(f.Fd())) }
 
-// New describes an output. An output that is not a terminal has width 0 and no colour.
+// New returns the Terminal for an output. Without a terminal, it has width 0 and no colour.
 func New(f *os.File, getenv func(string) string, now time.Time) *Terminal {
 	t := &Terminal{W: bufio.NewWriter(f), Now: now}
 	if !IsTerminal(f) {
@@ -63,7 +63,7 @@ func (t *Terminal) Printf(format string, args ...any) { fmt.Fprintf(t.W, format,
 // A Style is a text attribute.
 type Style string
 
-// The styles, as SGR parameters.
+// These are the styles, as SGR parameters.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"
@@ -82,12 +82,12 @@ func (t *Terminal) Paint(s Style, text string) string {
 }
 
 // Clean replaces characters that a terminal or a browser would act on, that are invisible, or that
-// reverse the text. The daemon accepts printable text only; this is the second line of defence.
+// reverse the text. The daemon accepts only printable text, so this is a second protection.
 func Clean(s string) string { return strings.Map(cleanRune, s) }
 
 func cleanRune(r rune) rune {
 	switch {
-	case r >= ' ' && r < 0x7f: // the fast path
+	case r >= ' ' && r < 0x7f: // the common case, tested first
 		return r
 	case r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r):
 		return '?'
@@ -97,7 +97,7 @@ func cleanRune(r rune) rune {
 	return r
 }
 
-// Columns returns the terminal columns that a text occupies.
+// Columns returns how many columns of a terminal a text occupies.
 func Columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -106,14 +106,14 @@ func Columns(s string) int {
 	return n
 }
 
-// wide are the scripts and symbols whose characters occupy two columns.
+// wide lists the scripts and symbols whose characters occupy two columns each.
 var wide = [][2]rune{
 	{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF00, 0xFF60},
 	{0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
 }
 
 func runeColumns(r rune) int {
-	if r < 0x300 { // below the first character of zero or two columns
+	if r < 0x300 { // all characters below this one occupy one column
 		return 1
 	}
 	if unicode.In(r, unicode.Mn, unicode.Me) {
@@ -127,7 +127,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// Cut shortens a text to n columns and marks the cut.
+// Cut shortens a text to n columns and marks the place.
 func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Times in sentences are local, with the date in text that may be read another day. What somebody
-// typed is unchanged, even if it looks like a time or a job.
+// Times in sentences are local. If the text may be read on another day, they have the date. Text
+// that somebody typed is unchanged, even if it looks like a time or a job.
 func TestTimesInSentences(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC) }
 	reserved := job.Reason{Code: job.ReasonGPUReserved, Detail: job.Say("detail/reservation", "x", at(1, 23, 30), at(9, 0, 0))}
@@ -41,7 +41,7 @@ func TestTimesInSentences(t *testing.T) {
 	}
 }
 
-// No cell of csv is a formula for a spreadsheet.
+// No spreadsheet takes a cell of csv for a formula.
 func TestNoCellIsAFormula(t *testing.T) {
 	for cell, want := range map[string]string{
 		"=cmd()": "'=cmd()", "+1": "'+1", "@a": "'@a", "-x": "'-x", "\tx": "'\tx", "\rx": "'\rx", "-5": "-5", "-1.5": "-1.5", "-1+2": "'-1+2", "": "", "a=b": "a=b", "7_3": "7_3",
@@ -78,8 +78,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// A moment is local, with the date unless it is today on a terminal, and in a terminal's sentence
-// says how long ago it is.
+// A moment is shown in local time, and with the date. On a terminal, today's date is left out, and
+// a sentence says how long ago the moment is.
 func TestTheRuleForTimes(t *testing.T) {
 	berlin := time.FixedZone("CET", 3600)
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, berlin)

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// textWriter replaces everything but text, in whatever pieces it arrives.
+// textWriter replaces everything that is not text. The output may arrive in any pieces.
 type textWriter struct {
 	w    io.Writer
-	keep string // control characters to pass on
-	rest []byte // an incomplete character
+	keep string // the control characters that are passed on
+	rest []byte // the beginning of an incomplete character
 }
 
-// TextOnly passes on text without anything that a terminal would act on.
+// TextOnly passes on text. It replaces everything that a terminal would act on.
 func TextOnly(w io.Writer) io.Writer { return &textWriter{w: w, keep: "\n\t"} }
 
-// Harmless passes on what another user's program shows in a terminal: text and movements within a
-// line, without escape sequences.
+// Harmless filters what another user's program shows in a terminal. It passes on text and movements
+// within a line, and no escape sequences.
 func Harmless(w io.Writer) io.Writer {
 	return &harmless{text: textWriter{w: w, keep: "\n\t\r\b"}}
 }
@@ -27,7 +27,7 @@ type harmless struct {
 	text textWriter
 }
 
-// Write passes on p without escape sequences.
+// Write passes on p and leaves out escape sequences.
 func (h *harmless) Write(p []byte) (int, error) {
 	kept := make([]byte, 0, len(p))
 	for _, c := range p {

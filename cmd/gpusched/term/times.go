@@ -7,12 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// The rule for times: people read them in their own zone, in tables and in sentences. On a
-// terminal, which is read at once, today's date is left out, and sentences add how long ago or
-// ahead a moment is; text that may be read later, as in a file, has the date. Machines get RFC 3339
-// in UTC, from Column.Raw and JSON.
+// People read times in their own time zone, in tables and in sentences. A terminal is read at once:
+// there, today's date is left out, and sentences say how long ago or ahead a moment is. Other text,
+// such as a file, may be read later, so it has the date. Machines get RFC 3339 in UTC, from
+// Column.Raw and JSON.
 
-// Clock writes a moment for tables: "03:44", "2026-11-22 03:44".
+// Clock formats a moment for tables: "03:44", "2026-11-22 03:44".
 func (t *Terminal) Clock(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -24,7 +24,7 @@ func (t *Terminal) Clock(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// Moment writes a moment for sentences: "03:44 (3h12m ago)", "22:00 (in 9h)".
+// Moment formats a moment for sentences: "03:44 (3h12m ago)", "22:00 (in 9h)".
 func (t *Terminal) Moment(at time.Time) string {
 	switch {
 	case at.IsZero() || !t.TTY:
@@ -35,8 +35,8 @@ func (t *Terminal) Moment(at time.Time) string {
 	return t.Clock(at) + " (" + Age(t.Now.Sub(at)) + " ago)"
 }
 
-// Run writes when something started and how long it ran: "03:44 (3d ago), ran 9h12m". Without an
-// end it is still running.
+// Run says when something started and how long it ran: "03:44 (3d ago), ran 9h12m". If to is zero,
+// it is still running.
 func (t *Terminal) Run(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return t.Moment(from)
@@ -44,7 +44,7 @@ func (t *Terminal) Run(from, to time.Time) string {
 	return t.Moment(from) + ", ran " + Age(to.Sub(from))
 }
 
-// About writes a predicted moment for a sentence.
+// About formats a predicted moment for sentences.
 func (t *Terminal) About(at time.Time) string {
 	if t.TTY && at.Sub(t.Now) < time.Minute {
 		return "in a moment"
@@ -52,7 +52,7 @@ func (t *Terminal) About(at time.Time) string {
 	return "about " + t.Moment(at)
 }
 
-// Expected writes a predicted moment for a table.
+// Expected formats a predicted moment for tables.
 func (t *Terminal) Expected(at time.Time) string {
 	if t.TTY && !at.IsZero() && at.Before(t.Now) {
 		return "soon"
@@ -60,10 +60,10 @@ func (t *Terminal) Expected(at time.Time) string {
 	return t.Clock(at)
 }
 
-// Reader returns a reader whose sentences have times as Clock writes them.
+// Reader returns a words.Reader that formats times as Clock does.
 func (t *Terminal) Reader() words.Reader { return words.Reader{Moment: t.Clock} }
 
-// Age writes a duration in at most two units: 42s, 12m, 3h12m, 2d4h.
+// Age formats a duration in one or two units: 42s, 12m, 3h12m, 2d4h.
 func Age(d time.Duration) string {
 	d = max(0, d)
 	pair := func(big, small time.Duration, b, s string) string {
@@ -84,7 +84,7 @@ func Age(d time.Duration) string {
 	return pair(24*time.Hour, time.Hour, "d", "h")
 }
 
-// Hours writes a number of hours with a useful number of digits.
+// Hours formats a number of hours with as many digits as are useful.
 func Hours(h float64) string {
 	switch {
 	case h == 0:

@@ -2,8 +2,8 @@ package term
 
 import "strings"
 
-// Wrap breaks a text at blanks to fit the terminal, and indents each further line. If the output is
-// not a terminal it returns the text unchanged.
+// Wrap breaks a text into lines that fit the terminal, and indents each line after the first. If
+// the output is not a terminal, it returns the text unchanged.
 func (t *Terminal) Wrap(text, indent string) string {
 	if t.Width <= 0 {
 		return text
@@ -11,7 +11,7 @@ func (t *Terminal) Wrap(text, indent string) string {
 	var b strings.Builder
 	line := len(text) - len(strings.TrimLeft(text, " "))
 	b.WriteString(text[:line])
-	started := false // the line has a word
+	started := false // the current line has a word
 	for i, word := range strings.Fields(text) {
 		blank := blanksBefore(text, i)
 		if started && line+len(blank)+Columns(word) > t.Width {
@@ -28,7 +28,7 @@ func (t *Terminal) Wrap(text, indent string) string {
 	return b.String()
 }
 
-// blanksBefore returns the blanks before the word of this index.
+// blanksBefore returns the blanks before the word with this index.
 func blanksBefore(text string, word int) string {
 	rest := text
 	for range word {

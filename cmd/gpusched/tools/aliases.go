@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// AliasesCmd manages the links under which gpusched acts as another tool.
+// AliasesCmd manages links to gpusched. Called through such a link, gpusched acts as another tool.
 type AliasesCmd struct {
 	List    aliasesListCmd    `cmd:"" default:"1" usage:"" help:"List the names, what each leads to, and where it is installed."`
 	Install aliasesInstallCmd `cmd:"" usage:"--user | --dir DIR [NAME...]" help:"Link names to this program; a name in .py becomes a file."`
@@ -40,7 +40,7 @@ func (aliasesListCmd) Run(a *cli.App) error {
 	return nil
 }
 
-// installed returns where a name links to this program, in PATH or ~/.local/bin, or "-".
+// installed returns the path of a name's link to this program, in PATH or ~/.local/bin, or "-".
 func installed(a *cli.App, name string) string {
 	dirs := append(filepath.SplitList(a.Getenv("PATH")), filepath.Join(a.Getenv("HOME"), ".local/bin"))
 	for _, dir := range dirs {
@@ -51,7 +51,7 @@ func installed(a *cli.App, name string) string {
 	return "-"
 }
 
-// isOurs reports whether a file is a link to gpusched, or a Python file that runs it.
+// isOurs reports whether a file is a link to gpusched, or a Python file that runs gpusched.
 func isOurs(path string) bool {
 	if to, err := os.Readlink(path); err == nil {
 		return filepath.Base(to) == "gpusched"
@@ -60,15 +60,16 @@ func isOurs(path string) bool {
 	return err == nil && strings.HasPrefix(string(text), pythonHead)
 }
 
-// pythonHead begins a file for calls such as 'python NAME.py', for which a link does not work.
+// pythonHead is the start of a Python file. Calls such as 'python NAME.py' need such a file, since
+// a link does not work for them.
 const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
 
-// pythonFile returns such a file. It runs the program under its own name.
+// pythonFile returns the text of such a file. It runs the program under the name of the tool.
 func pythonFile(program, name string) string {
 	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
 }
 
-// linksOptions select links and their directory.
+// linksOptions select the links and the directory that contains them.
 type linksOptions struct {
 	User bool   `name:"user" xor:"where"`
 	Dir  string `name:"dir" placeholder:"DIR" xor:"where"`
@@ -99,7 +100,7 @@ func (o *linksOptions) where(a *cli.App) (dir string, names []string, err error)
 
 type aliasesInstallCmd struct{ linksOptions }
 
-// Run links the names. It leaves other programs with these names alone.
+// Run makes the links. It does not replace other programs with these names.
 func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *aliasesInstallCmd) Run(a *cli.App) error {
 	return first
 }
 
-// otherProgram returns another program with this name in PATH, or "".
+// otherProgram returns the path of another program that has this name in PATH, or "".
 func otherProgram(a *cli.App, name, dir string) string {
 	for _, d := range filepath.SplitList(a.Getenv("PATH")) {
 		path := filepath.Join(d, name)
@@ -142,7 +143,7 @@ func otherProgram(a *cli.App, name, dir string) string {
 	return ""
 }
 
-// link makes a link, or a Python file for a name in .py, and replaces an older one.
+// link makes a link, or a Python file if the name ends in .py. It replaces an older one.
 func link(program, path string) error {
 	make := os.Symlink
 	if filepath.Ext(path) == ".py" {
@@ -163,7 +164,7 @@ func link(program, path string) error {
 	return nil
 }
 
-// writePython writes a file that must not exist yet.
+// writePython writes a Python file. It fails if the file exists.
 func writePython(program, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
@@ -175,7 +176,7 @@ func writePython(program, path string) error {
 
 type aliasesRemoveCmd struct{ linksOptions }
 
-// Run removes the links. It leaves other files alone.
+// Run removes the links. It does not remove other files.
 func (c *aliasesRemoveCmd) Run(a *cli.App) error {
 	dir, names, err := c.where(a)
 	if err != nil {

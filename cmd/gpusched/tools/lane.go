@@ -19,22 +19,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A lane is a queue of task-spooler. A tag on its jobs lists the slots that they take, and each job
-// depends on the earlier jobs in its slots. Whoever adds a job locks the lane's file, so that two
-// jobs never get the same place.
+// A lane is a queue of task-spooler. Each of its jobs has a tag that lists the slots that the job
+// takes, and depends on the earlier jobs in these slots. Adding a job locks the lane's file, so
+// that two jobs never get the same place.
 type lane struct {
 	tag   string
 	file  *os.File
 	slots int
 }
 
-// laneDepth is how many waiting jobs of its slot a new job depends on, besides the running ones, so
-// that it keeps its turn if one of them is cancelled. More would use up the dependencies that a
+// A new job depends on the running jobs of its slot and on the last laneDepth waiting jobs. So it
+// keeps its turn if one of these is cancelled. More dependencies would use up the number that a
 // user may have.
 const laneDepth = 20
 
-// openLane opens and locks the caller's lane; as in task-spooler, each TS_SOCKET has its own. If
-// that fails, it returns an error and a lane without a file, which still has slots.
+// openLane opens and locks the caller's lane. As in task-spooler, each TS_SOCKET has a lane of its
+// own. If it fails, it returns an error and a lane without a file, whose slots can still be used.
 func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 	l := &lane{tag: "tsp", slots: slotsOf(a.Getenv("TS_SLOTS"))}
 	if socket := a.Getenv("TS_SOCKET"); socket != "" {
@@ -60,13 +60,13 @@ func openLane(ctx context.Context, a *cli.App) (*lane, error) {
 	return l, nil
 }
 
-// slotsOf parses a number of slots, and returns 1 if there is none.
+// slotsOf parses a number of slots. If there is none, it returns 1.
 func slotsOf(text string) int {
 	n, _ := strconv.Atoi(text)
 	return max(n, 1)
 }
 
-// LaneSlots prints the lane's number of slots, or sets it.
+// LaneSlots prints the number of slots of the lane, or sets it.
 func LaneSlots(ctx context.Context, a *cli.App, to int) error {
 	l, err := openLane(ctx, a)
 	if err != nil {
@@ -86,14 +86,14 @@ func LaneSlots(ctx context.Context, a *cli.App, to int) error {
 	return err
 }
 
-// A HeldLane is a lane that is locked while a job is submitted to it.
+// A HeldLane is a lane that stays locked while a job is submitted to it.
 type HeldLane struct {
 	alias.Lane
 	held *os.File
 }
 
-// Enter adds the dependencies that make the job wait for its turn. The lane stays locked until
-// Leave.
+// Enter adds dependencies to the job's request, so that the job waits for its turn. The lane stays
+// locked until Leave is called.
 func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest) error {
 	l, err := openLane(ctx, a)
 	if err != nil {
@@ -136,7 +136,7 @@ func (h *HeldLane) Enter(ctx context.Context, a *cli.App, req *api.SubmitRequest
 	return nil
 }
 
-// predecessors returns the jobs of a slot that the next job waits for.
+// predecessors returns the jobs of a slot that the next job must wait for.
 func predecessors(jobs []api.Job) (ids []job.ID) {
 	var waiting []job.ID
 	for _, j := range jobs {

@@ -16,9 +16,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/submit"
 )
 
-// Translate translates the command line of another tool. Package alias, which opens no files,
-// translates the words; Translate adds what the tool would read by itself: its settings, its table
-// of models, and its home directory.
+// Translate translates the command line of another tool. Package alias translates the words and
+// opens no files. Translate adds what the tool itself would read: its settings, its table of
+// models, and its home directory.
 func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	args, options, err := withSettings(a, name, slices.Clone(args))
 	if err != nil {
@@ -46,7 +46,7 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 		if !slices.ContainsFunc(slices.Concat(options, call.Words), given) && submit.IsRegular(defaultModels) {
 			options = append(options, "--llm-config="+defaultModels)
 		}
-		if !slices.Contains(call.Words, "--screen") { // with it, the screen sessions show the output
+		if !slices.Contains(call.Words, "--screen") { // with --screen, the screen sessions show the output
 			call.Words = slices.Insert(call.Words, 1, "--follow")
 		}
 	case verb == "status" && strings.HasPrefix(name, "cudaq"):
@@ -65,7 +65,7 @@ func Translate(a *cli.App, name string, args []string) (*alias.Call, error) {
 	return call, nil
 }
 
-// inBackground makes a call a service of the user, which survives the terminal.
+// inBackground turns a call into a service of the user, which survives the terminal.
 func inBackground(a *cli.App, call *alias.Call) error {
 	program, err := engines.Gpusched()
 	if err != nil {
@@ -78,12 +78,13 @@ func inBackground(a *cli.App, call *alias.Call) error {
 	return nil
 }
 
-// defaultModels is the table of models that scheduler.py reads if its command line names none.
+// defaultModels is the table of models that scheduler.py reads if the command line names none.
 const defaultModels = "llm_config.json"
 
 func isScheduler(name string) bool { return name == "scheduler.py" || name == "scheduler_10x.py" }
 
-// withOptions puts options for a file's jobs before those that were typed, which override them.
+// withOptions puts options for a file's jobs before the options that were typed, so that the latter
+// override the former.
 func withOptions(words, options []string) []string {
 	if i := slices.Index(words, "--"); i >= 0 {
 		return slices.Insert(words, i+1, options...)
@@ -91,8 +92,8 @@ func withOptions(words, options []string) []string {
 	return append(append(words, "--"), options...)
 }
 
-// withSettings reads the file of --config. It replaces the option by the jobs file that the
-// settings name, and returns the settings for each job as options.
+// withSettings reads the file that --config names. It replaces the option with the jobs file that
+// the settings name. It returns the settings that apply to each job as options.
 func withSettings(a *cli.App, name string, args []string) (words, options []string, err error) {
 	file, jobs := "", "--jobs-file"
 	switch {
@@ -147,8 +148,8 @@ func withSettings(a *cli.App, name string, args []string) (words, options []stri
 	return args, options, nil
 }
 
-// addMgpuDefaults adds what mgpu_srun does by itself: the command runs in the home directory, and
-// is queued again at its time limit.
+// addMgpuDefaults adds the defaults of mgpu_srun: the command runs in the home directory, and at
+// its time limit it is queued again.
 func addMgpuDefaults(a *cli.App, call *alias.Call) {
 	var more []string
 	end := slices.Index(call.Words, "--")
@@ -162,7 +163,7 @@ func addMgpuDefaults(a *cli.App, call *alias.Call) {
 	call.Words = slices.Insert(call.Words, 1, more...)
 }
 
-// nameBySh names a job after the command that its shell runs.
+// nameBySh gives a job the name of the command that its shell runs.
 func nameBySh(words []string) {
 	if i := slices.Index(words, "--name=cmd"); i >= 0 {
 		if typed := strings.Fields(words[len(words)-1]); len(typed) > 0 {
@@ -171,6 +172,6 @@ func nameBySh(words []string) {
 	}
 }
 
-// CapsPriority reports whether a tool lets its users raise priorities at will, which only
-// administrators may do here.
+// CapsPriority reports whether a tool lets all users raise priorities. In gpusched, only
+// administrators may do that.
 func CapsPriority(tool string) bool { return tool == "mgpu_srun" || tool == "tgpu" }

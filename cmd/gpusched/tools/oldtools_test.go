@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// 'scheduler.py start' passes on what the tool reads by itself: its table of models, the settings
-// of --config, --cuda in the arguments, and the output of its jobs.
+// 'scheduler.py start' passes on what the tool itself reads or sets: its table of models, the
+// settings of --config, --cuda in the arguments, and the place of its jobs' output.
 func TestSchedulerStart(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
@@ -52,7 +52,7 @@ func TestSchedulerStart(t *testing.T) {
 	check("scheduler_10x.py metrics", "report --by gpu -w")
 }
 
-// The examples have the formats that they are named for.
+// The example files have the formats that their names say.
 func TestExamples(t *testing.T) {
 	for name, format := range map[string]jobsfile.Format{
 		"commands.txt": jobsfile.Commands, "jobs.txt": jobsfile.Columns, "job.yaml": jobsfile.Spec, "config.yaml": "", "llm_config.json": "",

@@ -1,12 +1,11 @@
-// Package bugreport removes private data from the text of bug reports: names of people, groups and
-// machines, paths of people's files, addresses, tokens, and field values that somebody may have
-// typed.
+// Package bugreport removes private data from bug reports: names of people, groups and machines,
+// paths of people's files, addresses, tokens, and field values that somebody may have typed.
 //
 // Invariants, cited by tests:
 //
-//  1. The same name becomes the same word everywhere, so that readers can follow a person without
-//     knowing who it is.
-//  2. A field of a log line keeps its value only if it is on the list of fields that only the
-//     scheduler fills in.
-//  3. Whatever is not known to be harmless is masked.
+//  1. A name is always replaced with the same word. So readers can follow one person through the
+//     report without knowing who it is.
+//  2. A field of a log line keeps its value only if the field is on a list. Only the scheduler
+//     fills in the fields on that list.
+//  3. Everything that is not known to be harmless is masked.
 package bugreport

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// A Masker replaces what must not be in a report.
+// A Masker replaces private data.
 type Masker struct {
-	words  map[string]string // the replacement of each name
+	words  map[string]string // maps each name to its replacement
 	users  int
 	groups int
 }
 
-// New returns a Masker that calls the host "host" and the account me "me".
+// New returns a Masker. It replaces the name host with "host" and the account me with "me".
 func New(host, me string) *Masker {
 	m := &Masker{words: map[string]string{}}
 	m.set(host, "host")
@@ -23,7 +23,8 @@ func New(host, me string) *Masker {
 	return m
 }
 
-// known are accounts and groups that every machine has, and words of the report itself.
+// known are words that are not masked: accounts and groups that every machine has, and words of the
+// report itself.
 var known = []string{
 	"", "root", "nobody", "daemon", "gpusched", "gpusched-admin", "systemd-journal", "adm", "wheel", "users", "gpu", "gpus",
 	"job", "jobs", "host", "localhost", "me",
@@ -35,7 +36,7 @@ func (m *Masker) set(name, word string) {
 	}
 }
 
-// User masks an account as user-1, user-2 and so on (invariant 1).
+// User replaces account names with user-1, user-2 and so on (invariant 1).
 func (m *Masker) User(name string) {
 	if m.words[name] == "" && !slices.Contains(known, name) {
 		m.users++
@@ -43,7 +44,7 @@ func (m *Masker) User(name string) {
 	}
 }
 
-// Group masks a group, or another name that the site has chosen, as group-1 and so on.
+// Group replaces names of groups, and other names that the site chose, with group-1 and so on.
 func (m *Masker) Group(name string) {
 	if m.words[name] == "" && !slices.Contains(known, name) {
 		m.groups++
@@ -51,7 +52,7 @@ func (m *Masker) Group(name string) {
 	}
 }
 
-// A rule replaces what matches.
+// A rule replaces the text that matches its expression.
 type rule struct {
 	what func() *regexp.Regexp
 	with string
@@ -62,7 +63,7 @@ func lazyRegexp(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// rules apply in order, before the names.
+// rules are applied in order, before names are replaced.
 var rules = []rule{
 	{lazyRegexp(`([A-Za-z][A-Za-z0-9+.-]*)://[^\s"'<>]+`), "$1://(masked)"},
 	{lazyRegexp(`(?i)\b(bearer|basic)\s+\S+`), "$1 (masked)"},
@@ -85,7 +86,7 @@ func (m *Masker) Text(s string) string {
 	return m.names(s)
 }
 
-// names replaces whole words.
+// names replaces known names where they are whole words.
 func (m *Masker) names(s string) string {
 	return word().ReplaceAllStringFunc(s, func(found string) string {
 		name := strings.TrimRight(found, ".-")
@@ -102,10 +103,10 @@ var (
 	longWord = lazyRegexp(`[A-Za-z0-9+_-]{20,}`)
 )
 
-// systemDirs are the top-level directories with the machine's files rather than people's.
+// systemDirs are the top-level directories for the machine's own files, not for people's files.
 var systemDirs = strings.Fields("etc usr run dev proc sys boot lib lib64 bin sbin var")
 
-// maskPath masks a path that may be a person's. It keeps what precedes the path.
+// maskPath masks a path that may belong to a person. It keeps the text before the path.
 func maskPath(found string) string {
 	at := strings.IndexByte(found, '/')
 	top, rest, _ := strings.Cut(found[at+1:], "/")
@@ -116,7 +117,7 @@ func maskPath(found string) string {
 	return found[:at] + "(path)"
 }
 
-// maskLong masks a long word that looks random, as tokens and keys do.
+// maskLong masks a long word that looks random, since tokens and keys look like that.
 func maskLong(found string) string {
 	digits, letters := 0, 0
 	for _, c := range found {
@@ -133,7 +134,7 @@ func maskLong(found string) string {
 	return found
 }
 
-// harmless are the log fields whose values are the scheduler's own (invariant 2).
+// harmless are the log fields whose values come from the scheduler only (invariant 2).
 var harmless = strings.Fields("version commit job jobs unit uid gpu gpus attempt n count line tries took since state " +
 	"outcome signal xid code took seconds err event action method level reservation")
 
@@ -151,7 +152,8 @@ func (m *Masker) Log(line string) string {
 	return m.Text(line)
 }
 
-// Settings masks the output of 'config show --origin', and drops the defaults, which it counts.
+// Settings masks the output of 'config show --origin'. It drops the settings that have their
+// default value, and counts them.
 func (m *Masker) Settings(text string) (kept []string, defaults int) {
 	section, said := "", false
 	for line := range strings.Lines(text) {
@@ -191,8 +193,7 @@ func (m *Masker) section(line string) string {
 	return "[" + parts[1] + "." + name + "]"
 }
 
-// plain matches values that nobody has made up: numbers, sizes, durations, and settings with few
-// choices.
+// plain matches values that can't be private: numbers, sizes, durations and the like.
 var plain = lazyRegexp(`^(?:true|false|[0-9.]+|\[[0-9, ]*\]|"[0-9]*(?:[a-zA-Z%]{0,2}|[a-z]{1,8})"|"[0-9, -]*")$`)
 
 // setting masks the value of a line unless it is plain (invariant 3).

@@ -13,7 +13,7 @@ func masker() *Masker {
 	return m
 }
 
-// Private data is masked, the rest stays (invariants 1 and 3).
+// Private data is masked. The rest is unchanged (invariants 1 and 3).
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"process 7 (train-gpt5) of uid 1001":                 "process 7 (program) of uid 1001",

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// sound returns the files of a machine without faults.
+// sound returns the files of a machine that has no faults.
 func sound() map[string]string {
 	return map[string]string{
 		"/run/systemd/system/.keep":                              "",
@@ -32,7 +32,7 @@ func sound() map[string]string {
 	}
 }
 
-// machineWith makes the sound machine with some files changed; "-" removes a file.
+// machineWith makes the machine of sound, with some files changed. "-" removes a file.
 func machineWith(t *testing.T, changed map[string]string) host {
 	t.Helper()
 	h := host{root: t.TempDir()}
@@ -63,8 +63,8 @@ func machineWith(t *testing.T, changed map[string]string) host {
 	return h
 }
 
-// Each fault is reported by its own check, with a next step, and by no other. The probe node, which
-// only root can make, and the clock are the test machine's own.
+// Each fault is reported by its own check and no other, with advice. The clock is the test
+// machine's own. So is the probe node, since only root can make one.
 func TestEachFaultIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		changed    map[string]string
@@ -114,7 +114,7 @@ func TestEachFaultIsNamed(t *testing.T) {
 	}
 }
 
-// Device nodes that not everybody may open keep users' programs from their own GPUs.
+// If a device node may not be opened by everybody, users' programs can't open their own GPUs.
 func TestNodeModes(t *testing.T) {
 	h := machineWith(t, nil)
 	if err := os.Chmod(h.path("/dev/nvidiactl"), 0o660); err != nil {
@@ -126,7 +126,7 @@ func TestNodeModes(t *testing.T) {
 	}
 }
 
-// The hint for missing nodes works on this machine.
+// The advice for missing device nodes works on this machine.
 func TestHintForMissingNodes(t *testing.T) {
 	for _, node := range []string{"/dev/nvidia0", "/dev/nvidia-uvm"} {
 		with := machineWith(t, map[string]string{node: "-", "/usr/bin/nvidia-modprobe": ""}).checkNodes()
@@ -138,7 +138,7 @@ func TestHintForMissingNodes(t *testing.T) {
 	}
 }
 
-// The probe node must have the right numbers: jobs' filters rely on it.
+// The probe node must have the right device numbers, since the device filters of jobs rely on them.
 func TestProbeNode(t *testing.T) {
 	h := machineWith(t, map[string]string{contract.ProbePath: ""})
 	if got := h.checkProbe(); !strings.Contains(got.Detail, "0:0 instead of") {
@@ -169,8 +169,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// The site may choose whether GPUs can be opened outside of jobs. It is a fault if its choice has
-// no effect.
+// The site may choose whether GPUs open outside of jobs. A choice without effect is a fault.
 func TestSessionsFence(t *testing.T) {
 	for _, c := range []struct {
 		closed  bool
@@ -201,7 +200,7 @@ func TestSessionsFence(t *testing.T) {
 	}
 }
 
-// A process that has a faulted GPU open is named even if the driver does not list it.
+// A process that holds a faulted GPU open is named even if the driver does not list the process.
 func TestHoldersAreNamed(t *testing.T) {
 	h := machineWith(t, map[string]string{"/proc/7/comm": "sleep\x1b[2J\n", "/proc/8/comm": "python\n", "/proc/9/comm": "cat\n", "/proc/10/comm": "gone\n"})
 	for pid, nodes := range map[string][]string{"7": {"/dev/null", "/dev/nvidia3"}, "8": {"/dev/nvidia3"}, "9": {"/dev/nvidia30", "/tmp/dev/nvidia3"}} {

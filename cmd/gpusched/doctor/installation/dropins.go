@@ -12,13 +12,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// unitDirs are systemd's directories for units and drop-ins.
+// unitDirs are the directories in which systemd looks for units and drop-ins.
 var unitDirs = []string{
 	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 }
 
-// reservedKeys are the properties that a job's unit needs as they are, and those that break a job
-// or lose its output: see gpuschedd(8).
+// reservedKeys are properties that drop-ins must not set for a job's unit. The scheduler needs some
+// of them as they are; others break a job or lose its output: see gpuschedd(8).
 var reservedKeys = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"RuntimeMaxSec", "TimeoutStopSec", "TimeoutSec", "KillSignal",
@@ -27,8 +27,8 @@ var reservedKeys = []string{
 	"CollectMode", "StandardOutput", "StandardError", "LogRateLimitIntervalSec", "LogRateLimitBurst", "LogNamespace",
 }
 
-// checkDropIns checks the site's drop-ins for the units of jobs, and names those for the
-// scheduler's unit.
+// checkDropIns checks the site's drop-ins for the units of jobs. It also names the drop-ins for the
+// scheduler's own unit.
 func (h host) checkDropIns() job.Check {
 	const name = "drop-ins"
 	var bad, own []string
@@ -56,7 +56,7 @@ func (h host) checkDropIns() job.Check {
 	return healthy(name, "no drop-in changes what the units of jobs need")
 }
 
-// badLines returns the lines of dir's drop-ins that set a reserved key.
+// badLines returns the lines that set a reserved key, in the drop-ins of dir.
 func (h host) badLines(dir string) (bad []string, unread error) {
 	files, _ := filepath.Glob(h.path(dir + "/*.conf"))
 	for _, file := range files {

@@ -11,13 +11,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// fenceDropIn is the drop-in for user slices that closes GPUs to all sessions but root's.
+// fenceDropIn is the drop-in for user slices. It closes the GPUs to all sessions except root's.
 const fenceDropIn = "user-.slice.d/50-gpusched-fence.conf"
 
 const closeSessions = "'cp -rs /usr/share/gpusched/fence/. /etc/systemd/system/ && systemctl daemon-reload'"
 
 // checkFence reports whether GPUs can be opened outside of jobs. It tries to open the device
-// filter's probe node, which has no driver: opening a GPU would wake it.
+// filter's probe node instead of a GPU. The probe node has no driver; opening a GPU would wake the
+// GPU.
 func (h host) checkFence() job.Check {
 	groups, _ := os.ReadFile(h.path("/proc/self/cgroup"))
 	if strings.Contains(string(groups), "/"+contract.UnitPrefix) {
@@ -35,7 +36,7 @@ func (h host) checkFence() job.Check {
 	return fenceCheck(closed, err, os.Geteuid() == 0)
 }
 
-// fenceCheck judges the attempt to open the node, given whether the drop-ins are installed.
+// fenceCheck judges the opening of the probe node. closed says whether the drop-ins are installed.
 func fenceCheck(closed bool, opening error, root bool) job.Check {
 	const name = "sessions"
 	switch {

@@ -16,19 +16,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A holder is a process that has a GPU's device node open. It need not use the GPU: an open file
-// can be inherited or passed on, and what its creator had on the GPU stays as long as the file is
-// open.
+// A holder is a process that has a GPU's device node open. Such a process need not use the GPU: an
+// open file can be inherited or passed on. Whatever its creator had on the GPU stays there as long
+// as the file is open.
 type holder struct {
 	pid, uid int
 	comm     string
 }
 
-// maxHolders is the most holders that are named.
+// maxHolders is the largest number of holders that are named.
 const maxHolders = 10
 
-// checkHolders tells root which processes have a GPU open that takes no jobs because of what was
-// left on it.
+// checkHolders looks at GPUs that take no jobs because something was left on them. If run by root,
+// it names the processes that have such a GPU open.
 func (h host) checkHolders(gpus []api.GPU) []job.Check {
 	var checks []job.Check
 	for i := range gpus {
@@ -67,8 +67,8 @@ func holdersCheck(name string, list []holder, g *api.GPU) job.Check {
 			"the scheduler's own gpusched-nvml and nvidia-persistenced hold none")
 }
 
-// holders returns the processes that have the node open, by pid. It fails unless run by root, since
-// others only see their own.
+// holders returns the processes that have the node open, in order of pid. It fails unless root runs
+// it, since other users see only their own processes.
 func (h host) holders(node string) ([]holder, error) {
 	dirs, err := filepath.Glob(h.path("/proc/[0-9]*"))
 	if err != nil {
@@ -98,7 +98,8 @@ func (h host) holders(node string) ([]holder, error) {
 	return list, nil
 }
 
-// hasOpen reports whether the process has the node open. A process that has just ended has not.
+// hasOpen reports whether a process has the node open. For a process that has just ended, it
+// returns false.
 func hasOpen(dir, node string) (bool, error) {
 	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A host is the machine as this user sees it. root is "" except in tests.
+// A host is the machine as the user who runs doctor sees it. root is "" except in tests.
 type host struct{ root string }
 
 func (h host) path(p string) string { return h.root + p }
@@ -39,7 +39,7 @@ func degraded(name, detail, next string) job.Check {
 	return job.Check{Name: name, Health: job.Degraded, Detail: detail, Next: next}
 }
 
-// unreadable returns a check that could not be made.
+// unreadable returns a check whose result is unknown because something could not be read.
 func unreadable(name string, err error) job.Check {
 	detail := "cannot be read: " + reason(err)
 	return job.Check{Name: name, Health: Unknown, Detail: detail, Next: "ask root to run 'gpusched doctor'"}
@@ -65,8 +65,7 @@ func (h host) checkUnits() job.Check {
 	return healthy("init", "booted with systemd")
 }
 
-// checkCgroups reports whether jobs' limits and device filters have the control groups that they
-// need.
+// checkCgroups reports whether the control groups have what jobs' limits and device filters need.
 func (h host) checkCgroups() job.Check {
 	data, err := os.ReadFile(h.path("/sys/fs/cgroup/cgroup.controllers"))
 	const next = "boot with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable="
@@ -101,7 +100,7 @@ func (h host) checkProbe() job.Check {
 	return healthy(name, "each job proves it by "+contract.ProbePath+" when it starts")
 }
 
-// node returns the mode and the numbers of a character device; other files have the numbers 0.
+// node returns the mode and numbers of a character device. For other files the numbers are 0.
 func node(st os.FileInfo) (mode os.FileMode, major, minor uint32) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok || st.Mode()&os.ModeCharDevice == 0 {
@@ -114,8 +113,8 @@ var gpuNode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^nvidia[0-9]+$`)
 })
 
-// checkNodes reports whether users may open what CUDA needs. A job's unit, not the modes of the
-// nodes, decides which GPUs it may open.
+// checkNodes reports whether users may open the device nodes that CUDA needs. Which GPUs a job may
+// open depends on its unit, not on the modes of the nodes.
 func (h host) checkNodes() job.Check {
 	const name = "device nodes"
 	entries, err := os.ReadDir(h.path("/dev"))
@@ -159,7 +158,7 @@ func nodesOf(gpus int) string {
 	return fmt.Sprintf("%d GPU device nodes", gpus)
 }
 
-// nodesHint returns the command that makes missing device nodes.
+// nodesHint returns the command that creates missing device nodes.
 func (h host) nodesHint() string {
 	const program = "/usr/bin/nvidia-modprobe"
 	if _, err := os.Stat(h.path(program)); err != nil {
@@ -168,8 +167,8 @@ func (h host) nodesHint() string {
 	return "systemctl start gpusched-devices"
 }
 
-// checkDriver compares the loaded kernel module with the libraries on disk. They differ after an
-// upgrade without a reboot, and then every new CUDA program fails.
+// checkDriver compares the loaded kernel module with the libraries on disk. After an upgrade
+// without a reboot they differ, and every new CUDA program fails.
 func (h host) checkDriver() job.Check {
 	v := driver.Installed(h.root)
 	switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Unknown is the health of what this user may not read.
+// Unknown is the health of a part that this user may not read.
 const Unknown = "UNKNOWN"
 
-// Check checks the scheduler that client asks, and the host. root is the directory of the host's
-// files, "" except in tests; version is the calling program's.
+// Check checks the scheduler of client, and the host. root is the directory with the host's files,
+// "" except in tests. version is the version of the calling program.
 func Check(ctx context.Context, client *api.Client, version, root string) []job.Check {
 	checks, reached := askScheduler(ctx, client, version)
 	h := host{root: root}
@@ -30,14 +30,15 @@ func Check(ctx context.Context, client *api.Client, version, root string) []job.
 	return checks
 }
 
-// withoutShared drops the checks that concern only the machine's scheduler.
+// withoutShared drops the checks that only the machine's scheduler needs.
 func withoutShared(ofHost []job.Check) []job.Check {
 	return slices.DeleteFunc(ofHost, func(c job.Check) bool {
 		return slices.Contains([]string{"device filter", "settings on disk", "drop-ins", "sessions"}, c.Name)
 	})
 }
 
-// askScheduler returns what the scheduler reports about itself, and whether it answers.
+// askScheduler returns the checks that the scheduler makes of itself. The result is false if the
+// scheduler does not answer.
 func askScheduler(ctx context.Context, client *api.Client, version string) ([]job.Check, bool) {
 	c := job.Check{Name: "socket", Health: job.Healthy, Detail: "the scheduler answers"}
 	systemctl, journalctl := "systemctl", "journalctl"
@@ -75,7 +76,7 @@ func checkVersions(v api.VersionReply, version, systemctl string) job.Check {
 func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	reply, err := api.GPUs(ctx, client)
 	if err != nil {
-		return nil // the health check has reported it
+		return nil // the health check has already reported this
 	}
 	var checks []job.Check
 	for _, g := range reply.GPUs {
@@ -92,7 +93,7 @@ func (h host) checkUse(ctx context.Context, client *api.Client) []job.Check {
 	return checks
 }
 
-// foreignUse returns who uses a GPU outside of jobs, or "".
+// foreignUse names the users of a GPU outside of jobs, or returns "".
 func foreignUse(g *api.GPU) string {
 	var parts []string
 	if f := g.Foreign(); f.Count > 0 {

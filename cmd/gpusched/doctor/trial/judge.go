@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Given is what the test job was given.
+// Given describes what the scheduler gave to the test job.
 type Given struct {
 	Index    int
 	Minor    int
 	UUID     string
 	MemBytes int64
-	Filtered bool // jobs have a device filter; those of a user's own scheduler have none
+	Filtered bool // jobs have a device filter; jobs of a user's own scheduler don't
 }
 
-// The names of the checks, in order.
+// These are the names of the checks, in order.
 const (
 	Start   = "start"
 	Journal = "journal"
@@ -78,7 +78,7 @@ func judgeFilter(g Given, f Finding) job.Check {
 }
 
 func judgeCUDA(g Given, f Finding) job.Check {
-	own := "0" // CUDA counts only what the job can open
+	own := "0" // CUDA counts only the GPUs that the job can open
 	if !g.Filtered {
 		own = strconv.Itoa(g.Index)
 	}

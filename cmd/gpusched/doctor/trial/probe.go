@@ -19,17 +19,17 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A Finding is what a probe found. It is printed as one line.
+// A Finding is the result of a probe. It is printed on one line.
 type Finding struct {
-	Mark    string `json:"gpusched_probe"` // distinguishes the line from others
+	Mark    string `json:"gpusched_probe"` // tells the line from other output
 	Visible string `json:"cuda_visible_devices"`
-	Nodes   []Node `json:"nodes"` // of GPUs
-	Proof   string `json:"proof"` // the error of opening the device filter's probe node; "" if it opens
+	Nodes   []Node `json:"nodes"` // the GPUs' device nodes
+	Proof   string `json:"proof"` // the error from opening the device filter's probe node; "" if there was none
 	Memory  string `json:"memory_max"`
 	NVML    NVML   `json:"nvml"`
 }
 
-// A Node is a device node of a GPU, and why it can't be opened; "" if it can.
+// A Node is a device node of a GPU, with the reason why it can't be opened, or "".
 type Node struct {
 	Path string `json:"path"`
 	Err  string `json:"err,omitempty"`
@@ -37,23 +37,23 @@ type Node struct {
 
 // NVML is what NVIDIA's library reports inside the job.
 type NVML struct {
-	Problem string   `json:"problem,omitempty"` // why the rest is unknown
-	UUIDs   []string `json:"uuids,omitempty"`   // of the GPUs that it sees
+	Problem string   `json:"problem,omitempty"` // the reason why the other fields are unknown
+	UUIDs   []string `json:"uuids,omitempty"`   // UUIDs of the GPUs that the library sees
 }
 
 // mark is the value of Finding.Mark.
 const mark = "1"
 
-// nvmlTime is the time limit for asking the driver, which may hang.
+// nvmlTime is the time limit for a question to the driver, which may hang.
 const nvmlTime = 20 * time.Second
 
-// A World is what a probe sees. Inside returns the real one.
+// A World gives a probe access to its surroundings. Inside returns the real ones.
 type World struct {
-	Root   string                   // of /dev, /proc and /sys; "" except in tests
-	Access func(path string) error  // whether a node could be opened
+	Root   string                   // directory of /dev, /proc and /sys; "" except in tests
+	Access func(path string) error  // checks whether a node could be opened
 	Open   func(path string) error  // opens a node and closes it
-	Getenv func(name string) string // the job's environment
-	NVML   []string                 // where gpusched-nvml may be
+	Getenv func(name string) string // reads the job's environment
+	NVML   []string                 // the paths where gpusched-nvml may be
 }
 
 // Inside returns the world of the calling process.
@@ -70,7 +70,7 @@ func Inside(getenv func(string) string) World {
 		Getenv: getenv,
 		NVML:   []string{"/usr/libexec/gpusched/gpusched-nvml"},
 	}
-	if self, err := os.Executable(); err == nil { // a user's own scheduler has its programs next to each other
+	if self, err := os.Executable(); err == nil { // a user's own scheduler has its programs in one directory
 		dir := filepath.Dir(self)
 		w.NVML = append(w.NVML, filepath.Join(dir, "gpusched-nvml"), filepath.Join(dir, "../libexec/gpusched/gpusched-nvml"))
 	}
@@ -96,9 +96,9 @@ func (w World) Probe(ctx context.Context) Finding {
 	return f
 }
 
-// The words for errors that matter.
+// These are the words for the errors that Judge knows.
 const (
-	refusedText = "refused" // by the device filter
+	refusedText = "refused" // refused by the device filter
 	absentText  = "not there"
 	modeText    = "kept out by its mode"
 )
@@ -117,7 +117,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// memoryMax returns the kernel's memory limit of the job's control group, or "".
+// memoryMax returns the memory limit of the job's control group, or "".
 func (w World) memoryMax() string {
 	groups, _ := os.ReadFile(w.Root + "/proc/self/cgroup")
 	for line := range strings.Lines(string(groups)) {
@@ -129,7 +129,7 @@ func (w World) memoryMax() string {
 	return ""
 }
 
-// askNVML runs gpusched-nvml inside the job, and reads the driver once.
+// askNVML runs gpusched-nvml inside the job. That program reads the driver's data once.
 func (w World) askNVML(ctx context.Context) NVML {
 	ctx, cancel := context.WithTimeout(ctx, nvmlTime)
 	defer cancel()
@@ -171,7 +171,7 @@ func readSample(line []byte) (n NVML) {
 	return n
 }
 
-// Line returns the finding as it is printed.
+// Line returns the finding in the form in which it is printed.
 func (f Finding) Line() ([]byte, error) {
 	line, err := json.Marshal(f)
 	return append(line, '\n'), err

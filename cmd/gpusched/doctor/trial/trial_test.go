@@ -13,7 +13,7 @@ import (
 
 var given = Given{Index: 2, Minor: 1, UUID: "GPU-b", MemBytes: 128 << 20, Filtered: true}
 
-// sound returns the findings of a probe if everything is fine.
+// sound returns the findings of a probe that found no problem.
 func sound() Finding {
 	return Finding{
 		Mark: mark, Visible: "0", Proof: refusedText, Memory: "134217728",
@@ -22,7 +22,7 @@ func sound() Finding {
 	}
 }
 
-// Each problem is found by its own check and by no other.
+// Each problem is found by its own check, and by no other check.
 func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Finding)
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The findings survive being printed between other lines.
+// The findings can be read back when they are printed between other lines.
 func TestProbe(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
