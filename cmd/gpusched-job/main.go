@@ -1,6 +1,6 @@
-// This process runs for a millisecond before it executes the job's command. It does not need the
-// runtime to follow CPU quotas or to name its memory. (Go 1.26 still reads the mount table once for
-// the quotas.)
+// This process runs for a millisecond before it executes the job's
+// command. It does not need the runtime to follow CPU quotas or to name
+// its memory. (Go 1.26 still reads the mount table once for the quotas.)
 //
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
@@ -57,7 +57,7 @@ func main() {
 			os.Exit(hold.Door(os.Args[0], os.Environ(), launch.LimitsOf))
 		case contract.TellFlag:
 			if id, wanted := launch.WantsDoor(os.Args[2]); wanted && launch.HasTerminal(os.Args[2]) {
-				os.Exit(0) // its holder listens, or will soon
+				os.Exit(0) // the process that holds the terminal already listens, or will soon
 			} else if wanted {
 				os.Exit(hold.OpenDoor(os.Args[0], id, launch.DoorEnviron(os.Args[2], os.Environ())))
 			}

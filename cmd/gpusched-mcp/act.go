@@ -23,7 +23,7 @@ type submitIn struct {
 	Options   map[string]any `json:"options,omitempty"`
 }
 
-// changeIn describes a change of a job: of a waiting one, or for queueing it again.
+// changeIn describes new options: for a waiting job, or for a job that is queued again.
 type changeIn struct {
 	ID      string         `json:"id"`
 	Failed  bool           `json:"failed,omitempty"`
@@ -46,8 +46,8 @@ func idSchema() *jsonschema.Schema {
 	return text("the job: a number such as 12, or a task of an array such as 7_3")
 }
 
-// submitTool returns the tool that queues a job, or the one that only predicts what would happen to
-// it.
+// submitTool returns the tool that queues a job. If readOnly is set, it returns the tool that only
+// predicts what would happen to the job.
 func (t *tools) submitTool(name, does string, readOnly bool) *mcp.Tool {
 	return &mcp.Tool{
 		Name: name, Description: does,
@@ -88,8 +88,9 @@ func (t *tools) addActing(s *mcp.Server) {
 	each(api.RouteResume, "Let suspended jobs continue.", false)
 }
 
-// mayAct refuses to act on another user's job, whatever rights the user of this server has: an
-// administrator's agent reads names and output that others wrote (invariant 6).
+// mayAct refuses to act on another user's job, whatever the rights
+// of the user who runs this server. The agent of an administrator
+// reads names and output that other users wrote (invariant 6).
 func (t *tools) mayAct(ctx context.Context, id string) error {
 	if t.others {
 		return nil
@@ -102,13 +103,14 @@ func (t *tools) mayAct(ctx context.Context, id string) error {
 	return err
 }
 
-// eachOut lists the jobs that were acted on, and an error for each of the others.
+// eachOut lists the jobs whose request succeeded, and an error for each other job.
 type eachOut struct {
 	Jobs   []api.Job `json:"jobs"`
 	Errors []string  `json:"errors,omitempty"`
 }
 
-// each sends a request about each job. A refusal of one does not keep it from the next.
+// each sends one request for each job. If one request
+// is refused, the remaining requests are still sent.
 func (t *tools) each(ctx context.Context, ids []string, r *api.Route) (any, error) {
 	if err := checkIDs(ids); err != nil {
 		return nil, err

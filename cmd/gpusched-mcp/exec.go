@@ -21,9 +21,8 @@ const (
 	maxLines     = 1000
 )
 
-// runIn runs gpusched in a directory as the user would, but without a shell or a terminal. Its
-// standard error is returned as the error of a run that fails, and as the warnings of one that
-// succeeds.
+// runIn runs gpusched in a directory as the user would, but without a shell or a terminal. said is
+// the text from its standard error: the error of a failed run, or the warnings of a successful run.
 func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
@@ -64,7 +63,7 @@ func (t *tools) runJSON(ctx context.Context, dir string, args ...string) (any, e
 	return v, nil
 }
 
-// limitedBuffer keeps the first bytes that are written to it, and drops the rest.
+// limitedBuffer keeps the beginning of the written text and drops the rest.
 type limitedBuffer struct {
 	bytes.Buffer
 	most int
@@ -94,7 +93,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// lastOf returns the end of a text, beginning at a line.
+// lastOf returns the end of a text. The returned text starts at the beginning of a line.
 func lastOf(text string, most int) (end string, cut bool) {
 	if len(text) <= most {
 		return text, false

@@ -15,10 +15,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A fitter converts the arguments of one call to the schema of its tool. Models write 1 for "1",
-// "running" for ["running"] and gpu_mem for gpu-mem: whatever has only one possible meaning is
-// accepted. All other arguments are refused together, each by name and with the place where it
-// belongs (invariant 7).
+// A fitter converts the arguments of one call to the schema of its tool. It accepts an argument
+// with only one possible meaning: models write 1 for "1", "running" for ["running"], and gpu_mem
+// for gpu-mem. All other arguments are refused together. The refusal names each argument and the
+// place where it belongs (invariant 7).
 type fitter struct {
 	tool  string
 	top   *jsonschema.Schema
@@ -58,7 +58,7 @@ func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) m
 		value, key := given[name], spelled(s, name)
 		_, twice := fitted[key]
 		switch property := s.Properties[key]; {
-		case value == nil: // the same as absent
+		case value == nil: // null means the same as a missing argument
 		case property == nil:
 			f.misplaced(in, name, value)
 		case twice:
@@ -75,8 +75,8 @@ func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) m
 	return fitted
 }
 
-// spelled returns the property that a name means: gpu-mem for gpu_mem, after_ok for after-ok, id or
-// ids for job.
+// spelled returns the property that a name means. It recognizes gpu_mem as gpu-mem, after-ok as
+// after_ok, and job as id or ids.
 func spelled(s *jsonschema.Schema, name string) string {
 	others := []string{name, strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(name, "-", "_")}
 	if slices.Contains([]string{"id", "ids", "job", "jobs", "job_id", "job_ids"}, name) {
@@ -200,8 +200,8 @@ func (f *fitter) list(name string, s *jsonschema.Schema, v any) any {
 	return fitted
 }
 
-// number returns a text unchanged, a number as a person would type it (1 for 1.0), and "" for any
-// other value.
+// number returns a text unchanged, a number as a person
+// would type it (1 for 1.0), and "" for any other value.
 func number(v any) string {
 	switch v := v.(type) {
 	case string:

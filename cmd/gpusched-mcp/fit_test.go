@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Invariant 7: numbers, single texts and other spellings are accepted.
+// Invariant 7: numbers, single values instead of lists, and other spellings are accepted.
 func TestLooseArgumentsAreAccepted(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
@@ -86,7 +86,7 @@ func TestMisplacedArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// A dry run and a submission answer with the sentence that people read.
+// A dry run and a submission answer with the sentences that gpusched prints for people.
 func TestSentences(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
@@ -109,7 +109,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// wait returns when all jobs have ended or its time is over, and says what each job is doing.
+// wait returns when all jobs have ended or its time
+// limit has passed. It says what each job is doing.
 func TestWait(t *testing.T) {
 	b := queue()
 	s := connect(t, b)

@@ -53,7 +53,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// checkIDs refuses an empty list, one that is too long, and one with a word that is not an id.
+// checkIDs refuses an empty list, a list that is too long, and a word that is not an id.
 func checkIDs(ids []string) error {
 	if len(ids) == 0 || len(ids) > maxJobs {
 		return fmt.Errorf("ids must name 1 to %d jobs", maxJobs)

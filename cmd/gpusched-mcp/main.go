@@ -20,8 +20,8 @@ func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stderr)) }
 
 var version = "development" // set by the linker
 
-// run serves one agent until it closes the connection. It returns 1 for an error and 2 for wrong
-// usage.
+// run serves one agent until it closes the connection.
+// It returns 1 for an error and 2 for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-mcp", flag.ContinueOnError)
 	flags.SetOutput(talk)

@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// queue returns a scheduler with a running, a waiting and a failed job of the test's user, and a
-// waiting job of another.
+// queue returns a scheduler with four jobs: a running, a waiting and a failed job of the test's
+// user, and a waiting job of another user.
 func queue() *servertest.Backend {
 	me, other := job.Owner{UID: os.Getuid(), User: "me"}, job.Owner{UID: 54321, User: "bob"}
 	one := func(id job.ID, o job.Owner, name string, state job.State) job.JobView {
@@ -88,8 +88,8 @@ func connect(t *testing.T, b server.Backend, args ...string) *mcp.ClientSession 
 	return session
 }
 
-// The server answers all requests of its input before it ends with it. It neither answers nor waits
-// for a request whose number another unanswered request has.
+// At the end of its input the server first answers all pending requests. If a request reuses the
+// number of an unanswered request, the server neither answers it nor waits for it.
 func TestAnswersAllOfItsInput(t *testing.T) {
 	cmd := exec.Command(filepath.Join(bin, "gpusched-mcp"))
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
@@ -108,7 +108,7 @@ func TestAnswersAllOfItsInput(t *testing.T) {
 	}
 }
 
-// call calls a tool. It returns the text of the answer, and whether that is an error.
+// call calls a tool. It returns the text of the answer, and whether the answer is an error.
 func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string, failed bool) {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), tool, time.Minute)
@@ -127,7 +127,7 @@ func call(t *testing.T, s *mcp.ClientSession, tool string, in any) (text string,
 
 type args = map[string]any
 
-// Invariant 1. The golden files have the schemas of all tools.
+// Invariant 1. The golden files contain the schemas of all tools.
 func TestTools(t *testing.T) {
 	for name, words := range map[string][]string{"reading.json": nil, "writing.json": {"--write"}} {
 		s := connect(t, queue(), words...)
@@ -229,8 +229,8 @@ func TestWriting(t *testing.T) {
 	}
 }
 
-// Invariant 6: the agent of root or of an administrator may not act on others' jobs, unless it was
-// started with --others.
+// Invariant 6: the agent of root or of an administrator must not act on other users' jobs, unless
+// it was started with --others.
 func TestOthersJobsAreLeftAlone(t *testing.T) {
 	b := queue()
 	s := connect(t, b, "--write")
@@ -254,7 +254,7 @@ func TestOthersJobsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Invariant 4.
+// Invariant 4: output is cleaned and its length is bounded.
 func TestTextIsBounded(t *testing.T) {
 	if got := clean("a\x1b[31mb\u202ec\r\n\td\x00"); got != "a[31mbc\n\td" {
 		t.Errorf("got %q", got)

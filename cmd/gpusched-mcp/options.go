@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An option is an option of a command, as the tags of a request describe it (invariant 2).
+// An option is a command-line option, as the tags of a request type describe it (invariant 2).
 type option struct {
 	name, help string
 	flag       bool // takes no value
@@ -50,8 +50,8 @@ var (
 
 const optionsText = "The options of the command line. Values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
 
-// schemaOf returns a schema with these options in the property "options", and with other
-// properties.
+// schemaOf returns a schema with these options in the
+// property "options", plus the properties in other.
 func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {
@@ -75,8 +75,8 @@ func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...st
 	return &jsonschema.Schema{Type: "object", Properties: all, Required: required, AdditionalProperties: closed()}
 }
 
-// arguments returns the options of a call, which fit the schema, as words of a command line. An
-// option and its value are one word (invariant 3).
+// arguments converts the options of a call to words of a command line. The call must already fit
+// the schema. An option and its value form one word (invariant 3).
 func arguments(list []option, given map[string]any) (words []string) {
 	for _, o := range list {
 		switch v := given[o.name].(type) {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// answering is a transport that reports the end of its input only when all requests are answered,
-// so that 'printf REQUESTS | gpusched mcp' prints the answers.
+// answering is a transport that delays the end of its input until all requests are answered.
+// 'printf REQUESTS | gpusched mcp' therefore prints the answers.
 type answering struct{ mcp.Transport }
 
 func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -22,16 +22,16 @@ func (t answering) Connect(ctx context.Context) (mcp.Connection, error) {
 	return &owing{Connection: conn, owed: map[jsonrpc.ID]bool{}}, err
 }
 
-// owing is a connection that tracks the requests without an answer. The SDK does not answer a
-// request that reuses the number of an unanswered one.
+// owing is a connection that tracks the unanswered requests. The SDK does not answer a request that
+// reuses the number of an unanswered request.
 type owing struct {
 	mcp.Connection
 	mu   sync.Mutex
 	owed map[jsonrpc.ID]bool
 }
 
-// At the end of the input the connection waits up to answerTime for answers, and checks every
-// answerPoll.
+// At the end of the input the connection waits up to
+// answerTime for answers, and checks every answerPoll.
 const (
 	answerTime = time.Minute
 	answerPoll = 5 * time.Millisecond

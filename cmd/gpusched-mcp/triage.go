@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// similarWindow is the time in which similar jobs are counted.
+// similarWindow is the period over which similar jobs are counted.
 const similarWindow = 30 * 24 * time.Hour
 
-// triageOut is what the scheduler knows about a job that failed.
+// triageOut describes what the scheduler knows about a failed job.
 type triageOut struct {
 	ID       string        `json:"id"`
 	State    job.State     `json:"state"`
 	Result   *api.Result   `json:"result,omitempty"`
-	Attempts []api.Attempt `json:"attempts,omitempty"` // with their GPU use
+	Attempts []api.Attempt `json:"attempts,omitempty"` // each with its GPU use
 	PeakMem  int64         `json:"peak_mem_bytes,omitempty"`
 	AskedMem int64         `json:"mem_bytes,omitempty"`
 	Warnings []job.Warning `json:"warnings,omitempty"`
@@ -29,7 +29,7 @@ type triageOut struct {
 	Try    []string          `json:"try"`
 }
 
-// triage collects what helps to find out why a job failed.
+// triage collects information that helps to find out why a job failed.
 func (t *tools) triage(ctx context.Context, in jobIn) (any, error) {
 	if err := checkID(in.ID); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (t *tools) before(ctx context.Context, j *api.Job) (map[job.State]int, erro
 	return counts, err
 }
 
-// advice returns advice against the way in which a job ended, in terms of submit's options.
+// advice suggests what to do after this kind of end, in terms of submit's options.
 func advice(j *api.Job) []string {
 	switch j.State {
 	case job.OutOfMemory:

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Times that one call of wait takes. Many agents give up on a call after a minute.
+// Time limits of one call of wait. Many agents abandon a call after a minute.
 const (
 	defaultWait = 45 * time.Second
 	maxWait     = 10 * time.Minute
@@ -23,15 +23,15 @@ type waitIn struct {
 	Seconds float64  `json:"seconds,omitempty" jsonschema:"answer after this many seconds at the latest: 45 by default, 600 at most"`
 }
 
-// waitOut describes the jobs that were waited for.
+// waitOut describes the jobs of a call of wait.
 type waitOut struct {
-	Ended bool      `json:"ended"`          // all jobs have
-	Says  []string  `json:"says"`           // a sentence for each job
+	Ended bool      `json:"ended"`          // all jobs have ended
+	Says  []string  `json:"says"`           // one sentence per job
 	Next  string    `json:"next,omitempty"` // what to do if not all have ended
 	Jobs  []api.Job `json:"jobs"`
 }
 
-// wait waits for jobs to end, for a bounded time, and describes each of them.
+// wait waits for jobs to end, for a bounded time, and describes each job.
 func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 	limit := defaultWait
 	if in.Seconds > 0 {
@@ -41,7 +41,7 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 	if err := checkIDs(in.IDs); err != nil {
 		return nil, err
 	}
-	for _, id := range in.IDs { // refuse an unknown job before waiting for another
+	for _, id := range in.IDs { // refuse unknown jobs before the first wait
 		if _, err := api.Show(ctx, t.client, id, api.JobQuery{}); err != nil {
 			return nil, err
 		}

@@ -16,19 +16,19 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// gpusDir is the directory that dcgm-exporter reads. It takes every file in it for a GPU's, so a new
-// file is written outside and then moved in.
+// gpusDir is the directory that dcgm-exporter reads. dcgm-exporter takes every file in it for a
+// GPU's file. A new file is therefore written elsewhere and then moved in.
 const gpusDir = "gpus"
 
-// A mapping is a directory with a file for each GPU, named after its index, which dcgm-exporter
-// uses too. A file has a line for each job.
+// A mapping is a directory with one file per GPU. A file is named after the GPU's index, which
+// dcgm-exporter uses too, and has one line per job.
 type mapping struct {
 	dir     *os.Root
 	written map[string][]byte
 }
 
-// keepMapping updates the files until ctx is done. They stay as they are while the scheduler does
-// not answer, because jobs run on without it.
+// keepMapping updates the files until ctx is done. While the scheduler does not answer, the files
+// stay as they are, because jobs continue without the scheduler.
 func keepMapping(ctx context.Context, client *api.Client, dir string, every time.Duration, talk io.Writer) error {
 	m, err := openMapping(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func keepMapping(ctx context.Context, client *api.Client, dir string, every time
 		if ctx.Err() != nil {
 			return nil
 		}
-		if text := fmt.Sprint(err); err != nil && text != said { // once for each error
+		if text := fmt.Sprint(err); err != nil && text != said { // print each error once
 			fmt.Fprintln(talk, "gpusched-metrics:", err)
 			said = text
 		} else if err == nil {
@@ -68,7 +68,7 @@ func openMapping(dir string) (*mapping, error) {
 	}
 	err = errors.Join(root.RemoveAll(gpusDir), root.Mkdir(gpusDir, 0o755))
 	if err == nil {
-		err = root.Chmod(gpusDir, 0o755) // regardless of the umask
+		err = root.Chmod(gpusDir, 0o755) // independent of the umask
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("clear the mapping directory: %w", err), root.Close())
@@ -76,12 +76,12 @@ func openMapping(dir string) (*mapping, error) {
 	return &mapping{dir: root, written: map[string][]byte{}}, nil
 }
 
-// update writes the files whose jobs have changed. The file of a GPU without jobs is empty instead
-// of removed: dcgm-exporter gives up a whole round if a file disappears while it reads.
+// update writes the files whose jobs have changed. If a GPU has no jobs, its file stays, but is
+// empty: dcgm-exporter abandons a whole round if a file disappears while it reads.
 func (m *mapping) update(gpus []api.GPU) error {
 	now := map[string][]byte{}
 	for name := range m.written {
-		now[name] = nil // for GPUs that are gone
+		now[name] = nil // clears the files of removed GPUs
 	}
 	for i := range gpus {
 		var jobs strings.Builder

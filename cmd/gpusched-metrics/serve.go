@@ -24,8 +24,8 @@ const (
 	maxRequests    = 2
 	maxHeader      = 8 << 10
 	headerTimeout  = 5 * time.Second
-	requestTimeout = 9 * time.Second                // Prometheus waits for ten
-	replyTimeout   = requestTimeout + 5*time.Second // from the beginning of the request
+	requestTimeout = 9 * time.Second                // Prometheus waits for 10 s
+	replyTimeout   = requestTimeout + 5*time.Second // counted from the beginning of the request
 	idleTimeout    = 2 * time.Minute
 )
 
@@ -34,9 +34,9 @@ func newServer(client *api.Client) *http.Server {
 	s := &http.Server{
 		Handler: handler(client), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
 		WriteTimeout: replyTimeout, IdleTimeout: idleTimeout, DisableGeneralOptionsHandler: true,
-		ErrorLog: log.New(io.Discard, "", 0), // drops reports of interrupted clients
+		ErrorLog: log.New(io.Discard, "", 0), // drops messages about interrupted clients
 	}
-	s.SetKeepAlivesEnabled(false) // an idle client keeps no place
+	s.SetKeepAlivesEnabled(false) // an idle client must not occupy a connection
 	loopback.MakeRoom(s, maxWaiting)
 	return s
 }
@@ -80,7 +80,7 @@ func handler(client *api.Client) http.Handler {
 	})
 }
 
-// ask waits for its turn and asks the scheduler. It gives up its turn before the answer is written,
+// ask waits for a free slot and asks the scheduler. It frees the slot before the answer is written,
 // because a client may read slowly.
 func ask(r *http.Request, client *api.Client, format metrics.Format, slots chan struct{}) (page []byte, ok bool) {
 	defer loopback.Hold(r)()
@@ -99,8 +99,9 @@ func ask(r *http.Request, client *api.Client, format metrics.Format, slots chan 
 	return page, true
 }
 
-// refuse says what is wrong with a request. The check of the host protects against DNS rebinding: a
-// page whose host name was made to resolve to this machine.
+// refuse returns the status and the reason if a request must be
+// refused. The check of the Host header protects against DNS rebinding:
+// a page whose host name was made to resolve to this machine.
 func refuse(r *http.Request) (status int, why string) {
 	switch {
 	case !loopback.Is(r.Host):

@@ -36,7 +36,7 @@ func scheduler(t *testing.T, b server.Backend) *api.Client {
 	return &api.Client{Socket: path}
 }
 
-// until runs something until the test ends.
+// until calls run in the background and cancels its context when the test ends.
 func until(t *testing.T, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -49,8 +49,7 @@ func until(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// port serves on a port until the test ends, with no time limits for clients, and returns the
-// address.
+// port serves on a port until the test ends, and returns the address. Clients have no time limits.
 func port(t *testing.T, client *api.Client) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +112,7 @@ func TestOnlyGetMetrics(t *testing.T) {
 	}
 }
 
-// Clients that accept OpenMetrics get it; all others get the older format.
+// Clients that accept OpenMetrics get OpenMetrics. All other clients get the older format.
 func TestFormatsAreNegotiated(t *testing.T) {
 	address := port(t, scheduler(t, &servertest.Backend{}))
 	for accept, want := range map[string]string{
@@ -147,8 +146,8 @@ func TestPageWithoutScheduler(t *testing.T) {
 	}
 }
 
-// Invariant 2: however many clients send nothing or do not read, the next one gets its page at
-// once.
+// Invariant 2: although many clients send nothing or
+// do not read, a new client gets its page at once.
 func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -195,7 +194,8 @@ func TestHeldConnectionsLockNobodyOut(t *testing.T) {
 	}
 }
 
-// narrow dials with small buffers, so that little is in flight to a client that does not read.
+// narrow dials with small buffers. If a client does
+// not read, the server's writes therefore block soon.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
@@ -205,8 +205,8 @@ var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error
 	return err
 }}
 
-// Invariant 3: the directory has complete files for dcgm-exporter and nothing else. Old files are
-// removed, and links are not followed.
+// Invariant 3: the directory contains complete files for dcgm-exporter and nothing else. Old files
+// are removed, and links are not followed.
 func TestMapping(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
 	write := func(path string) {

@@ -23,14 +23,14 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// attacks are names that some readers would interpret instead of showing.
+// attacks are names that some mail readers or terminals would interpret instead of showing.
 var attacks = []string{
 	"x\r\nBcc: bob@example.org", "x\nX-Evil: 1\n\nbody", "\r", "x\x00y", "\x1b[2J\x1b]0;owned\a", "\x1bP+q\x1b\\", "\u009b2J\u009d0;owned\u009c",
 	"\u202egpj.exe", "a\u2028b\u2029c", "\xff\xfe\x9b2J", "=?utf-8?q?=0D=0ABcc:_b@c?=", strings.Repeat("\nX: ", 400), "\u200b\ufeff",
 }
 
-// Invariant 1: whatever a subject, a host and an id contain, a mail has its nine fields, each once
-// and on one line, and then its body.
+// Invariant 1: whatever a subject, a host and an id contain, a mail has nine header fields, each
+// once and on one line. The body follows.
 func TestAttacksOnMails(t *testing.T) {
 	for _, name := range attacks {
 		m := &contract.Message{To: "alice@example.org", Host: name, ID: "gpusched.1.end.0.1", Subject: "job 1 (" + name + ")", Body: "all\n" + name + "\n"}
@@ -66,7 +66,7 @@ func TestAttacksOnTerminals(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []byte
-		for bytes.Count(got, []byte("\n")) < 2 { // the line's own two, and none from the name
+		for bytes.Count(got, []byte("\n")) < 2 { // the message's own two line breaks; the name adds none
 			line, err := reader.ReadBytes('\n')
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestAttacksOnTerminals(t *testing.T) {
 	}
 }
 
-// slave returns the terminal of a master, which accepts messages.
+// slave returns the slave side of a pseudo-terminal. It accepts messages.
 func slave(t *testing.T, master *os.File) (path string, number uint64) {
 	t.Helper()
 	n, err := unix.IoctlGetUint32(int(master.Fd()), unix.TIOCGPTN)
@@ -93,15 +93,15 @@ func slave(t *testing.T, master *os.File) (path string, number uint64) {
 	return path, st.Rdev
 }
 
-// Invariant 4: for a webhook of the site, a user learns the kind of failure, but neither host nor
-// address nor port. For the user's own URL, the user learns everything.
+// Invariant 4: if a webhook of the site fails, the user learns the kind of failure, but not the
+// host, the address or the port. If the user's own URL fails, the user learns everything.
 func TestSiteWebhooksStayPrivate(t *testing.T) {
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "http://inner.example.org:8443/")
 		w.WriteHeader(map[string]int{"/302": 302, "/404": 404, "/503": 503}[r.URL.Path])
 	}))
 	defer served.Close()
-	secret := httptest.NewTLSServer(http.NotFoundHandler()) // with an untrusted certificate
+	secret := httptest.NewTLSServer(http.NotFoundHandler()) // its certificate is not trusted
 	defer secret.Close()
 	silent := "http://" + silentServer(t) + "/"
 	for url, want := range map[string]string{

@@ -1,8 +1,8 @@
-// Command gpusched-notify sends one message about a job. It reads a contract.Message, which says
-// what to send and where, as JSON from standard input. It runs in a transient unit as the job's
-// user, or for a webhook of the site as an unprivileged user; it is root only for root's own jobs.
-// It reports a failure in the unit's status line, which 'gpusched show' prints. Its exit status
-// says whether another attempt may succeed.
+// Command gpusched-notify sends one message about a job. It reads a contract.Message as JSON from
+// standard input; the message says what to send and where. It runs in a transient unit as the job's
+// user, or as an unprivileged user if it calls a webhook of the site. It is root only for root's
+// own jobs. It reports a failure in the unit's status line, which 'gpusched show' prints. Its exit
+// status says whether another attempt may succeed.
 //
 // Invariants:
 //
@@ -11,6 +11,6 @@
 //  2. It ends within its time limit, whatever a mail program, a server or a terminal does, and
 //     keeps a bounded part of their output.
 //  3. It posts to the given URL and follows no redirection.
-//  4. For a webhook of the site, the status line says only what kind of failure occurred, without
-//     host, address or port. The unit's journal has the details.
+//  4. If a webhook of the site fails, the status line says only what kind of failure occurred,
+//     without host, address or port. The unit's journal has the details.
 package main

@@ -21,15 +21,15 @@ const mailProgram = "/usr/sbin/sendmail"
 
 // Exit statuses of sendmail(8), from sysexits.h.
 const (
-	exUsage       = 64 // the first
+	exUsage       = 64 // the lowest of them
 	exUnavailable = 69
 	exTempFail    = 75
-	exConfig      = 78 // the last
+	exConfig      = 78 // the highest of them
 )
 
-// send passes the message to the machine's mail program. The program reads the address from the
-// header, because everybody can see arguments. Every field is one line and the address is checked,
-// so nothing in the mail can name another recipient.
+// send passes the message to the machine's mail program. The mail program reads the recipient's
+// address from the header, because every user can see a program's arguments. Every field is one
+// line and the address is checked. Nothing in the mail can therefore name another recipient.
 func send(ctx context.Context, program string, m *contract.Message, now time.Time) error {
 	if m.To == "" || strings.HasPrefix(m.To, "-") || strings.ContainsAny(m.To, " ,;:<>\"\\()[]\t\r\n\x00") {
 		return refused("%q is not an address", oneLine(m.To))
@@ -60,7 +60,7 @@ func send(ctx context.Context, program string, m *contract.Message, now time.Tim
 	return errors.New(text)
 }
 
-// letter returns the mail: a header in which all user-chosen text is encoded, and the body.
+// letter returns the mail. In the header, all user-chosen text is encoded.
 func letter(m *contract.Message, now time.Time) []byte {
 	var b bytes.Buffer
 	field := func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, oneLineOf(value)) }
@@ -80,8 +80,9 @@ func letter(m *contract.Message, now time.Time) []byte {
 	return bytes.ReplaceAll(b.Bytes(), []byte("\r\n"), []byte("\n"))
 }
 
-// oneLineOf replaces line breaks and other control and formatting characters with spaces, for a
-// header field or a terminal. Some terminals read U+009B as the beginning of an escape sequence.
+// oneLineOf replaces line breaks and other control and formatting characters
+// with spaces. The result is safe in a header field or on a terminal. Some
+// terminals read U+009B as the beginning of an escape sequence.
 func oneLineOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -91,11 +92,11 @@ func oneLineOf(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// escapeEncodedWords protects text that looks like an encoded word (RFC 2047) from being decoded by mail
-// readers.
+// escapeEncodedWords changes text that looks like an encoded
+// word (RFC 2047). Mail readers then do not decode it.
 func escapeEncodedWords(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
-// hostPart replaces characters of a host name that a Message-ID must not have.
+// hostPart replaces the characters of a host name that are not allowed in a Message-ID.
 func hostPart(host string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

@@ -20,7 +20,7 @@ var (
 	commit  = ""
 )
 
-// sendTimeout is the time limit for sending. The unit's limit is a little longer.
+// sendTimeout is the time limit for sending. The time limit of the unit is a little longer.
 const sendTimeout = 90 * time.Second
 
 func main() {
@@ -42,12 +42,12 @@ func main() {
 }
 
 func run(in io.Reader) error {
-	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // by hand; root may have jobs
+	if os.Geteuid() == 0 && os.Getenv("INVOCATION_ID") == "" { // started by hand, not by root's job
 		return refused("it must not run as root outside a unit")
 	}
 	var m contract.Message
 	err := json.NewDecoder(io.LimitReader(in, contract.MaxMessageBytes)).Decode(&m)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // removed while it was read
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the message was removed during the read
 		return fmt.Errorf("the message is incomplete: %w", err)
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func run(in io.Reader) error {
 	return refused("%q is not a way to send a message", m.Way)
 }
 
-// A refusal is an error that another attempt will not fix.
+// A refusal is an error that another attempt would not fix.
 type refusal struct{ error }
 
 func (e refusal) Unwrap() error { return e.error }
@@ -81,7 +81,7 @@ func exitStatus(err error) int {
 	return contract.MessageAgain
 }
 
-// reportStatus reports the failure to the service manager, in one line that everybody can read.
+// reportStatus reports the failure to the service manager, in one line that every user can read.
 func reportStatus(socket, what string) {
 	if socket == "" {
 		return
@@ -94,7 +94,7 @@ func reportStatus(socket, what string) {
 	_, _ = conn.Write([]byte("STATUS=" + oneLine(what)))
 }
 
-// maxLine is the maximum length in bytes of a line with other programs' output.
+// maxLine is the maximum length in bytes of a line that quotes another program's output.
 const maxLine = 200
 
 // oneLine joins a text into one line without control characters, and shortens it.
@@ -106,7 +106,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// bounded keeps the first bytes written to it, and drops the rest.
+// bounded keeps the beginning of the written text and drops the rest.
 type bounded struct{ kept []byte }
 
 func (b *bounded) Write(p []byte) (int, error) {

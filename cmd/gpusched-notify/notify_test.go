@@ -29,8 +29,8 @@ func program(t *testing.T, script string) string {
 	return path
 }
 
-// Whatever a subject and a name contain, the mail has each expected field once, and its text is
-// complete.
+// Whatever a subject and a name contain, the mail has
+// each expected field once, and its text is complete.
 func TestLetter(t *testing.T) {
 	m := &contract.Message{
 		To: "alice@example.org", Host: "gpu 1\r\nX-Evil: 1", ID: "gpusched.4.end.0.5",
@@ -56,8 +56,8 @@ func TestLetter(t *testing.T) {
 
 func mailOf(text []byte) (*mail.Message, error) { return mail.ReadMessage(bytes.NewReader(text)) }
 
-// The exit status of the mail program decides whether to try again. Its output is reported in one
-// bounded line.
+// The exit status of the mail program decides whether to
+// try again. Its output is reported in one bounded line.
 func TestMailProgram(t *testing.T) {
 	m := &contract.Message{Way: "mail", To: "alice", Subject: "s", Body: "b"}
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestUserWithoutTerminal(t *testing.T) {
 	}
 }
 
-// Only terminals of session leaders outside jobs count, whatever a program calls itself.
+// Only terminals of session leaders outside jobs count, whatever a program's name is.
 func TestSessions(t *testing.T) {
 	proc := t.TempDir()
 	for pid, p := range map[string]struct{ stat, group string }{
@@ -188,7 +188,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A message that was removed before it was read may be there at the next attempt.
+// An incomplete message is worth another attempt: it was removed during the read and may be back.
 func TestIncompleteMessage(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "x")
 	for text, want := range map[string]int{

@@ -16,11 +16,12 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// writeTimeout is the time limit for one terminal, whose user may have stopped its output.
+// writeTimeout is the time limit for writing to one terminal. Its user may have stopped its output.
 const writeTimeout = 2 * time.Second
 
-// write writes the message to every terminal of the user's sessions outside jobs that accepts
-// messages (mesg). Without such a terminal it fails, and another attempt is useless.
+// write writes the message to the terminals of the user's sessions
+// outside jobs. It skips terminals that do not accept messages (mesg).
+// If no terminal remains, write fails, and another attempt is useless.
 func write(m *contract.Message, uid int, proc, dev string) error {
 	text := terminalText(m)
 	told := 0
@@ -42,13 +43,13 @@ func write(m *contract.Message, uid int, proc, dev string) error {
 	return refused("the user has no terminal open")
 }
 
-// terminalText returns a bell and the message on a line of its own.
+// terminalText returns a bell, and the message on its own line.
 func terminalText(m *contract.Message) []byte {
 	return []byte("\r\n\agpusched: " + oneLineOf(m.Subject) + "\r\n")
 }
 
-// sessions returns the device numbers of the user's terminals, from the session leaders in /proc. A
-// terminal in a job belongs to the job, not to the user.
+// sessions returns the device numbers of the user's terminals. It finds them through the session
+// leaders in /proc. A terminal in a job belongs to the job, not to the user.
 func sessions(uid int, proc string) map[uint64]bool {
 	list := map[uint64]bool{}
 	entries, err := os.ReadDir(proc)
@@ -76,7 +77,7 @@ func terminalOf(dir, pid string) uint64 {
 	}
 	// The program's name, in parentheses, may contain parentheses and spaces.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 5 || fields[3] != pid { // state, parent, group, session, terminal
+	if len(fields) < 5 || fields[3] != pid { // the fields: state, parent, group, session, terminal
 		return 0
 	}
 	n, err := strconv.ParseInt(fields[4], 10, 32)
@@ -86,13 +87,13 @@ func terminalOf(dir, pid string) uint64 {
 	return uint64(uint32(n))
 }
 
-// inJob reports whether a process runs in a job's unit, or might.
+// inJob reports whether a process runs in a job's unit. It returns true if this is unknown.
 func inJob(dir string) bool {
 	group, err := os.ReadFile(filepath.Join(dir, "cgroup"))
 	return err != nil || bytes.Contains(group, []byte("/"+contract.UnitPrefix))
 }
 
-// terminalPath returns the path of a terminal, by the kernel's device numbers.
+// terminalPath returns the path of the terminal with a device number.
 func terminalPath(dev string, number uint64) string {
 	major, minor := unix.Major(number), unix.Minor(number)
 	if major == 4 {

@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	postTimeout = 30 * time.Second // for the whole request
+	postTimeout = 30 * time.Second // limit of the whole request
 	maxHeader   = 64 << 10
-	maxAnswer   = 4 << 10 // read from the body, and ignored
+	maxAnswer   = 4 << 10 // bytes of the body that are read and ignored
 	maxConnect  = 10 * time.Second
 )
 
-// post sends the message to a URL. A redirection is a failure, because nobody chose its target.
+// post sends the message to a URL. A redirection is a failure: nobody chose its target.
 func post(ctx context.Context, m *contract.Message) error {
 	u, err := url.Parse(m.To)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -64,13 +64,13 @@ func post(ctx context.Context, m *contract.Message) error {
 	}
 }
 
-// answered is the unwelcome answer of a server.
+// answered is a server's answer that reports a failure.
 type answered struct{ host, did string }
 
 func (a answered) Error() string { return a.host + " " + a.did }
 
-// ofSite is a failure of a webhook of the site. Its address is for administrators, who find it in
-// the unit's journal.
+// ofSite is a failure of a webhook of the site. Only administrators may see the webhook's address;
+// they find it in the unit's journal.
 type ofSite struct{ error }
 
 func (e ofSite) Unwrap() error { return e.error }
@@ -83,7 +83,7 @@ func markSite(err error, site bool) error {
 	return err
 }
 
-// publicReason returns what everybody may know about a failure.
+// publicReason returns the part of a failure that every user may know.
 func publicReason(err error) string {
 	var hidden ofSite
 	if !errors.As(err, &hidden) {

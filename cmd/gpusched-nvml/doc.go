@@ -1,4 +1,4 @@
-// Command gpusched-nvml reads the GPUs for gpuschedd, as its child. It is the only program that
-// loads NVIDIA's library, so a driver that hangs or crashes affects nothing else. Administrators
-// can run it to see what the driver reports.
+// Command gpusched-nvml reads the state of the GPUs. gpuschedd starts it as a child process. It is
+// the only program that loads NVIDIA's library, so a driver that hangs or crashes affects nothing
+// else. Administrators can run it to see what the driver reports.
 package main

@@ -107,7 +107,7 @@ func TestAGPUThatHangsLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// A driver that hangs as a whole does not block the daemon, and its recovery is noticed.
+// If the whole driver hangs, the daemon does not block. It notices when the driver recovers.
 func TestADriverThatHangs(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(300 * time.Millisecond)
@@ -128,7 +128,7 @@ func TestADriverThatHangs(t *testing.T) {
 func wantDevices(t *testing.T, s *source.Source, n int) {
 	t.Helper()
 	snapshot, err := s.Sample(t.Context())
-	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine the child may not get to run in time
+	for errors.Is(err, source.ErrNoAnswer) { // on a busy machine the child may not get processor time before the limit
 		snapshot, err = s.Sample(t.Context())
 	}
 	if err != nil || snapshot.Problem != gpu.ProblemNone || len(snapshot.Devices) != n {
@@ -136,7 +136,8 @@ func wantDevices(t *testing.T, s *source.Source, n int) {
 	}
 }
 
-// Each refusal ends the child, and the next Sample starts a new one without a delay.
+// Each refusal of the driver ends the child. The
+// following Sample starts a new child without a delay.
 func TestADriverThatComesAndGoes(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(0)
@@ -175,7 +176,7 @@ func TestADriverThatCrashesUs(t *testing.T) {
 	wantDevices(t, s, 4)
 }
 
-// With immediate binding, the program would not start without the library.
+// The program starts without the library because it binds the library's functions lazily.
 func TestBindsLazily(t *testing.T) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -240,7 +241,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // BenchmarkRoundTrip measures a request to the child and its answer, with four GPUs and a process
-// on each. That is the time between a freed GPU and the next start.
+// on each GPU. This is the time between the moment a GPU becomes free and the next start.
 func BenchmarkRoundTrip(b *testing.B) {
 	m := newMachine(b)
 	s := m.open(0)
@@ -257,7 +258,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstSample measures the same with a child that is not running yet.
+// BenchmarkFirstSample measures the same request, but the child must first be started.
 func BenchmarkFirstSample(b *testing.B) {
 	m := newMachine(b)
 	for b.Loop() {

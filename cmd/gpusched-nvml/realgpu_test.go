@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/gpu/source"
 )
 
-// The conformance suite with the driver of this machine: go test -tags realgpu ./cmd/gpusched-nvml
+// Runs the conformance suite with the driver of this
+// machine: go test -tags realgpu ./cmd/gpusched-nvml
 
 func TestRealConforms(t *testing.T) {
 	gputest.Run(t, func(t *testing.T) gputest.Source { return source.New(source.Options{Path: program}) })

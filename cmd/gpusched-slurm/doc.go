@@ -1,3 +1,3 @@
-// Command gpusched-slurm is the program that 'gpusched --on slurm' becomes: the same command line, with a Slurm as its
-// engine. People never type its name.
+// Command gpusched-slurm implements 'gpusched --on slurm': the same command line, with Slurm as the
+// engine. gpusched executes it; people never type its name.
 package main

@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// A command runs gpusched in a terminal of its own, so that it prints as it does for people, and
-// passes its output on. It runs one program at a time.
+// A command runs gpusched in its own terminal and passes the output on. Because of the terminal,
+// gpusched prints as it does for people. A command runs one program at a time.
 type command struct {
 	program string
 	own     bool
@@ -30,7 +30,8 @@ type command struct {
 	file *os.File
 }
 
-// open runs a command, sends its output, and returns the message that ends it.
+// open runs a command and sends its output. It returns
+// the message that says that the command ended.
 func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 	args := o.Args
 	if c.own {
@@ -49,7 +50,7 @@ func (c *command) open(o screen.Open, send func(tea.Msg)) tea.Msg {
 	return screen.Printed{Pane: o.Pane, Ended: true}
 }
 
-// start starts a command, after it has ended the one before.
+// start ends the previous command and starts a new one.
 func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +62,8 @@ func (c *command) start(cmd *exec.Cmd, size *pty.Winsize) (*os.File, error) {
 	return file, err
 }
 
-// drop closes the terminal of a command that has ended. Its process id must not be signalled any more: another
-// process may have it.
+// drop closes the terminal of a command that has ended. After that, nobody may signal the command's
+// process id: another process may have the same id.
 func (c *command) drop(cmd *exec.Cmd) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +93,7 @@ func (c *command) close() {
 	c.end()
 }
 
-// end is close for callers that hold the lock.
+// end does the same as close. The caller holds the lock.
 func (c *command) end() {
 	if c.cmd != nil {
 		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM)
@@ -101,10 +102,11 @@ func (c *command) end() {
 	}
 }
 
-// outputInterval is the delay between two messages with output.
+// outputInterval is the delay between two messages that contain output.
 const outputInterval = 50 * time.Millisecond
 
-// copyOutput sends the output to the screen until it ends. It removes terminal control sequences.
+// copyOutput sends output to the screen until the output ends. It removes terminal control
+// sequences.
 func (c *command) copyOutput(number int, from io.Reader, send func(tea.Msg)) {
 	var text bytes.Buffer
 	clean := term.Harmless(&text)
@@ -116,15 +118,15 @@ func (c *command) copyOutput(number int, from io.Reader, send func(tea.Msg)) {
 		if len(lines) > 0 || last != "" {
 			send(screen.Printed{Pane: number, Lines: lines, Last: last})
 		}
-		if err != nil { // EIO, once the terminal's program has ended
+		if err != nil { // read returns EIO once the terminal's program has ended
 			return
 		}
 		time.Sleep(outputInterval)
 	}
 }
 
-// split removes the complete lines from the output and returns them. It also returns what a
-// terminal would show of the incomplete line; text that a carriage return overwrites is left out.
+// split removes the complete lines from the output and returns them. It also returns the incomplete
+// last line as a terminal would show it, without text that a carriage return overwrites.
 func split(text *bytes.Buffer) (lines []string, last string) {
 	for {
 		at := bytes.IndexByte(text.Bytes(), '\n')
@@ -142,7 +144,7 @@ func split(text *bytes.Buffer) (lines []string, last string) {
 // maxLine is the longest line in bytes; a longer one is split.
 const maxLine = 64 << 10
 
-// visible returns what a terminal would show of a line.
+// visible returns the part of a line that a terminal would show.
 func visible(line string) string {
 	line = strings.TrimRight(line, "\r\n")
 	if at := strings.LastIndexByte(line, '\r'); at >= 0 {

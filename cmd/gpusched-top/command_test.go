@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-top/screen"
 )
 
-// Complete lines are passed on. Of a progress bar, the last state is.
+// Complete lines are passed on. A progress bar is reduced to its last state.
 func TestSplit(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("one\r\ntwo\nbar 1\rbar 2\rbar 3\nab\bc\n10 %\r20")
@@ -73,7 +73,7 @@ func TestClose(t *testing.T) {
 	c.close()
 }
 
-// TERM and the locale decide about colours and ASCII.
+// TERM and the locale decide whether the screen uses colours and more than ASCII.
 func TestTerminals(t *testing.T) {
 	for _, c := range []struct {
 		environ       string

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// notifyInterval is the minimum delay between two notices of changes to the screen.
+	// notifyInterval is the minimum delay between two
+	// notices to the screen that something has changed.
 	notifyInterval = 500 * time.Millisecond
 	// reopenInterval is the delay before the event stream is opened again.
 	reopenInterval = 10 * time.Second
 )
 
-// listen notifies the screen of changes while the scheduler streams events. Otherwise, or if the
-// scheduler is too old for that, the screen polls.
+// listen notifies the screen of changes while the scheduler streams events. Without a stream the
+// screen polls; old schedulers have no event stream.
 func (p *program) listen(ctx context.Context) {
 	changed := make(chan struct{}, 1)
 	go func() {
@@ -34,7 +35,7 @@ func (p *program) listen(ctx context.Context) {
 		err := p.readEvents(ctx, changed)
 		p.send(screen.Announced{})
 		var refused *api.Error
-		if errors.As(err, &refused) && refused.Code == api.CodeUsage { // the scheduler does not know the request
+		if errors.As(err, &refused) && refused.Code == api.CodeUsage { // the scheduler does not know this request
 			return
 		}
 		if api.Pause(ctx, reopenInterval) != nil {
@@ -43,7 +44,7 @@ func (p *program) listen(ctx context.Context) {
 	}
 }
 
-// readEvents reads events until the stream ends, and returns the reason.
+// readEvents reads events until the stream ends, and returns the reason for its end.
 func (p *program) readEvents(ctx context.Context, changed chan<- struct{}) error {
 	for e, err := range api.Events(ctx, p.client, -1) {
 		if err != nil {
@@ -52,7 +53,7 @@ func (p *program) readEvents(ctx context.Context, changed chan<- struct{}) error
 		if e.Kind == job.EventPosition {
 			p.send(screen.Announced{On: true})
 		}
-		select { // also after the position event: earlier changes are not in the stream
+		select { // notify also after the position event: earlier changes are not in the stream
 		case changed <- struct{}{}:
 		default:
 		}

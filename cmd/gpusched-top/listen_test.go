@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// scheduler is an HTTP server on a socket, with the given handler, until the test ends.
+// scheduler serves the handler on a socket until the test ends.
 func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -29,7 +29,7 @@ func scheduler(t *testing.T, answer http.HandlerFunc) *api.Client {
 	return &api.Client{Socket: socket}
 }
 
-// The screen learns that the stream is open, and is notified of a burst of changes once.
+// The screen learns that the stream is open. Many changes at once cause a single notice.
 func TestListen(t *testing.T) {
 	client := scheduler(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, `{"schema":"gpusched.v1","number":7,"event":"position"}`)
@@ -60,7 +60,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A scheduler that does not know the request is not asked again.
+// A scheduler that does not know the request for events is not asked again.
 func TestOldSchedulersAreNotAskedAgain(t *testing.T) {
 	client := scheduler(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)

@@ -24,7 +24,7 @@ var (
 	commit  = ""
 )
 
-// statusInterrupted is the exit status of a shell's command that SIGINT ended.
+// statusInterrupted is the exit status that a shell reports for a command that SIGINT ended.
 const statusInterrupted = 130
 
 // framesPerSecond is the maximum rate of redrawing.
@@ -68,8 +68,8 @@ func (p *program) run() error {
 	if p.colour {
 		profile = colorprofile.ANSI
 	}
-	// The profile is set, not detected: the screen uses only the sixteen colours that every
-	// terminal has.
+	// The profile is set, not detected: the screen uses
+	// only the sixteen colours that every terminal has.
 	t := tea.NewProgram(p, tea.WithFPS(framesPerSecond), tea.WithColorProfile(profile))
 	p.send = t.Send
 	defer p.command.close()
@@ -87,7 +87,7 @@ func colourful(getenv func(string) string) bool {
 		!strings.HasPrefix(name, "vt2") && !strings.HasSuffix(name, "-m") && !strings.HasSuffix(name, "-mono")
 }
 
-// plainText reports whether only ASCII may be printed, by the terminal's name or its locale.
+// plainText reports whether the terminal's name or its locale allows only ASCII.
 func plainText(getenv func(string) string) bool {
 	name := getenv("TERM")
 	if name == "dumb" || strings.HasPrefix(name, "vt1") || strings.HasPrefix(name, "vt2") || name == "linux" {

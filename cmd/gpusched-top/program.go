@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A program connects a screen to bubbletea: it passes on messages and performs effects.
+// A program connects a screen to bubbletea. It passes messages on and performs effects.
 type program struct {
 	model   *screen.Model
 	client  *api.Client
@@ -28,7 +28,7 @@ func (p *program) Init() tea.Cmd { return tea.Batch(now, tick()) }
 
 func now() tea.Msg { return screen.Tick{Now: time.Now()} }
 
-// tick fires at full seconds, so that displayed seconds do not skip.
+// tick fires at full seconds. Otherwise a displayed number of seconds would sometimes skip a value.
 func tick() tea.Cmd {
 	return tea.Every(time.Second, func(at time.Time) tea.Msg { return ticked{at} })
 }
@@ -94,7 +94,7 @@ func (p *program) perform(effect any) tea.Cmd {
 // requestTimeout is the timeout of a request to the scheduler.
 const requestTimeout = 30 * time.Second
 
-// fetch asks the scheduler for a picture.
+// fetch requests the data of a picture from the scheduler.
 func (p *program) fetch(f screen.Fetch) tea.Msg {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canResume reports whether a shell could resume the program after SIGTSTP. The kernel ignores that
-// signal for a process group without such a parent, for instance if sshd runs the program itself;
-// the screen would then be lost for good.
+// canResume reports whether a shell could resume the program after SIGTSTP. The kernel ignores
+// SIGTSTP for a process group without such a shell, for instance if sshd runs the program itself.
+// The screen would then be lost for good.
 func canResume() bool {
 	group, pid := syscall.Getpgrp(), os.Getpid()
 	session, err := unix.Getsid(pid)

@@ -24,11 +24,11 @@ import (
 
 var screens = flag.String("screens", "", "keep the browser's screenshots in this folder")
 
-// browserLimit is the time in which a browser must show the page, on a busy machine.
+// browserLimit is the time limit for showing the page, on a busy machine.
 const browserLimit = 2 * time.Minute
 
-// browse loads a page in a real browser, whose time zone is not UTC, and runs its script. It
-// returns the resulting page and the browser's messages.
+// browse loads a page in a real browser and runs its script. The browser's time zone is not UTC.
+// browse returns the resulting page and the browser's messages.
 func browse(t testing.TB, args ...string) (dom, said string) {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the browser", browserLimit)
@@ -36,7 +36,7 @@ func browse(t testing.TB, args ...string) (dom, said string) {
 	words := append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		// no other host resolves
+		// all other hosts fail to resolve
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--enable-logging=stderr", "--log-level=0",
 		"--user-data-dir=" + t.TempDir(),
 	}, args...)
@@ -51,8 +51,8 @@ func browse(t testing.TB, args ...string) (dom, said string) {
 	return string(out), talk.String()
 }
 
-// A real browser shows times in the reader's zone, runs no user's script, connects to no other
-// host, and reports no error.
+// A real browser shows times in the reader's zone, runs no script from a user's text, connects to
+// no other host, and reports no error.
 func TestBrowser(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, 100*time.Millisecond)
@@ -77,12 +77,12 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// A picture is a page to take a screenshot of.
+// A picture describes a page and its screenshot.
 type picture struct {
 	name, path, size string
 	dark             bool
-	of               *servertest.Backend // nil for no scheduler
-	extra            bool                // only with -screens
+	of               *servertest.Backend // nil: no scheduler answers
+	extra            bool                // made only with -screens
 }
 
 func pictures() []picture {
@@ -133,7 +133,7 @@ func crowd() *servertest.Backend {
 	return b
 }
 
-// The page has the same contents at every size, and only tables are wider than the window.
+// The page has the same contents at every size. Only tables may be wider than the window.
 func TestBrowserScreens(t *testing.T) {
 	dir := *screens
 	if dir == "" {
@@ -185,7 +185,7 @@ func darkPixels(t *testing.T, file string) float64 {
 	return float64(dark) / float64(all)
 }
 
-// measure reports the time of the first paint in milliseconds after the request.
+// measure reports the time in milliseconds from the request to the first paint.
 const measure = `new PerformanceObserver((l) => {
   for (const e of l.getEntries()) if (e.name === 'first-contentful-paint') fetch('/painted?ms=' + e.startTime);
 }).observe({ type: 'paint', buffered: true });`
@@ -205,7 +205,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 		switch r.URL.Path {
 		case "/measure.js":
 			fmt.Fprint(w, measure)
-		case "/late": // an image that delays the load event, so that the browser does not exit before it paints
+		case "/late": // this image delays the load event, so that the browser paints before it exits
 			select {
 			case <-late:
 			case <-r.Context().Done():

@@ -6,12 +6,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/loopback"
 )
 
-// policy restricts a page to its own files (invariant 2). Drawings are inline SVG.
+// policy allows a page to load only its own files (invariant 2). Drawings are inline SVG.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard refuses requests that are not for viewing the page (invariants 1 and 3), and sets the
-// security headers.
+// guard refuses requests other than those for viewing the
+// page (invariants 1 and 3), and sets the security headers.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

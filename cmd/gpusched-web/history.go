@@ -14,35 +14,35 @@ import (
 	"github.com/gpusched/gpusched/daemon/report"
 )
 
-// windows are the numbers of days that the history can cover.
+// windows are the lengths in days that a reader can choose for the history.
 var windows = []int{7, 30, 90}
 
 const (
-	historyKept = time.Minute      // time that an answer is reused
-	brokenKept  = 5 * time.Second  // time that a failure is reused
+	historyKept = time.Minute      // how long an answer is reused
+	brokenKept  = 5 * time.Second  // how long a failure is reused
 	historyTime = 30 * time.Second // timeout, long enough for a report of many jobs
 )
 
-// past is the history of some days.
+// past is the history of the last days.
 type past struct {
 	asked  time.Time
 	days   api.ReportReply // one row per day
-	users  api.ReportReply // one row per user and day; without rows, there were too many
+	users  api.ReportReply // one row per user and day; no rows if there would be too many
 	gpus   int             // number of GPUs in the machine now
-	err    error           // why there is nothing newer than at
-	at     time.Time       // zero if there is no answer yet
+	err    error           // why at is not newer
+	at     time.Time       // time of the answer; zero before the first
 	length int             // in days
 }
 
-// An archive requests the history for all viewers, one request at a time, and each at most once a
-// minute (invariant 7).
+// An archive requests the history for all viewers. It sends one request at a time, and requests
+// each history at most once a minute (invariant 7).
 type archive struct {
 	client *api.Client
 	turn   chan struct{}
 	kept   map[int]past // guarded by turn
 }
 
-// of returns the history of the last days, at most a minute old.
+// of returns the history of the last days. The history is at most a minute old.
 func (a *archive) of(ctx context.Context, days int) (past, error) {
 	select {
 	case a.turn <- struct{}{}:
@@ -57,7 +57,7 @@ func (a *archive) of(ctx context.Context, days int) (past, error) {
 	if !p.asked.IsZero() && time.Since(p.asked) < keep {
 		return p, nil
 	}
-	// A viewer who leaves does not cancel the request: the next viewer uses the answer.
+	// The request goes on if its viewer leaves: the next viewer uses the answer.
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), historyTime)
 	defer cancel()
 	fresh, err := a.ask(limited, days)
@@ -73,7 +73,8 @@ func (a *archive) of(ctx context.Context, days int) (past, error) {
 	return p, nil
 }
 
-// ask requests the history. Days follow the clock of this machine, as in 'gpusched report'.
+// ask requests the history. Days begin at midnight
+// of this machine's clock, as in 'gpusched report'.
 func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	now := time.Now()
 	y, m, d := now.Date()
@@ -85,7 +86,7 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	q.By = "user,day"
 	var refused *api.Error
 	if p.users, err = api.Report(ctx, a.client, q); errors.As(err, &refused) && refused.Code == api.CodeUsage {
-		p.users, err = api.ReportReply{}, nil // the report would have too many rows
+		p.users, err = api.ReportReply{}, nil // the report by user would have too many rows
 	}
 	if err != nil {
 		return p, err
@@ -95,7 +96,7 @@ func (a *archive) ask(ctx context.Context, days int) (p past, err error) {
 	return p, err
 }
 
-// history serves the page about the last days, which needs no script.
+// history serves the page about the last days. The page needs no script.
 func (s *site) history(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	days := 30

@@ -51,8 +51,8 @@ func TestHistoryPage(t *testing.T) {
 	}
 }
 
-// The parts of each column add up to the whole: with many users, without figures by user, and
-// without users.
+// The parts of each column add up to the whole: with many
+// users, with rows for days only, and without users.
 func TestHoursByUser(t *testing.T) {
 	p := aWeek()
 	all := func(v *chartView) (last string) { return v.Rows[6][len(v.Rows[6])-1] }
@@ -79,7 +79,7 @@ func TestHoursByUser(t *testing.T) {
 	}
 }
 
-// A day on which the clocks change has 23 hours, and today has the hours up to now.
+// A day may have 23 hours because of a clock change. Today has only the hours up to now.
 func TestHoursOfDays(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *counting) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) er
 	return c.Backend.Runs(ctx, q, f)
 }
 
-// used is the lab with jobs that ended on the days before now.
+// used returns the scheduler of lab plus jobs that ended on the days before now.
 func used(now time.Time) *servertest.Backend {
 	b := labAt(now)
 	b.View.Jobs[2].Label.Name, b.View.Jobs[3].Label.Name, b.View.Jobs[3].Owner.User = "eval-llama", "sweep-lr", "carol"
@@ -111,7 +111,7 @@ func used(now time.Time) *servertest.Backend {
 	users := []string{"alice", "bob", "carol", "dmitri", "erika-mustermann-von-und-zu", "femi", "grace", "heidi", "ivan"}
 	ends := []job.State{job.Completed, job.Completed, job.Failed, job.Completed, job.Cancelled, job.Completed, job.TimedOut, job.GPUOutOfMemory}
 	for n := range 420 {
-		k := n * n % 97 // unordered but not random
+		k := n * n % 97 // repeatable numbers without an order
 		end := now.Add(-time.Duration(60+n*5*60+k*7) * time.Minute)
 		start := end.Add(-time.Duration(20+k*9) * time.Minute)
 		queued := start.Add(-time.Duration(k*k/40) * time.Minute)
@@ -127,7 +127,7 @@ func used(now time.Time) *servertest.Backend {
 	return b
 }
 
-// Invariant 7.
+// Invariant 7: many viewers share one request.
 func TestHistoryIsRequestedOnce(t *testing.T) {
 	b := &counting{Backend: used(time.Now())}
 	socket, stop := scheduler(t, b)

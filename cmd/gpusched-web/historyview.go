@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/report/chart"
 )
 
-// historyView is the page about the last days.
+// historyView is the content of the page about the last days.
 type historyView struct {
 	Host    string
 	Windows []windowView
 	Days    int
 	Zone    string
-	At      time.Time // zero if nothing is known
+	At      time.Time // zero before the first answer
 	Trouble string
-	None    bool // no job used anything
+	None    bool // no job used a GPU
 	Facts   [][2]string
 	Charts  []chartView
 }
@@ -43,10 +43,10 @@ type chartView struct {
 
 type keyView struct{ Class, Name, Figure string }
 
-// chartWidth is the width of a chart in SVG units. Two charts fit beside each other.
+// chartWidth is the width of a chart in SVG units. Two charts fit side by side.
 const chartWidth = 640
 
-// maxUserSeries is the number of users that have their own colour.
+// maxUserSeries is the maximum number of users with their own colour.
 const maxUserSeries = 7
 
 func historyViewOf(host string, p past, zone *time.Location) historyView {
@@ -74,7 +74,7 @@ func historyViewOf(host string, p past, zone *time.Location) historyView {
 	return v
 }
 
-// factsOf returns totals of the whole time, the same as 'gpusched report --html'.
+// factsOf returns the totals of the whole period. 'gpusched report --html' prints the same totals.
 func factsOf(total *api.ReportRow) [][2]string {
 	list := [][2]string{
 		{"GPU-hours", term.Hours(total.GPUHours)}, {"jobs", fmt.Sprint(total.Jobs)}, {"failed", fmt.Sprint(total.Failures())},
@@ -98,7 +98,7 @@ func seconds(s float64) string { return term.Age(time.Duration(s * float64(time.
 type dayRows struct {
 	slots []string
 	rows  []api.ReportRow
-	long  []float64 // hours of each day within the window
+	long  []float64 // hours per day that the window covers
 }
 
 func daysOf(p past, zone *time.Location) dayRows {
@@ -110,7 +110,7 @@ func daysOf(p past, zone *time.Location) dayRows {
 	}
 	for _, slot := range d.slots {
 		d.rows = append(d.rows, of[slot])
-		begin, _ := time.ParseInLocation(time.DateOnly, slot, zone) // Periods wrote it
+		begin, _ := time.ParseInLocation(time.DateOnly, slot, zone) // cannot fail: Periods wrote the slot
 		end := begin.AddDate(0, 0, 1)
 		if end.After(until) {
 			end = until
@@ -120,7 +120,7 @@ func daysOf(p past, zone *time.Location) dayRows {
 	return d
 }
 
-// chart draws columns, one for each day.
+// chart draws a chart with one column per day.
 func (d *dayRows) chart(id, title string, c chart.Columns) *chartView {
 	c.Label, c.Width = title+"; the table below has the figures", chartWidth
 	for _, slot := range d.slots {
@@ -141,7 +141,8 @@ func (v *chartView) tabulate(d *dayRows, head []string, cells func(day int) []st
 	}
 }
 
-// hours charts the GPU-hours of each day by user: those with the most, and all others together.
+// hours draws the GPU-hours of each day by user. The users with the most hours have their own
+// series; all other users share one series.
 func (d *dayRows) hours(users *api.ReportReply) *chartView {
 	byUser, slot := map[string][]float64{}, map[string]int{}
 	for i, s := range d.slots {
@@ -176,7 +177,7 @@ func (d *dayRows) hours(users *api.ReportReply) *chartView {
 		}
 	}
 	for i := range rest {
-		if rest[i] < 1e-6 { // a rounding error
+		if rest[i] < 1e-6 { // only a rounding error remains
 			rest[i] = 0
 		}
 	}
@@ -197,7 +198,7 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// stacked charts series on top of each other, with their sums in the legend.
+// stacked draws series on top of each other. The legend shows the sum of each series.
 func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, figure func(float64) string) *chartView {
 	v := d.chart(id, title, chart.Columns{Series: list, Most: most, Figure: figure})
 	if v == nil {
@@ -219,13 +220,13 @@ func (d *dayRows) stacked(id, title string, list []chart.Series, most float64, f
 	return v
 }
 
-// endClasses are the colours of the states in which jobs end.
+// endClasses maps each state in which a job can end to its colour.
 var endClasses = map[job.State]string{
 	job.Completed: "s2", job.Failed: "s1", job.Cancelled: "rest", job.TimedOut: "s4", job.OutOfMemory: "s3",
 	job.GPUOutOfMemory: "s5", job.Lost: "s6",
 }
 
-// ends charts the jobs that ended on each day, by state.
+// ends draws the number of jobs that ended on each day, by state.
 func (d *dayRows) ends() *chartView {
 	var list []chart.Series
 	for _, state := range job.States() {
@@ -254,8 +255,8 @@ func (d *dayRows) ends() *chartView {
 	return d.stacked("ends", "Jobs that ended by day", list, most, func(n float64) string { return fmt.Sprintf("%.0f", n) })
 }
 
-// use charts the share of the machine's GPU time that jobs held on each day, and the share in which
-// GPUs computed.
+// use draws two shares of the machine's GPU time for each day: the time that jobs held GPUs, and
+// the time that GPUs computed.
 func (d *dayRows) use(gpus int) *chartView {
 	if gpus == 0 {
 		return nil
@@ -295,7 +296,7 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// waits charts the waiting times of the jobs that started on each day.
+// waits draws the waiting times of the jobs that started on each day.
 func (d *dayRows) waits() *chartView {
 	median, late := make([]float64, len(d.slots)), make([]float64, len(d.slots))
 	for i := range d.rows {
@@ -321,7 +322,8 @@ func (d *dayRows) waits() *chartView {
 	return v
 }
 
-// longest rounds the longest time up to an end of the axis. The end and its half are easy to read.
+// longest rounds the longest time up to the end of an
+// axis. Both the end and half of it are easy to read.
 func longest(list []float64) float64 {
 	most := slices.Max(list)
 	const minute, hour, day = 60, 3600, 24 * 3600

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// jobPage is the page about one job, with what everybody may see.
+// jobPage is the content of the page about one job. It contains only what every user may see.
 type jobPage struct {
 	Host, Called, Name string
 	Facts              []fact

@@ -32,8 +32,8 @@ const (
 	stopTime   = 2 * time.Second
 )
 
-// run serves until it is stopped or has been idle for long enough. It returns 1 for an error and 2
-// for wrong usage.
+// run serves until it is stopped, or until nobody has viewed a page for a while. It returns 1 for
+// an error and 2 for wrong usage.
 func run(args []string, getenv func(string) string, talk io.Writer) int {
 	flags := flag.NewFlagSet("gpusched-web", flag.ContinueOnError)
 	flags.SetOutput(talk)
@@ -96,7 +96,7 @@ func onLoopback(l net.Listener) (net.Listener, error) {
 	return l, nil
 }
 
-// newServer returns the HTTP server, and the watcher that asks the scheduler for it.
+// newServer returns the HTTP server, and the watcher that asks the scheduler.
 func newServer(client *api.Client) (*http.Server, *watcher) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -111,7 +111,8 @@ func newServer(client *api.Client) (*http.Server, *watcher) {
 	return hs, w
 }
 
-// serve handles requests until ctx is done, or nobody has viewed a page for the time idle.
+// serve handles requests until ctx is done, or until
+// nobody has viewed a page for the duration idle.
 func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idle time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,7 +120,7 @@ func serve(ctx context.Context, l net.Listener, hs *http.Server, w *watcher, idl
 	go w.run(ctx)
 	go func() {
 		w.untilIdle(ctx, idle)
-		cancel() // ends the streams, for which Shutdown waits
+		cancel() // ends the streams, because Shutdown waits for them
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()
 		if hs.Shutdown(limited) != nil {

@@ -18,7 +18,8 @@ import (
 // headings matches the headings of sections and columns.
 var headings = regexp.MustCompile(`(?s)<(?:h1|h2|th|caption)\b[^>]*>([^<&]*)`)
 
-// ordinary is the lab with names that every font has, and without the attacks.
+// ordinary serves a page of the lab without its attacks.
+// All its names use characters that every font has.
 func ordinary(t *testing.T) (url string) {
 	b := lab()
 	jobs := b.View.Jobs
@@ -32,7 +33,8 @@ func ordinary(t *testing.T) (url string) {
 	return page(t, socket, time.Second).URL + "/"
 }
 
-// still returns the address of a page whose clock stands at noon, and which gets no updates.
+// still returns the address of a page that does not change:
+// its clock is stopped at noon, and it gets no updates.
 func still(t *testing.T, url string) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -53,7 +55,8 @@ const standing = `const at = %d, Going = Date;
 Date = class extends Going { constructor(...a) { a.length ? super(...a) : super(at); } static now() { return at; } };
 EventSource = class { addEventListener() {} close() {} };`
 
-// The page has all headings of its picture in the README. With -screens, the test makes both anew.
+// The page has all headings that its picture in the README shows. With -screens, the test makes the
+// picture and the list of headings anew.
 func TestPicture(t *testing.T) {
 	url := ordinary(t)
 	_, _, text := get(t, url)

@@ -12,18 +12,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The plan is drawn in SVG units: a row for each GPU, time to the right.
+// Sizes of the plan in SVG units. The plan has a row per GPU; time runs to the right.
 const (
 	planWidth = 1000.0
-	planLeft  = 60.0 // for the row names
-	planTop   = 24.0 // for the times
+	planLeft  = 60.0 // space for the row names
+	planTop   = 24.0 // space for the times
 	rowHeight = 26.0
 	rowGap    = 4.0
-	laneSize  = 16.0 // below the jobs, for spans without a job
-	charWidth = 9.0  // the widest character
+	laneSize  = 16.0 // the lane below the jobs, for spans without a job
+	charWidth = 9.0  // width of the widest character
 )
 
-// planHours is the length of the drawn plan.
+// planHours is the period that the drawing of the plan covers.
 const planHours = 12
 
 // planView is the plan, ready for the template.
@@ -33,7 +33,7 @@ type planView struct {
 	Rows          []rowView
 	Closed        bool
 	Sitters       []string
-	More          int // waiting jobs that start later or at an unknown time
+	More          int // number of waiting jobs that start later or at an unknown time
 }
 
 type tickView struct {
@@ -47,7 +47,8 @@ type rowView struct {
 	Spans     []spanView
 }
 
-// A spanView is a rectangle. Late is how much longer it may be, in one case of five.
+// A spanView is a rectangle. Late is the extra width up
+// to the time by which the span ends in 4 of 5 cases.
 type spanView struct {
 	X, Y, Width, Height float64
 	Late                float64
@@ -74,7 +75,7 @@ func planOf(p *api.PlanReply) *planView {
 	for _, g := range p.GPUs {
 		row := rowView{Index: g.Index, Y: y, Height: rowHeight}
 		if slices.ContainsFunc(g.Stays, func(s job.Stay) bool { return s.Milli > 0 && s.Milli < job.WholeGPU }) {
-			row.Height *= 2 // so that a quarter of a GPU has room for a name
+			row.Height *= 2 // a quarter of a GPU then has room for a name
 		}
 		jobs, others := apart(g.Stays)
 		beside, under := lanesOf(jobs), stacked(others)
@@ -118,7 +119,7 @@ func later(a, b time.Time) time.Time {
 // tenth rounds to the precision of a drawing.
 func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 
-// tickStep returns the time between two ticks, so that the axis has up to twelve.
+// tickStep returns the time between two ticks. The axis then has at most twelve ticks.
 func tickStep(all time.Duration) time.Duration {
 	for _, step := range []time.Duration{
 		5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
@@ -130,8 +131,8 @@ func tickStep(all time.Duration) time.Duration {
 	return 24 * time.Hour
 }
 
-// lanesOf returns the vertical position of each span within its GPU, from 0 to 1. Spans of the same
-// time do not overlap unless they need more than the GPU.
+// lanesOf returns the vertical position of each span within its GPU, from 0 to 1. Spans that share
+// a time overlap only if together they need more than the GPU.
 func lanesOf(spans []job.Stay) []float64 {
 	lanes := make([]float64, len(spans))
 	for i, s := range spans {
@@ -190,7 +191,7 @@ func stacked(spans []job.Stay) []int {
 	return lanes
 }
 
-// legible removes labels that would overlap another label.
+// legible removes labels that would overlap other labels.
 func legible(spans []spanView) {
 	for i := range spans {
 		for k := range i {
@@ -209,7 +210,8 @@ const labelHeight = 13.0
 // Baseline returns the y coordinate of the label.
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
-// sitters names the jobs that may still run on a GPU when a reservation gives it to others.
+// sitters names the jobs that may still be running
+// on a GPU when it becomes reserved for other users.
 func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
 		if r.For == nil || len(r.For.Groups) > 0 {
@@ -226,7 +228,7 @@ func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	return list
 }
 
-// labelOf returns the text that fits into a rectangle.
+// labelOf returns a text that fits into a rectangle.
 func labelOf(s job.Stay, width, height float64) string {
 	if height < 12 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Parts of a GPU lie beside each other without overlapping.
+// Parts of a GPU are drawn next to each other and do not overlap.
 func TestLanes(t *testing.T) {
 	span := func(milli, from, until int) job.Stay {
 		s := job.Stay{Milli: milli, From: noon.Add(time.Duration(from) * time.Minute)}

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A thousand running tasks of an array share one row, and so do the failed ones. The heading counts
-// each task, and does not count the array itself.
+// A thousand running tasks of an array share one row, and so do its failed tasks. The heading
+// counts the tasks, but not the array itself.
 func TestTasksShareARow(t *testing.T) {
 	b := lab()
 	running := b.View.Jobs[1]

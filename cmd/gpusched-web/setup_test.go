@@ -93,7 +93,7 @@ func labAt(noon time.Time) *servertest.Backend {
 }
 
 // scheduler serves a backend on a socket until stop is called, and returns the socket's path. The
-// test asks as its own user; root's answers have private data.
+// page asks as the user of the test; if that is root, the answers contain private data.
 func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	t.Helper()
 	socket = filepath.Join(t.TempDir(), "s")
@@ -112,7 +112,7 @@ func scheduler(t testing.TB, b server.Backend) (socket string, stop func()) {
 	return socket, stop
 }
 
-// page serves the site for a scheduler that is asked at the given interval.
+// page serves the site and asks a scheduler at the given interval.
 func page(t testing.TB, socket string, every time.Duration) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

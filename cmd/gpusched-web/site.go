@@ -20,17 +20,17 @@ import (
 //go:embed static
 var files embed.FS
 
-// sections are the parts of the page, in order, each of which is updated by itself.
+// sections are the parts of the page, in order. Each part is updated separately.
 var sections = []string{"overview", "gpus", "running", "waiting", "plan", "ended"}
 
-// pages are the templates, which escape all values (invariant 2).
+// pages are the HTML templates. They escape all values (invariant 2).
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"moment": moment, "check": check, "clean": term.Clean, "bar": newBar,
 	"stamp": stamp, "utc": utc,
 	"add": func(a, b float64) float64 { return tenth(a + b) },
 }).ParseFS(files, "static/*.html"))
 
-// barView is a bar with a figure beside it.
+// barView is a bar with a number next to it.
 type barView struct {
 	Percent int // -1 if unknown
 	Text    string
@@ -49,7 +49,7 @@ type site struct {
 	begun   time.Time
 
 	mu   sync.Mutex // guards of and made
-	of   state      // the state that made shows
+	of   state      // the state from which made was rendered
 	made map[string]template.HTML
 }
 
@@ -72,7 +72,7 @@ func newSite(w *watcher, c *api.Client, host string) *site {
 	return s
 }
 
-// front serves the main page, which is complete without a script.
+// front serves the main page. The page is complete without a script.
 func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	defer s.watcher.look()()
 	done := loopback.Hold(r)
@@ -84,15 +84,15 @@ func (s *site) front(w http.ResponseWriter, r *http.Request) {
 	s.write(w, "front", frontView{Host: s.host, State: s.stateName(state), Sections: s.sections(state), Order: sections})
 }
 
-// stateName names a state, differently for each run of this program.
+// stateName returns a name for a state. No two runs of this program use the same name.
 func (s *site) stateName(now state) string {
 	return fmt.Sprintf("%x-%d", s.begun.UnixNano(), now.number)
 }
 
-// frontView is the main page.
+// frontView is the content of the main page.
 type frontView struct {
 	Host     string
-	State    string // the state shown, which the stream starts from
+	State    string // the state that the page shows; the stream continues from it
 	Order    []string
 	Sections map[string]template.HTML
 }
@@ -114,7 +114,7 @@ func render(s state) map[string]template.HTML {
 	for _, name := range sections {
 		var b strings.Builder
 		if err := pages.ExecuteTemplate(&b, name, v); err != nil {
-			panic(err) // a template does not fit its values; a test finds that
+			panic(err) // a template does not fit its values; a test would find that
 		}
 		out[name] = template.HTML(b.String()) //nolint:gosec // made by the template, which escapes
 	}
@@ -141,7 +141,7 @@ func (s *site) job(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write sends a page as a whole, or not at all.
+// write sends the whole page or, if rendering fails, no part of it.
 func (s *site) write(w http.ResponseWriter, name string, view any) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, view); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// stateName matches the part of a page that differs from run to run.
+// stateName matches the part of a page that differs between runs.
 var stateName = regexp.MustCompile(`have=[0-9a-f]+-[0-9]+`)
 
 func TestPages(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Invariant 2: every element is closed, so no text of a user closes one.
+// Invariant 2: every element is closed, so no user's text closes an element.
 func wellFormed(page string) error {
 	page = strings.ReplaceAll(strings.ReplaceAll(page, " defer>", ` defer="">`), " hidden>", ` hidden="">`)
 	page = strings.TrimPrefix(page, "<!doctype html>\n")
@@ -50,8 +50,8 @@ func wellFormed(page string) error {
 	}
 }
 
-// Invariant 2. Private data does not appear even if the answers have it (CI runs the tests as
-// root).
+// Invariant 2. The page hides private data even if the scheduler's answers contain it, as they do
+// when CI runs the tests as root.
 func TestPagesAreSelfContainedAndPrivate(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, time.Second)
@@ -73,7 +73,7 @@ func TestUnknownJob(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3.
+// Invariants 1 and 3: other methods and other hosts are refused.
 func TestOnlyReadsFromThisMachine(t *testing.T) {
 	socket, _ := scheduler(t, lab())
 	web := page(t, socket, time.Second)
@@ -84,7 +84,7 @@ func TestOnlyReadsFromThisMachine(t *testing.T) {
 		for _, path := range []string{"/", "/style.css", "/job/1"} {
 			status, header, text := get(t, web.URL+path, func(r *http.Request) { r.Host = host })
 			if host == "" {
-				continue // the client sets it itself
+				continue // Go's client sets this header itself
 			}
 			if status != want {
 				t.Errorf("%s of %q: %d, want %d", path, host, status, want)
@@ -113,7 +113,7 @@ func TestOnlyReadsFromThisMachine(t *testing.T) {
 // A section is one event of a stream.
 type section struct{ ID, HTML string }
 
-// follow opens the stream, and returns a function that waits for the next section with an id.
+// follow opens the stream. It returns a function that waits for the next section with an id.
 func follow(t *testing.T, url string) (next func(id string) string) {
 	t.Helper()
 	return followAt(t, url+"/live", new([]string))
@@ -161,7 +161,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	b.End(1, job.Result{Outcome: job.Completed})
-	// Sections come in order, and come again only when they change.
+	// Sections arrive in order, and again only if they change.
 	if text := next("running"); strings.Contains(text, "train-vit") || !strings.Contains(text, "notebook") {
 		t.Errorf("got %s", text)
 	}
@@ -199,7 +199,7 @@ func TestLastStateStays(t *testing.T) {
 	}
 	stop()
 	text := next("overview")
-	for !strings.Contains(text, "cannot be reached") { // a request may have been interrupted, or answered before
+	for !strings.Contains(text, "cannot be reached") { // earlier states, or an interrupted request, may come first
 		text = next("overview")
 	}
 	if !strings.Contains(text, "Last updated at") || !strings.Contains(text, "DEGRADED") {
@@ -231,7 +231,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	if ended != [4]bool{true} {
 		t.Errorf("ended: %v", ended)
 	}
-	leave[0]() // of a stream that has ended: no other stream ends
+	leave[0]() // this stream has already ended, so no other stream ends
 	leave[1]()
 	if len(s.list) != 1 {
 		t.Errorf("%d are left", len(s.list))

@@ -16,7 +16,7 @@ const (
 	planInterval  = 10 * time.Second // minimum time between two plans
 )
 
-// A source asks the scheduler for the contents of the page.
+// A source requests the contents of the page from the scheduler.
 type source struct {
 	client  *api.Client
 	checks  []job.Check
@@ -61,7 +61,7 @@ func (s *source) plannedCourse(ctx context.Context) *api.PlanReply {
 	return s.plan
 }
 
-// failedChecks returns the failed checks of a scheduler that is not healthy.
+// failedChecks returns the failed checks of an unhealthy scheduler.
 func (s *source) failedChecks(ctx context.Context, h job.Health) []job.Check {
 	if h == job.Healthy {
 		s.checked = time.Time{}
@@ -72,7 +72,7 @@ func (s *source) failedChecks(ctx context.Context, h job.Health) []job.Check {
 	}
 	reply, err := api.Health(ctx, s.client)
 	if err != nil {
-		return nil // the status is shown without the checks
+		return nil // the page shows the status without the checks
 	}
 	s.checks, s.checked = nil, time.Now()
 	for _, c := range reply.Checks {

@@ -14,12 +14,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/loopback"
 )
 
-// keepAlive is the maximum time between two messages of a stream. Proxies and tunnels close silent
-// connections.
+// keepAlive is the maximum time between two messages of a
+// stream. Proxies and tunnels close silent connections.
 const keepAlive = 15 * time.Second
 
 // streams are the open streams. When there are too many, the oldest is closed, even if its client
-// does not read; its browser reconnects by itself.
+// does not read. The browser of a closed stream reconnects by itself.
 type streams struct {
 	most int
 
@@ -27,7 +27,7 @@ type streams struct {
 	list []*func() // functions that end a stream, oldest first
 }
 
-// join adds a stream that end closes. It counts until leave is called.
+// join adds a stream; end closes the stream. The stream counts until leave is called.
 func (s *streams) join(end func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *streams) join(end func()) (leave func()) {
 	}
 }
 
-// live streams the sections of each new state that differ from the last ones sent.
+// live streams the sections of each new state. It skips sections that equal the last ones sent.
 func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -82,10 +82,9 @@ type stream struct {
 	sent    map[string]template.HTML
 }
 
-// known returns the sections of the page that a browser already has, if it was made from the
-// current state.
+// known returns the sections of the browser's page, if the page was made from the current state.
 func (s *site) known(have string) map[string]template.HTML {
-	s.mu.Lock() // so that the sections belong to that state
+	s.mu.Lock() // so that the sections belong to the compared state
 	defer s.mu.Unlock()
 	if s.made == nil || have != s.stateName(s.of) {
 		return map[string]template.HTML{}
@@ -114,7 +113,7 @@ func (s *stream) renew(made map[string]template.HTML) error {
 	return nil
 }
 
-// say writes at once. A client that does not read for writeTime is disconnected (invariant 5).
+// say writes immediately. A client that does not read for writeTime is disconnected (invariant 5).
 func (s *stream) say(text string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// moment returns an element with a time, in UTC. The page's script converts it to the reader's time
-// zone.
+// moment returns an HTML element with a time in UTC. The
+// page's script converts the time to the reader's time zone.
 func moment(at time.Time, form string) template.HTML {
 	if at.IsZero() {
 		return ""
@@ -24,10 +24,10 @@ func moment(at time.Time, form string) template.HTML {
 		at.Format(time.RFC3339), html.EscapeString(form), at.Format("2006-01-02 15:04 UTC")))
 }
 
-// utc returns the clock time for a drawing. A script converts it to the reader's time zone.
+// utc returns the clock time that a drawing shows. A script converts it to the reader's time zone.
 func utc(at time.Time) string { return at.UTC().Format("15:04") }
 
-// stamp returns a time for a script, or "".
+// stamp returns a time in the form that the script reads, or "" for no time.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -35,7 +35,7 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// plain escapes text.
+// plain escapes text for HTML.
 func plain(text string) template.HTML {
 	return template.HTML(html.EscapeString(term.Clean(text))) //nolint:gosec // escaped
 }
@@ -45,7 +45,7 @@ func check(c job.Check) template.HTML {
 	return sentence(func(r words.Reader) string { return r.Check(c) })
 }
 
-// sentence renders a sentence, with its times as moments.
+// sentence renders a sentence. Its times become moments, which the script converts.
 func sentence(say func(words.Reader) string) template.HTML {
 	var times []time.Time
 	const mark = "\x00"

@@ -12,11 +12,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pageView holds the contents of all sections: text that the templates escape, and moments.
+// pageView holds the contents of all sections: plain text, which the templates escape, and moments.
 type pageView struct {
 	Asked   bool // the scheduler has answered at least once
 	At      time.Time
-	Trouble string // why there is no newer state
+	Trouble string // why the state is not newer
 
 	Version  string
 	Health   string
@@ -25,14 +25,14 @@ type pageView struct {
 	Counts   []countView
 	Promised []string
 	Drain    template.HTML
-	Problem  string // of the GPUs
+	Problem  string // what is wrong with the GPUs
 
 	GPUs     []gpuView
 	Running  []jobView
 	Waiting  []jobView
 	Ended    []jobView
-	MoreWait int // waiting jobs that are not listed
-	AllWait  int // number of waiting jobs, each task counted
+	MoreWait int // number of waiting jobs that are not listed
+	AllWait  int // number of waiting jobs; each task of an array counts
 	AllRun   int
 	Plan     *planView
 }
@@ -48,7 +48,7 @@ type gpuView struct {
 	Name, State, Class string
 	Detail             template.HTML
 	Util               int
-	Mem                int // percent in use
+	Mem                int // percentage in use
 	MemText            string
 	Temp, Power        string
 	Jobs               []shareView
@@ -66,7 +66,7 @@ type jobView struct {
 	GPUs, Asks         string
 	Priority           string
 	Limit              string
-	Since              time.Time // beginning of the wait or of the run, or the end of the job
+	Since              time.Time // when the wait or the run began, or when the job ended
 	From, By, Expected time.Time // expected start or end
 	Unknown            bool
 	Ran                string
@@ -101,7 +101,7 @@ func viewOf(s state) pageView {
 			v.AllWait += max(1, j.Alike)
 		default:
 			v.Running = append(v.Running, jobViewOf(j))
-			if j.State != job.Spawned { // an array: only its tasks count
+			if j.State != job.Spawned { // arrays do not count, only their tasks
 				v.AllRun += max(1, j.Alike)
 			}
 		}
@@ -119,7 +119,7 @@ func countsOf(counts map[job.State]int) (list []countView) {
 	return list
 }
 
-// promisedOf lists the memory and CPUs allocated to jobs.
+// promisedOf lists how much memory and how many CPUs are allocated to jobs.
 func promisedOf(h *job.HostView) (list []string) {
 	if h.MemBytes > 0 {
 		list = append(list, "memory "+job.FormatSize(h.PromisedMem)+" of "+job.FormatSize(h.MemBytes))
@@ -164,7 +164,7 @@ func gpuViewOf(g api.GPU) gpuView {
 	return v
 }
 
-// gpuClass returns the style of a GPU's state.
+// gpuClass returns the CSS class of a GPU's state.
 func gpuClass(g api.GPU) string {
 	switch {
 	case g.State == job.GPULost || g.State == job.GPUSuspect || g.State == job.GPUSick:
@@ -202,7 +202,7 @@ func jobViewOf(j *api.Job) jobView {
 	return v
 }
 
-// jobClass returns the style of a job's state.
+// jobClass returns the CSS class of a job's state.
 func jobClass(j *api.Job) string {
 	switch {
 	case j.State == job.Running:

@@ -18,7 +18,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// serving serves a page without a scheduler until the test ends, with no time limits for clients.
+// serving serves a page without a scheduler until the test ends. Clients have no time limits.
 func serving(t *testing.T) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,8 @@ func serving(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// narrow dials with small buffers, so that little is in flight to a client that does not read.
+// narrow dials with small buffers. If a client does
+// not read, the server's writes therefore block soon.
 var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, 536)
@@ -50,8 +51,8 @@ var narrow = net.Dialer{Control: func(_, _ string, c syscall.RawConn) (err error
 	return err
 }}
 
-// Invariant 5: a client that opens many connections and keeps them does not lock others out,
-// whatever it sends on them and whether or not it reads the answers.
+// Invariant 5: a client that opens many connections and keeps them does not lock other clients out,
+// whatever it sends and whether or not it reads the answers.
 func TestHeldConnectionsMakeRoom(t *testing.T) {
 	const icon = "GET /icon.svg HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	many := func(request string) string {
@@ -95,8 +96,8 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
-// Invariant 5: a connection takes one place, however many requests without a handler it sends.
-// Connections between two requests are closed before new ones.
+// Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
+// Connections between two requests are closed before new connections.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := serving(t)
 	var conns [2]net.Conn
@@ -126,7 +127,7 @@ func TestOneConnectionHasOnePlace(t *testing.T) {
 	ask(conns[0], bufio.NewReader(conns[0]), "GET /icon.svg")
 }
 
-// pipes is a listener whose connections have no buffer: a write blocks until it is read.
+// pipes is a listener whose connections have no buffer: a write blocks until the other side reads.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

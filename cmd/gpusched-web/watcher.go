@@ -12,18 +12,19 @@ import (
 // askInterval is the time between two requests while there are viewers.
 const askInterval = 2 * time.Second
 
-// Numbers of listed jobs. More ended jobs are requested than listed, because tasks share a row.
+// Numbers of listed jobs. Several ended tasks share a
+// row, so more ended jobs are requested than listed.
 const (
 	shownWaiting   = 200
 	shownEnded     = 25
 	requestedEnded = 200
 )
 
-// A state is what the scheduler last answered.
+// A state is the scheduler's last answer.
 type state struct {
-	number int       // counts the states
-	at     time.Time // time of the answer, zero before the first
-	err    error     // why there is nothing newer than at (invariant 6)
+	number int       // grows by one with each state
+	at     time.Time // time of the answer; zero before the first
+	err    error     // why at is not newer (invariant 6)
 	answer
 }
 
@@ -44,12 +45,12 @@ type watcher struct {
 	mu        sync.Mutex
 	now       state
 	tried     time.Time     // time of the last request
-	changed   chan struct{} // closed at the next state
+	changed   chan struct{} // closed when the next state is stored
 	lookers   int
-	followers int           // viewers with a stream
+	followers int           // number of viewers with a stream
 	left      time.Time     // when the last viewer left
 	wanted    bool          // a viewer waits for a fresh state
-	wake      chan struct{} // one of these fields has changed
+	wake      chan struct{} // signals that one of these fields has changed
 }
 
 func newWatcher(source func(context.Context) (answer, error), every time.Duration) *watcher {
@@ -58,10 +59,10 @@ func newWatcher(source func(context.Context) (answer, error), every time.Duratio
 	}
 }
 
-// look counts a viewer until leave is called.
+// look counts its caller as a viewer until leave is called.
 func (w *watcher) look() (leave func()) { return w.count(&w.lookers) }
 
-// follow counts a viewer with a stream until leave is called.
+// follow counts its caller as a viewer with a stream until leave is called.
 func (w *watcher) follow() (leave func()) {
 	gone, silent := w.count(&w.lookers), w.count(&w.followers)
 	return func() { silent(); gone() }
@@ -88,14 +89,14 @@ func (w *watcher) rouse() {
 	}
 }
 
-// latest returns the last state, and a channel that is closed at the next.
+// latest returns the last state, and a channel that is closed when the next state is stored.
 func (w *watcher) latest() (state, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now, w.changed
 }
 
-// fresh waits for a state that is at most every old. The caller is counted as a viewer.
+// fresh waits until the state is at most w.every old. Meanwhile its caller counts as a viewer.
 func (w *watcher) fresh(ctx context.Context) (state, error) {
 	for {
 		w.mu.Lock()
@@ -154,7 +155,7 @@ func (w *watcher) ask(ctx context.Context) {
 	w.changed = make(chan struct{})
 }
 
-// untilIdle returns when ctx is done, or when there have been no viewers for the time idle.
+// untilIdle returns when ctx is done, or when there were no viewers for the duration idle.
 func (w *watcher) untilIdle(ctx context.Context, idle time.Duration) {
 	if idle <= 0 {
 		<-ctx.Done()

@@ -39,7 +39,7 @@ func (f *fake) asked() int {
 	return whole
 }
 
-// watch runs a watcher of a fake in a synctest bubble.
+// watch calls do with a watcher of a fake scheduler, in a synctest bubble.
 func watch(t *testing.T, f *fake, do func(*testing.T, *watcher)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatcher(f.everything, askInterval)
@@ -50,7 +50,7 @@ func watch(t *testing.T, f *fake, do func(*testing.T, *watcher)) {
 	})
 }
 
-// Invariant 4.
+// Invariant 4: all viewers together cause one request per interval.
 func TestOneRequestForAllViewers(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {
@@ -66,7 +66,7 @@ func TestOneRequestForAllViewers(t *testing.T) {
 			t.Errorf("%+v %v", s, err)
 		}
 		time.Sleep(9 * time.Second)
-		if n := f.asked(); n != 5 { // at 0, 2, 4, 6, 8
+		if n := f.asked(); n != 5 { // at 0, 2, 4, 6 and 8 s
 			t.Errorf("asked %d times in nine seconds", n)
 		}
 		for _, f := range leave {
@@ -89,8 +89,7 @@ func TestOneRequestForAllViewers(t *testing.T) {
 	})
 }
 
-// A scheduler that is gone is asked at the usual interval until it is back, and its last state
-// stays.
+// While the scheduler does not answer, it is asked at the usual interval and its last state stays.
 func TestSchedulerComesBack(t *testing.T) {
 	f := &fake{}
 	watch(t, f, func(t *testing.T, w *watcher) {

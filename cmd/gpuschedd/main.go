@@ -74,7 +74,7 @@ func run(args []string) int {
 	return serve(o, *socket)
 }
 
-// simulate replays traces, and shows its progress on a terminal.
+// simulate replays traces. On a terminal it shows its progress.
 func simulate(args []string) int {
 	line := progress.Begin(os.Stderr, os.Getenv, "gpuschedd sim: replaying")
 	defer line.End()
@@ -104,7 +104,7 @@ func serve(o supervise.Options, socket string) int {
 	}
 	if err != nil {
 		log.Error("running", "err", err)
-		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd restarts it after a tenth of a second
+		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd restarts the daemon after 0.1 s
 			waitForStop(ctx, failedWait)
 		}
 		return 1
@@ -112,8 +112,8 @@ func serve(o supervise.Options, socket string) int {
 	return 0
 }
 
-// A daemon that could not start waits for failedWait before it ends, so that it fails at most twice
-// a second.
+// failedWait is the delay before a daemon that could not start
+// ends. Because of the delay, it fails at most twice a second.
 const failedWait = 500 * time.Millisecond
 
 // waitForStop waits for limit, or until a signal ends the daemon.
@@ -123,8 +123,8 @@ func waitForStop(ctx context.Context, limit time.Duration) {
 	<-ctx.Done()
 }
 
-// logTo opens the log. It has fields if systemd connected stderr to the journal, and is lines of
-// text if not.
+// logTo opens the log. If systemd connected stderr to the journal, log entries have fields;
+// otherwise they are lines of text.
 func logTo(stderr *os.File) *journal.Queue {
 	if journal.IsJournal(stderr, os.Getenv("JOURNAL_STREAM")) {
 		return journal.NewNative(journal.Socket, stderr)
@@ -132,7 +132,7 @@ func logTo(stderr *os.File) *journal.Queue {
 	return journal.NewText(stderr)
 }
 
-// listen returns the activated socket, or opens the one that a flag names.
+// listen returns the socket that systemd passed, or opens the socket that a flag names.
 func listen(socket string, mode fs.FileMode) ([]net.Listener, error) {
 	if socket == "" {
 		l, err := systemd.Listeners()

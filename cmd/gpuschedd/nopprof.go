@@ -2,5 +2,5 @@
 
 package main
 
-// servePprof does something only in a build with '-tags pprof'.
+// servePprof does nothing in this build. A build with '-tags pprof' serves profiles.
 func servePprof() {}

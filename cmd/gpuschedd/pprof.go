@@ -6,13 +6,13 @@ import (
 	"log"
 	"net"
 	"net/http"
-	_ "net/http/pprof" // on http.DefaultServeMux, which serves nothing else
+	_ "net/http/pprof" // registers its handlers on http.DefaultServeMux, which has no others
 	"os"
 	"path/filepath"
 )
 
-// A gpuschedd that was built with '-tags pprof' serves net/http/pprof on pprofSocket, which only
-// root can open. No package has such a build.
+// pprofSocket is the socket on which a gpuschedd built with '-tags pprof' serves net/http/pprof.
+// Only root can open it. No package contains such a build.
 const pprofSocket = "/run/gpusched/pprof.sock"
 
 // servePprof serves net/http/pprof until the process ends.

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/supervise"
 )
 
-// paths are the places of one user's own scheduler.
+// paths are the files and directories of one user's own scheduler.
 type paths struct {
 	uid                    int
 	name                   string
@@ -26,9 +26,10 @@ type paths struct {
 // lingerDir has a file for each user whose services systemd starts without a login.
 const lingerDir = "/var/lib/systemd/linger"
 
-// ownPaths returns the paths by the environment that systemd gives a user's services. State is not
-// $STATE_DIRECTORY, which was another directory before systemd 254. It is separate for each
-// machine: a home may be on several machines, but a queue belongs to one.
+// ownPaths returns the paths of a user's scheduler from the environment that systemd gives to the
+// user's services. It does not use $STATE_DIRECTORY, which meant another directory before systemd
+// 254. Each machine has its own state directory: several machines may share a home, but a queue
+// belongs to one machine.
 func ownPaths(getenv func(string) string, uid int) (paths, error) {
 	home, runtime := getenv("HOME"), getenv("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(home) || !filepath.IsAbs(runtime) {
@@ -51,8 +52,8 @@ func belongsTo(info fs.FileInfo, uid int) bool {
 	return ok && int(st.Uid) == uid
 }
 
-// machineName identifies this machine among those that share a home. It prefers the machine id, as
-// a hostname can change.
+// machineName distinguishes the machines that share a home.
+// It prefers the machine id, because a hostname can change.
 func machineName() string {
 	if id, err := os.ReadFile("/etc/machine-id"); err == nil {
 		if name := strings.TrimSpace(string(id)); name != "" && filepath.Base(name) == name {
@@ -65,8 +66,8 @@ func machineName() string {
 	return "localhost"
 }
 
-// apply sets the paths of the user's own scheduler, except those that a flag has set, and makes the
-// directories.
+// apply sets the paths of the user's own scheduler and makes
+// the directories. It keeps paths that a flag has set.
 func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) error {
 	o.Config, o.DropIns = filepath.Join(p.config, "gpusched.toml"), filepath.Join(p.config, "conf.d")
 	o.Own = &supervise.Own{
@@ -74,7 +75,7 @@ func (p paths) apply(o *supervise.Options, socket string, set map[string]bool) e
 		Linger: filepath.Join(lingerDir, p.name),
 	}
 	if !set["accounts"] {
-		o.Accounts = "" // only for the machine's scheduler
+		o.Accounts = "" // only the machine's scheduler uses it
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -14,7 +14,7 @@ func TestOwnPaths(t *testing.T) {
 	home, runtime := t.TempDir(), t.TempDir()
 	env := map[string]string{"HOME": home, "XDG_RUNTIME_DIR": runtime, "USER": "carol"}
 	getenv := func(name string) string { return env[name] }
-	const uid = 987654 // has no account
+	const uid = 987654 // no account has this uid
 	if err := os.Chown(runtime, uid, -1); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // activated is the descriptor of the first socket that systemd passes.
 const activated = 3
 
-// ErrNotActivated is returned if systemd passed no socket.
+// ErrNotActivated means that systemd passed no socket.
 var ErrNotActivated = errors.New("systemd passed no socket")
 
 // Activated returns the socket that systemd passed.
@@ -22,7 +22,7 @@ func Activated(getenv func(string) string) (net.Listener, error) {
 		return nil, ErrNotActivated
 	}
 	file := os.NewFile(activated, "socket")
-	defer file.Close() // the listener has a copy
+	defer file.Close() // the listener has its own copy
 	l, err := net.FileListener(file)
 	if err != nil {
 		return nil, fmt.Errorf("use the socket from systemd: %w", err)

@@ -2,7 +2,7 @@ package loopback
 
 import "testing"
 
-// Invariant 1.
+// Invariant 1: only loopback names and addresses are this machine.
 func TestIs(t *testing.T) {
 	for host, want := range map[string]bool{
 		"localhost": true, "LOCALHOST:9837": true, "localhost.": true, "127.0.0.1": true, "127.8.8.8:1": true,

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// waiting holds the connections that wait for their client: new ones, those with an incomplete
-// request, those between two requests, and those whose client has not read its answer. Anybody can
-// open many, so when there are more than most, one is closed: the oldest between two requests,
-// because a browser reopens it when needed, or else the oldest of all.
+// waiting lists the connections that wait for their client: new connections,
+// connections with an incomplete request, connections between two requests, and
+// connections whose client has not read its answer. A client can open many. When there
+// are more than most, the oldest connection between two requests is closed, because a
+// browser reopens it when needed. If there is none, the oldest of all is closed.
 type waiting struct {
 	most int
 
 	mu   sync.Mutex
-	list []waiter // oldest first, no connection twice
+	list []waiter // oldest first, each connection once
 }
 
 type waiter struct {
@@ -24,8 +25,8 @@ type waiter struct {
 	idle bool // between two requests
 }
 
-// MakeRoom closes the oldest connection that waits for its client whenever there are more than most
-// (invariant 2). It sets ConnState and ConnContext of the server.
+// MakeRoom limits the connections that wait for their client. When there are more than most, it
+// closes the oldest (invariant 2). It sets ConnState and ConnContext of the server.
 func MakeRoom(s *http.Server, most int) {
 	w := &waiting{most: most}
 	s.ConnState = w.state
@@ -34,7 +35,7 @@ func MakeRoom(s *http.Server, most int) {
 	}
 }
 
-// state tracks the state of a connection.
+// state records a state change of a connection.
 func (w *waiting) state(c net.Conn, now http.ConnState) {
 	switch now {
 	case http.StateNew, http.StateIdle:
@@ -46,7 +47,7 @@ func (w *waiting) state(c net.Conn, now http.ConnState) {
 	}
 }
 
-// add adds a connection, and closes another if there are too many.
+// add adds a connection. If there are then too many, it closes one.
 func (w *waiting) add(c waiter) {
 	w.remove(c.conn)
 	w.mu.Lock()
@@ -60,7 +61,7 @@ func (w *waiting) add(c waiter) {
 	w.list = slices.Delete(w.list, at, at+1)
 }
 
-// ask marks a connection as having begun a request.
+// ask records that a connection has begun a request.
 func (w *waiting) ask(c net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,14 +80,14 @@ func (w *waiting) remove(c net.Conn) {
 
 type connKey struct{}
 
-// A connection is the value in the context of its requests.
+// A connection identifies a connection in the context of its requests.
 type connection struct {
 	net.Conn
 	waiting *waiting
 }
 
-// Hold protects the connection of a request from being closed while its client waits for us. Call
-// done before writing the answer, because then the connection waits for the client.
+// Hold protects the connection of a request from being closed while the server prepares the answer.
+// Call done before writing the answer: from then on the connection waits for the client.
 func Hold(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connKey{}).(connection)
 	if !ok {
@@ -96,8 +97,8 @@ func Hold(r *http.Request) (done func()) {
 	return func() { c.waiting.add(waiter{conn: c.Conn}) }
 }
 
-// Close closes the connection of a request, even while an answer is being written that nobody
-// reads.
+// Close closes the connection of a request. It also works while
+// an answer is being written that the client does not read.
 func Close(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(connection); ok {
 		c.Conn.Close()

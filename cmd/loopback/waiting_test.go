@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Invariant 2: a connection takes one place, idle connections are closed first, and one whose
-// client waits for us is not closed.
+// Invariant 2: a connection counts once, and idle connections are closed first. A connection whose
+// request is being answered is not closed.
 func TestMakeRoom(t *testing.T) {
 	s := &http.Server{}
 	MakeRoom(s, 2)
@@ -39,10 +39,10 @@ func TestMakeRoom(t *testing.T) {
 		{func() { s.ConnState(conns[0], http.StateNew) }, 0b11111},
 		{func() { s.ConnState(conns[1], http.StateIdle) }, 0b11111},
 		{func() { s.ConnState(conns[1], http.StateIdle) }, 0b11111},
-		{func() { s.ConnState(conns[2], http.StateNew) }, 0b11101}, // the idle one is closed
+		{func() { s.ConnState(conns[2], http.StateNew) }, 0b11101}, // connection 1 is idle and is closed
 		{func() { done := Hold(asks(0)); s.ConnState(conns[3], http.StateNew); done() }, 0b11001},
 		{func() { s.ConnState(conns[0], http.StateIdle); asks(0) }, 0b11001},
-		{func() { s.ConnState(conns[4], http.StateNew) }, 0b10001}, // a request on the other one is being answered
+		{func() { s.ConnState(conns[4], http.StateNew) }, 0b10001}, // connection 0 is being served, so 3 is closed
 		{func() { Close(asks(0)) }, 0b10000},
 	} {
 		step.do()
@@ -50,6 +50,6 @@ func TestMakeRoom(t *testing.T) {
 			t.Fatalf("step %d: %05b are open, want %05b", i, got, step.open)
 		}
 	}
-	Hold(&http.Request{})() // from a server without MakeRoom
+	Hold(&http.Request{})() // the server of this request does not use MakeRoom
 	Close(&http.Request{})
 }

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	patience = 500 * time.Millisecond // before the line is shown
+	patience = 500 * time.Millisecond // time before the line is shown
 	redraw   = 100 * time.Millisecond
 )
 
-// Line shows the progress of one piece of work. A nil Line, which nobody sees, does nothing.
+// Line shows the progress of one piece of work. The methods of a nil Line do nothing.
 type Line struct {
 	out   io.Writer
 	width func() int
 	began time.Time
-	once  sync.Once // closes stop
+	once  sync.Once // closes stop once
 
 	stop, ended chan struct{}
 
 	mu    sync.Mutex // guards the fields below, and the order of writes to the screen
 	text  string
-	drawn string // "": nothing is on the screen
+	drawn string // the line on the screen; "" for none
 }
 
-// Begin begins a line on f, the standard error; it returns nil if f can't show one. Call End when
-// the work is done.
+// Begin starts a line on f, the standard error. It returns nil
+// if f cannot show a line. Call End when the work is done.
 func Begin(f *os.File, getenv func(string) string, format string, args ...any) *Line {
 	if kind := getenv("TERM"); kind == "" || kind == "dumb" || columns(f) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (l *Line) run() {
 	}
 }
 
-// Say replaces the text.
+// Say replaces the text of the line.
 func (l *Line) Say(format string, args ...any) {
 	if l == nil {
 		return
@@ -87,7 +87,7 @@ func (l *Line) draw() {
 	defer l.mu.Unlock()
 	text := []rune(l.text)
 	for i, r := range text {
-		if r >= 0x1100 || !unicode.IsPrint(r) { // so that each character has at most one column and no effect
+		if r >= 0x1100 || !unicode.IsPrint(r) { // at most one column each, and no effect
 			text[i] = '?'
 		}
 	}
@@ -98,7 +98,7 @@ func (l *Line) draw() {
 	}
 }
 
-// clear removes the line; l.mu is held.
+// clear removes the line. The caller holds l.mu.
 func (l *Line) clear() {
 	if l.drawn != "" {
 		fmt.Fprint(l.out, "\r\x1b[K")
@@ -106,7 +106,7 @@ func (l *Line) clear() {
 	}
 }
 
-// Aside calls f, which may print text that stays.
+// Aside removes the line while f runs. The text that f prints stays on the screen.
 func (l *Line) Aside(f func()) {
 	if l != nil {
 		l.mu.Lock()
@@ -116,7 +116,7 @@ func (l *Line) Aside(f func()) {
 	f()
 }
 
-// Over returns a writer to the same terminal, whose text appears above the line.
+// Over returns a writer to the same terminal. Its text appears above the line.
 func (l *Line) Over(w io.Writer) io.Writer {
 	if l == nil {
 		return w
@@ -129,13 +129,13 @@ type over struct {
 	w io.Writer
 }
 
-// Write writes above the line; text has whole lines.
+// Write writes above the line. The text must consist of whole lines.
 func (o over) Write(text []byte) (n int, err error) {
 	o.l.Aside(func() { n, err = o.w.Write(text) })
 	return n, err
 }
 
-// End removes the line. It may be called again.
+// End removes the line. It may be called more than once.
 func (l *Line) End() {
 	if l == nil {
 		return

@@ -15,7 +15,7 @@ import (
 
 func xterm(string) string { return "xterm" }
 
-// Invariants 2 and 3.
+// Invariants 2 and 3: short work shows nothing, and the line leaves nothing behind.
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -44,7 +44,7 @@ func TestLine(t *testing.T) {
 	})
 }
 
-// Invariant 1, and a line on a real terminal.
+// Invariant 1: only a real terminal gets a line.
 func TestTerminals(t *testing.T) {
 	far, near, err := pty.Open()
 	if err != nil {
@@ -72,13 +72,13 @@ func TestTerminals(t *testing.T) {
 	}
 	l := Begin(near, xterm, "line %d", 7)
 	seen := make([]byte, 100)
-	n, err := far.Read(seen) // waits for it
+	n, err := far.Read(seen) // waits until the line is drawn
 	if err != nil || !strings.HasPrefix(string(seen[:n]), "\r\x1b[Kline 7 (") {
 		t.Errorf("%q, %v", seen[:n], err)
 	}
 	l.End()
 	near.Close()
-	rest, _ := io.ReadAll(far) // ends with an error where nobody has the other side open
+	rest, _ := io.ReadAll(far) // returns an error because nobody has the other side open
 	if !strings.HasSuffix(string(rest), "\r\x1b[K") {
 		t.Errorf("it leaves %q", rest)
 	}

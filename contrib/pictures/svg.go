@@ -27,8 +27,8 @@ const (
 	paper = "#0d1117"
 )
 
-// SVG draws lines of text with SGR sequences as a terminal of that many columns shows them. It uses
-// nothing but its arguments.
+// SVG draws lines of text with SGR sequences as a terminal with that many columns shows them. The
+// result depends only on the arguments.
 func SVG(title, text string, columns int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	width, height := columns*cellWidth+2*margin, len(lines)*cellHeight+2*margin
@@ -48,8 +48,8 @@ func SVG(title, text string, columns int) string {
 // A pen draws one line.
 type pen struct {
 	b      *strings.Builder
-	x      int // in columns
-	y      int // the upper edge, in pixels
+	x      int // column of the next character
+	y      int // upper edge of the line, in pixels
 	styles []string
 }
 
@@ -67,8 +67,8 @@ func (p *pen) line(line string) {
 	}
 }
 
-// text draws a text in one style: block elements as shapes, so that they meet, and each word at its
-// column, whatever the font.
+// text draws a text in one style. It draws block elements as shapes, so that they touch each other.
+// It places each word at its column, whatever the font.
 func (p *pen) text(text string) {
 	if slices.Contains(p.styles, "7") {
 		fmt.Fprintf(p.b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+"\n",
@@ -101,7 +101,7 @@ func (p *pen) text(text string) {
 	flush()
 }
 
-// block draws a block element and reports whether r is one.
+// block draws r if r is a block element, and reports whether it is.
 func (p *pen) block(r rune) bool {
 	x := margin + p.x*cellWidth
 	rect := func(x, y, w, h int, opacity string) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fakeProgram stands in for gpusched: it records its arguments, one per line, and offers fixed
-// candidates.
+// fakeProgram replaces gpusched. It records its
+// arguments, one per line, and offers fixed candidates.
 const fakeProgram = `#!/bin/sh
 [ "$1" = __complete ] || exit 9
 shift
@@ -27,7 +27,7 @@ esac
 `
 
 type completer struct {
-	dir   string // the only directory in PATH with a gpusched, and a few files
+	dir   string // directory with the only gpusched in PATH, and a few files
 	asked string
 }
 
@@ -44,8 +44,8 @@ func newCompleter(t *testing.T) completer {
 	return c
 }
 
-// run runs a script in a shell and returns its sorted lines and the words that the program was
-// asked about.
+// run runs a script in a shell. It returns the sorted lines of its output, and the words for which
+// the program had to offer candidates.
 func (c completer) run(t *testing.T, shell string, args ...string) (lines []string, asked string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), shell, args...)
@@ -75,7 +75,7 @@ func TestBashCompletion(t *testing.T) {
 	file := completion(t, "gpusched.bash")
 	output(t, "bash", "-n", file)
 	for _, tt := range []struct {
-		name, words string // split as readline splits them
+		name, words string // the words are split as readline splits them
 		want        []string
 		asked       string
 	}{
@@ -116,7 +116,7 @@ func TestFishCompletion(t *testing.T) {
 	}
 }
 
-// zshScript types a line and a tab into a real zsh and prints the candidates, which it intercepts
+// zshScript types a line and a tab into a real zsh and prints the candidates. It intercepts them
 // where the completion system adds them.
 const zshScript = `
 zmodload zsh/zpty

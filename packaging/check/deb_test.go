@@ -14,7 +14,7 @@ import (
 
 func TestLintianFindsNothing(t *testing.T) {
 	deb := built(t, "*.deb")
-	// A copy that an ordinary user can read.
+	// An ordinary user can read this copy.
 	dir, err := os.MkdirTemp("", "gpusched-lintian-")
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestLintianFindsNothing(t *testing.T) {
 	}
 }
 
-// TestDebFiles checks the mode and owner of every file. A new file must be listed here, so that
-// none gets in by accident.
+// TestDebFiles checks the mode and owner of every file. A new file must be listed here, so that no
+// file gets into the package by accident.
 func TestDebFiles(t *testing.T) {
 	got := map[string]string{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
@@ -120,9 +120,9 @@ func TestMaintainerScriptsParse(t *testing.T) {
 	}
 }
 
-// TestProgramsAreLinkedAsPromised: all programs but one are static, so that they start whatever
-// state the libraries are in. gpusched-nvml resolves the driver's functions as it calls them, so
-// that an old driver that lacks one does not end it at start.
+// TestProgramsAreLinkedAsPromised: all programs except one are static, so that they start whatever
+// the state of the libraries. gpusched-nvml looks up a function of the driver only when it calls
+// it. It therefore starts with an old driver that lacks a function.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
 	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-slurm", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {
@@ -142,7 +142,7 @@ func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	}
 }
 
-// newer reports whether version a is newer than b; versions look like 2.34 or 2.2.5.
+// newer reports whether version a is newer than version b. Versions look like 2.34 or 2.2.5.
 func newer(t *testing.T, a, b string) bool {
 	cmd := exec.CommandContext(t.Context(), "dpkg", "--compare-versions", a, "gt", b)
 	cmd.Stdout = io.Discard

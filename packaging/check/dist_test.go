@@ -15,7 +15,7 @@ import (
 // root is the repository's root.
 const root = "../.."
 
-// built returns the one package in dist that matches the pattern.
+// built returns the single package in dist that matches the pattern.
 func built(t *testing.T, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, "dist", pattern))
@@ -46,7 +46,7 @@ func outputOf(t *testing.T, cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// extractDeb unpacks the deb's files into a fresh directory.
+// extractDeb unpacks the files of the deb into a new directory.
 func extractDeb(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func extractDeb(t *testing.T) string {
 	return dir
 }
 
-// asNobody returns a command that runs as an ordinary user with its own home.
+// asNobody returns a command that runs as an ordinary user with a separate home.
 func asNobody(ctx context.Context, t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

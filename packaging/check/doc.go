@@ -1,12 +1,12 @@
-// Package check tests what is shipped: the deb and rpm in dist, as 'make package' left them, and
-// the files under packaging that no compiler checks.
+// Package check tests the shipped files: the deb and rpm that 'make package' left in dist, and the
+// files under packaging that no compiler checks.
 //
-// It has two kinds of tests, each behind a build tag because it needs more than Go. The tag
+// It has two kinds of tests. Each kind has a build tag, because it needs more than Go. The tag
 // packages selects tests that inspect the packages from outside ('make package-check'): lintian,
-// rpm's own reading of it, owners and modes, manual pages, completions in the three shells, byte
-// for byte reproducibility. The tag machine ('make machine') selects tests that install, upgrade,
-// remove and purge the deb on a machine with a real systemd.
+// rpm's own view of the rpm, owners and modes, manual pages, completions in the three shells, and
+// byte for byte reproducibility. The tag machine ('make machine') selects tests that install,
+// upgrade, remove and purge the deb on a machine with a real systemd.
 //
-// They never skip: 'make deps' installs what they need, and without it they fail. They change
-// nothing outside of temporary directories and their own machines.
+// The tests never skip. 'make deps' installs what they need; if something is missing, they fail.
+// They change nothing outside temporary directories and their own machines.
 package check

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// TestLifeOfThePackage takes the deb through a package's whole life on a real machine, during which
-// a job runs undisturbed. An upgrade keeps the queue and the history.
+// TestLifeOfThePackage installs, upgrades, removes and purges the deb on a real machine. A job runs
+// undisturbed meanwhile. An upgrade keeps the queue and the history.
 func TestLifeOfThePackage(t *testing.T) {
 	l := newLife(t, 5*time.Minute)
 
@@ -78,9 +78,9 @@ func TestLifeOfThePackage(t *testing.T) {
 	}
 }
 
-// TestRemoval: the removal scripts of either package stop everything, including what is off by
-// default, and remove node_exporter's file. A new installation starts the daemon again, which
-// try-restart would not do.
+// TestRemoval: the removal scripts of both packages stop everything,
+// even units that are off by default, and remove node_exporter's file.
+// A new installation starts the daemon again; try-restart would not.
 func TestRemoval(t *testing.T) {
 	l := newLife(t, 3*time.Minute)
 	l.install(built(t, "*.deb"))
@@ -103,16 +103,16 @@ systemctl start gpusched-web.service gpusched-metrics.service`)
 	l.units("active", "enabled")
 }
 
-// life is a machine with the package and a job.
+// life is a machine with the package and a running job.
 type life struct {
 	t          *testing.T
 	ctx        context.Context
 	m          *vm.Machine
 	id         string
-	invocation string // invocation id of the job's unit
+	invocation string // invocation id of the unit of the job
 }
 
-// newLife boots a box for at most limit.
+// newLife boots a box. All commands in the box together may take at most limit.
 func newLife(t *testing.T, limit time.Duration) *life {
 	t.Helper()
 	ctx, cancel := await.For(t.Context(), "the life of the package", limit)
@@ -145,7 +145,7 @@ func (l *life) install(deb string) {
 	}
 }
 
-// units checks whether both units are active and enabled.
+// units checks what 'systemctl is-active' and 'systemctl is-enabled' print about both units.
 func (l *life) units(active, enabled string) {
 	l.t.Helper()
 	for _, unit := range []string{"gpusched.socket", "gpusched.service"} {
@@ -188,7 +188,7 @@ func (l *life) jobGoesOn() {
 	}
 }
 
-// version builds a package with the same files and another version.
+// version builds a package with the same files but another version.
 func (l *life) version(v string) string {
 	l.t.Helper()
 	dir := l.t.TempDir()

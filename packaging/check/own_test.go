@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestInstallForOneUser: without root and a package, 'make install-user' installs the programs and
-// user units in a home.
+// TestInstallForOneUser: 'make install-user' installs the programs and user units in a home. It
+// needs neither root nor a package.
 func TestInstallForOneUser(t *testing.T) {
 	home := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "sh", "../install-user.sh")

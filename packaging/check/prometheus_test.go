@@ -36,8 +36,8 @@ const (
 	golden    = root + "/daemon/metrics/testdata/page."
 )
 
-// TestPromtoolLikesThem: metric names and units follow Prometheus's conventions, and the rules and
-// the part of prometheus.yml are valid.
+// TestPromtoolLikesThem: metric names and units follow Prometheus's conventions. The rules and the
+// fragment of prometheus.yml are valid.
 func TestPromtoolLikesThem(t *testing.T) {
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
 	if err != nil {
@@ -74,7 +74,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// exposed returns the names of the samples in the golden page.
+// exposed returns the names of the metrics in the golden page.
 func exposed(t *testing.T) map[string]bool {
 	t.Helper()
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
@@ -88,7 +88,7 @@ func exposed(t *testing.T) map[string]bool {
 	return names
 }
 
-// queries returns the dashboard's expressions, for all machines.
+// queries returns the expressions of the dashboard, with all machines selected.
 func queries(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(dashboard)
@@ -116,7 +116,8 @@ func queries(t *testing.T) []string {
 	return list
 }
 
-// TestOnlyWhatThereIsIsAsked: rules and the dashboard use only metrics that the golden page has.
+// TestOnlyWhatThereIsIsAsked: the rules and the dashboard
+// use only metrics that the golden page contains.
 func TestOnlyWhatThereIsIsAsked(t *testing.T) {
 	text, err := os.ReadFile(rules)
 	if err != nil {
@@ -130,8 +131,9 @@ func TestOnlyWhatThereIsIsAsked(t *testing.T) {
 	}
 }
 
-// TestPrometheus: a real Prometheus scrapes the real program over loopback, parses every family as
-// OpenMetrics, understands each query of the dashboard, and fires an alert when the daemon is gone.
+// TestPrometheus: a real Prometheus scrapes the real program over
+// loopback. It parses every metric family as OpenMetrics, evaluates each
+// query of the dashboard, and fires an alert when the daemon is gone.
 func TestPrometheus(t *testing.T) {
 	backend := &servertest.Backend{View: job.View{GPUs: []job.GPUView{{GPU: job.GPU{Index: 0, UUID: "GPU-a", State: job.GPUFree}}}}}
 	socket, stop := controlSocket(t, backend)
@@ -157,7 +159,7 @@ func TestPrometheus(t *testing.T) {
 	}
 }
 
-// controlSocket serves the backend as the daemon does, until stop is called.
+// controlSocket serves the backend on a socket, as the daemon does, until stop is called.
 func controlSocket(t *testing.T, b server.Backend) (path string, stop func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "s")
@@ -196,7 +198,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the end of the test's context has ended it
+	t.Cleanup(func() { // the program has ended, because the test's context has ended
 		cmd.Wait()
 		if t.Failed() {
 			t.Logf("%s said:\n%s", cmd.Args[0], talk.Bytes())
@@ -204,7 +206,7 @@ func start(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// startMetrics runs the packaged program as systemd would, and returns its address.
+// startMetrics runs the packaged gpusched-metrics as systemd would, and returns its address.
 func startMetrics(t *testing.T, socket string) string {
 	t.Helper()
 	l := loopback(t)
@@ -220,7 +222,7 @@ func startMetrics(t *testing.T, socket string) string {
 	return l.Addr().String()
 }
 
-// serveGolden serves the golden page, which has every family.
+// serveGolden serves the golden page. The page contains every metric family.
 func serveGolden(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile(golden + string(metrics.OpenMetrics))
@@ -235,10 +237,10 @@ func serveGolden(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// prometheus is a running Prometheus, by the address of its API.
+// prometheus is a running Prometheus. base is the address of its API.
 type prometheus struct{ base string }
 
-// startPrometheus runs a Prometheus with the shipped rules, whose alerts fire without a delay.
+// startPrometheus runs a Prometheus with the shipped rules. Their alerts fire without a delay.
 func startPrometheus(t *testing.T, targets map[string]string) prometheus {
 	t.Helper()
 	dir := t.TempDir()
@@ -264,7 +266,7 @@ func startPrometheus(t *testing.T, targets map[string]string) prometheus {
 	return prometheus{"http://" + address + "/api/v1/"}
 }
 
-// get calls Prometheus's API; it returns "" while nothing answers.
+// get calls Prometheus's API. It returns "" if nothing answers yet.
 func (p prometheus) get(t *testing.T, what string, words url.Values) string {
 	t.Helper()
 	body := fetch(t.Context(), p.base+what+"?"+words.Encode())
@@ -274,7 +276,7 @@ func (p prometheus) get(t *testing.T, what string, words url.Values) string {
 	return body
 }
 
-// fetch returns the body at an address; "" while nothing answers.
+// fetch returns the body at an address, or "" if nothing answers yet.
 func fetch(ctx context.Context, address string) string {
 	bounded, stop := await.For(ctx, "the answer of "+address, 10*time.Second)
 	defer stop()
@@ -291,7 +293,8 @@ func fetch(ctx context.Context, address string) string {
 	return string(body)
 }
 
-// value returns the first value of a query's result, or "". An invalid query ends the test.
+// value returns the first value of a query's result, or
+// "" for an empty result. An invalid query ends the test.
 func (p prometheus) value(t *testing.T, query string) string {
 	t.Helper()
 	var reply struct {
@@ -317,8 +320,8 @@ func (p prometheus) until(t *testing.T, query string) {
 	}
 }
 
-// TestNodeExporterTakesTheFile: node_exporter serves the textfile beside its own metrics, whose
-// names gpusched does not use.
+// TestNodeExporterTakesTheFile: node_exporter serves the textfile together with its own metrics.
+// gpusched uses none of node_exporter's names.
 func TestNodeExporterTakesTheFile(t *testing.T) {
 	page, err := os.ReadFile(golden + string(metrics.Prometheus))
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // TestPackagesAreReproducible builds both packages again from a copy of the tree at another path,
-// and compares the bytes. Of our own code only the packing tools come from the build cache. The
-// standard library and other modules are not compiled again: the second build links the first
-// build's objects, so the test does not show that these are reproducible.
+// and compares the bytes. The build cache of the second build contains none of our own code except
+// the packing tools. It does contain the standard library and other modules, which are not compiled
+// again. The test therefore does not show that these are reproducible.
 func TestPackagesAreReproducible(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "elsewhere")
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -38,14 +38,14 @@ func TestPackagesAreReproducible(t *testing.T) {
 	}
 }
 
-// othersIn makes a build cache with the compiled standard library and other modules, which take
-// minutes to compile, and nothing of our own.
+// othersIn makes a build cache with the compiled standard library and other modules, because they
+// take minutes to compile. The cache contains nothing of our own.
 func othersIn(t *testing.T, cache string) string {
 	t.Helper()
 	const others = `{{if not (and .Module .Module.Main)}}{{.Export}}{{end}}`
-	wanted := map[string]bool{} // outputs, by their names in the cache without "-d"
+	wanted := map[string]bool{} // names of the outputs in the cache, without "-d"
 	for programs, env := range map[string][]string{
-		"./cmd/...":           {"CGO_ENABLED=0"}, // without gpusched-nvml, hence -e
+		"./cmd/...":           {"CGO_ENABLED=0"}, // gpusched-nvml does not build without cgo, hence -e
 		"./cmd/gpusched-nvml": {"CGO_ENABLED=1", "GOFLAGS=-buildmode=pie"},
 	} {
 		cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-deps", "-export", "-trimpath", "-f", others, programs)
@@ -63,10 +63,10 @@ func othersIn(t *testing.T, cache string) string {
 	}
 	made := t.TempDir()
 	for _, path := range actions {
-		action, err := os.ReadFile(path) // "v1", the action, its output, and more
+		action, err := os.ReadFile(path) // the file has "v1", the action, its output, and more
 		f := strings.Fields(string(action))
 		if err != nil || len(f) < 3 || !wanted[f[2]] {
-			continue // an entry of another program
+			continue // the entry belongs to another program
 		}
 		for _, name := range []string{f[1] + "-a", f[2] + "-d"} {
 			copyEntry(t, filepath.Join(cache, name[:2], name), filepath.Join(made, name[:2], name))
@@ -90,7 +90,7 @@ func copyEntry(t *testing.T, from, to string) {
 	}
 }
 
-// copyFile copies a file of the tree; it ignores a file that git lists but that was deleted.
+// copyFile copies a file of the tree. It ignores a file that git lists but that no longer exists.
 func copyFile(t *testing.T, name, to string) {
 	t.Helper()
 	info, err := os.Lstat(filepath.Join(root, name))
@@ -110,14 +110,14 @@ func copyFile(t *testing.T, name, to string) {
 	}
 }
 
-// epoch returns the date that the package in dist was built with.
+// epoch returns the build date of the package in dist.
 func epoch(t *testing.T) string {
 	t.Helper()
 	return strings.TrimSpace(output(t, "rpm", "-qp", "--qf", "%{BUILDTIME}", built(t, "*.rpm")))
 }
 
-// commit returns the commit that the daemon of the package in dist says it was
-// built from; the copy has no history.
+// commit returns the commit from which the package in dist was built, as its daemon reports it. The
+// copy of the tree has no history.
 func commit(t *testing.T) string {
 	t.Helper()
 	f := strings.Fields(output(t, filepath.Join(extractDeb(t), "usr/sbin/gpuschedd"), "--version"))

@@ -32,8 +32,8 @@ func TestRPMSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestRPMHasWhatTheDebHas compares the file lists of both packages, apart from places that differ
-// between the families.
+// TestRPMHasWhatTheDebHas compares the file lists of both packages. It ignores places that differ
+// between Debian's and Fedora's families of systems.
 func TestRPMHasWhatTheDebHas(t *testing.T) {
 	deb := map[string]bool{}
 	for line := range strings.Lines(output(t, "dpkg-deb", "-c", built(t, "*.deb"))) {
@@ -57,7 +57,7 @@ func TestRPMHasWhatTheDebHas(t *testing.T) {
 		if strings.HasPrefix(mode, "d") {
 			continue
 		}
-		if strings.HasPrefix(mode, "l") { // the target of the link follows
+		if strings.HasPrefix(mode, "l") { // the link's target follows its name
 			name, mode = f[len(f)-3], "-rwx"
 		}
 		if strings.HasPrefix(mode, "-rwx") != (strings.Contains(name, "bin/") || strings.Contains(name, "/libexec/")) {

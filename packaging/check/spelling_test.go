@@ -16,9 +16,9 @@ import (
 	"testing"
 )
 
-// TestSpelling checks the words of comments, documents and the manual against aspell's English dictionary,
-// the glossary, the names in the code, and testdata/words.txt, which has names of other programs and
-// technical words.
+// TestSpelling checks the words of comments, documents and the manual. A word must be in aspell's
+// English dictionary, the glossary, the names in the code, or testdata/words.txt. That file has
+// names of other programs and technical words.
 func TestSpelling(t *testing.T) {
 	known := map[string]bool{}
 	for _, list := range []string{"testdata/words.txt", "../../contrib/GLOSSARY.md"} {
@@ -30,7 +30,7 @@ func TestSpelling(t *testing.T) {
 			known[word] = true
 		}
 	}
-	where, read := map[string]string{}, 0 // of each word the first file that has it
+	where, read := map[string]string{}, 0 // for each word, the first file that contains it
 	note := func(path, text string) {
 		read++
 		for _, word := range words.FindAllString(quoted.ReplaceAllString(text, " "), -1) {
@@ -73,12 +73,12 @@ func TestSpelling(t *testing.T) {
 var (
 	words    = regexp.MustCompile(`[A-Za-z][A-Za-z']*`)
 	document = regexp.MustCompile(`\.(md|[1578])$|manual/text/.*\.txt$|options/options\.txt$`)
-	// quoted is text that is no prose: what stands in quotation marks, paths, options, variables, addresses.
+	// quoted matches text that is not prose: quoted text, paths, options, variables and addresses.
 	quoted = regexp.MustCompile("`[^`]*`|'[^' ][^']*'|\"[^\"]*\"|\\S*[/_=.@%]\\S+|--?\\w[\\w-]*|\\$\\w+|\\\\\\S+")
 	roff   = regexp.MustCompile(`(?m)^\.[A-Z]+|\\f[A-Z]|\\-|^( {4}|\t).*$`)
 )
 
-// readGo notes the comments of a Go file, and knows the words of everything else in it.
+// readGo calls note with the comments of a Go file, and adds the words of its code to known.
 func readGo(path string, text []byte, known map[string]bool, note func(path, text string)) {
 	var s scanner.Scanner
 	set := token.NewFileSet()

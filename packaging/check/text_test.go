@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestManualPages formats every manual page with all warnings on.
+// TestManualPages formats every manual page with all warnings enabled.
 func TestManualPages(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(extractDeb(t), "usr/share/man/man*/*.gz"))
 	if err != nil || len(pages) < 3 {
@@ -32,7 +32,8 @@ func TestManualPages(t *testing.T) {
 	}
 }
 
-// TestManualPagesPointToPages: every manual page of ours that a page refers to is in the package.
+// TestManualPagesPointToPages: if a page refers to another
+// of our manual pages, the package contains that page.
 func TestManualPagesPointToPages(t *testing.T) {
 	dir := filepath.Join(extractDeb(t), "usr/share/man")
 	pages, err := filepath.Glob(filepath.Join(dir, "man*/*.gz"))
@@ -58,7 +59,7 @@ func TestManualPagesPointToPages(t *testing.T) {
 
 var ownPages = regexp.MustCompile(`\b(gpusched[a-z.-]*) ?\(([1-8])\)`)
 
-// TestManualNamesEveryKey searches the formatted page for every key.
+// TestManualNamesEveryKey searches the formatted manual page for every key of the settings.
 func TestManualNamesEveryKey(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "man", "-l", filepath.Join(extractDeb(t), "usr/share/man/man5/gpusched.toml.5.gz"))
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=1000", "MAN_KEEP_FORMATTING=")
@@ -72,7 +73,7 @@ func TestManualNamesEveryKey(t *testing.T) {
 	}
 }
 
-// TestShippedSettingsAreTheDefault checks the installed settings file.
+// TestShippedSettingsAreTheDefault checks that the installed settings file equals config.Sample.
 func TestShippedSettingsAreTheDefault(t *testing.T) {
 	shipped, err := os.ReadFile(filepath.Join(extractDeb(t), "etc/gpusched/gpusched.toml"))
 	if err != nil {

@@ -32,8 +32,8 @@ type release struct {
 
 var releaseLine = regexp.MustCompile(`^## \[(.+?)\](?: - (\d{4}-\d{2}-\d{2}))?$`)
 
-// debianChangelog converts the changelog to Debian's format. The version being built comes first,
-// whether it is released or not.
+// debianChangelog converts the changelog to Debian's format. The version that is being built comes
+// first, whether or not it is released.
 func debianChangelog(markdown, version string, date time.Time) (string, error) {
 	releases, err := parseChangelog(markdown)
 	if err != nil {
@@ -49,7 +49,8 @@ func debianChangelog(markdown, version string, date time.Time) (string, error) {
 	return b.String(), nil
 }
 
-// parseChangelog returns the releases, newest first as in the file, without the unreleased part.
+// parseChangelog returns the releases in the order of
+// the file, newest first, without the unreleased part.
 func parseChangelog(markdown string) ([]release, error) {
 	var releases []release
 	var current *release
@@ -88,5 +89,5 @@ func entry(b *strings.Builder, r release) {
 	fmt.Fprintf(b, "\n -- %s  %s\n\n", maintainer, r.date.Format(time.RFC1123Z))
 }
 
-// maintainer is the same as in nfpm.yaml.
+// maintainer is also in nfpm.yaml; both must be equal.
 const maintainer = "gpusched maintainers <gpusched@users.noreply.github.com>"

@@ -1,4 +1,5 @@
-// Command stage generates the package's derived files in one directory, from which nfpm takes them:
+// Command stage generates the derived files of the
+// packages in one directory. nfpm takes them from there:
 //
 //	gpusched.toml     the default settings, from daemon/config
 //	man/man1/*.gz     by 'gpusched __man'
@@ -8,6 +9,6 @@
 //	doc/changelog.gz  CHANGELOG.md in Debian's format
 //	doc/third-party.gz  the licences of everything that is linked in
 //
-// It runs in the repository's root on the build machine. The same inputs and date give the same
-// bytes anywhere, at any time.
+// It runs in the repository's root on the build machine. The same inputs and the same date give the
+// same bytes anywhere, at any time.
 package main

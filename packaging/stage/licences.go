@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// module is what go list says about a module, or about Go itself.
+// module is what 'go list' prints about a module, or about Go itself.
 type module struct{ Path, Version, Dir string }
 
 // stageLicences collects the notices of Go and of every module whose code is in one of the
-// programs, as most of their licences require.
+// programs. Most of their licences require this.
 func stageLicences(o options) error {
 	modules, err := linkedModules()
 	if err != nil {
@@ -41,7 +41,7 @@ func stageLicences(o options) error {
 	return writeGzip(filepath.Join(o.out, "doc/third-party.gz"), b.Bytes())
 }
 
-// goLimit bounds a command of the go tool, which may have to fetch modules.
+// goLimit is the time limit of a go command, which may have to fetch modules.
 const goLimit = 5 * time.Minute
 
 // linkedModules lists Go and the modules of all packages under cmd, sorted by path.
@@ -63,7 +63,7 @@ func linkedModules() ([]module, error) {
 	return modules, nil
 }
 
-// notices reads the licence files of a module, at least one.
+// notices reads the licence files of a module. There must be at least one.
 func notices(dir string) ([][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// options are what the Makefile passes.
+// options are the values that the Makefile passes.
 type options struct {
 	bin     string    // directory of the built programs
 	out     string    // output directory, which is emptied first
-	version string    // of the package
-	date    time.Time // of the sources
+	version string    // version of the package
+	date    time.Time // date of the sources
 }
 
 func main() {
@@ -87,7 +87,7 @@ func stageManuals(o options) error {
 	return nil
 }
 
-// write creates a file that everybody may read, and its directory.
+// write creates a file that every user can read, and the file's directory.
 func write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -95,7 +95,7 @@ func write(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// writeGzip compresses without a name and a time, as gzip -9n does.
+// writeGzip compresses without a file name and a time, as gzip -9n does.
 func writeGzip(path string, data []byte) error {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

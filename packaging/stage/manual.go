@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// settingsManual writes gpusched.toml(5) from the keys of daemon/config.
+// settingsManual generates gpusched.toml(5) from the keys of daemon/config.
 func settingsManual(date time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `.\" Made from the table of settings in daemon/config; do not edit.

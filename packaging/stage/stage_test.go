@@ -66,8 +66,8 @@ func TestSettingsManualNamesEveryKey(t *testing.T) {
 	}
 }
 
-// TestLicencesOfWhatIsLinked looks for some licences that must be there; linkedModules reports
-// missing ones.
+// TestLicencesOfWhatIsLinked checks that every linked module has licence files, and that
+// linkedModules finds some known modules.
 func TestLicencesOfWhatIsLinked(t *testing.T) {
 	modules, err := linkedModules()
 	if err != nil {
@@ -87,7 +87,8 @@ func TestLicencesOfWhatIsLinked(t *testing.T) {
 	}
 }
 
-// The Python client has the version of the packages that ship it: the last one in the changelog.
+// The Python client has the same version as the packages
+// that contain it: the newest in the changelog.
 func TestPythonClientHasTheVersion(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile("../../" + path)

@@ -1,3 +1,3 @@
-// Package export writes this machine, and others that it asks by ssh, as the files of a Slurm. It
-// reads the hardware; package slurmsite makes the files.
+// Package export writes the configuration files of a Slurm cluster that consists of this machine,
+// and of others that it asks over ssh. It reads the hardware; package slurmsite makes the files.
 package export

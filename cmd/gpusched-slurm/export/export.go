@@ -25,7 +25,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Run writes the files of a Slurm with this machine's hardware and rules.
+// Run writes the configuration files of a Slurm with this machine's hardware and rules.
 func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
 	settings, origins, err := s.Settings()
 	if err != nil {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, s engines.Shell, c engines.Export) error {
 	return nil
 }
 
-// writeFiles writes the files, or prints them if there is no directory.
+// writeFiles writes the files into dir. If dir is empty, it prints them.
 func writeFiles(s *engines.Shell, dir string, files []slurmsite.File) error {
 	if dir == "" {
 		for _, f := range files {
@@ -124,7 +124,7 @@ func thisNode(ctx context.Context, s *engines.Shell, settings *config.Config) (s
 	return node, nil
 }
 
-// slurmGPUs returns the GPUs that the settings include, by minor number.
+// slurmGPUs returns the GPUs that the settings include, ordered by minor number.
 func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []slurmsite.GPU) {
 	known := slices.DeleteFunc(slices.Clone(reply.GPUs), func(g api.GPU) bool {
 		return g.Name == "" || len(settings.Only) > 0 && !slices.Contains(settings.Only, g.Index)
@@ -143,7 +143,7 @@ func slurmGPUs(root fs.FS, reply api.GPUsReply, settings config.GPUs) (list []sl
 	return list
 }
 
-// lanes returns the number of NVLinks between two GPUs, or -1 from a GPU to itself.
+// lanes returns the number of NVLinks between two GPUs, or -1 if both are the same GPU.
 func lanes(links []job.GPULink, x, y int) int {
 	if x == y {
 		return -1
@@ -156,13 +156,14 @@ func lanes(links []job.GPULink, x, y int) int {
 	return 0
 }
 
-// nodeLimit is the time in which another machine must answer.
+// nodeLimit is the time limit for the answer of another machine.
 const nodeLimit = 30 * time.Second
 
-// askNode is the command for other machines, independent of the engine in their settings.
+// askNode is the command that runs on other machines.
+// It does not depend on the engine in their settings.
 const askNode = "--on local export slurm --node"
 
-// nodeOver asks another machine by the user's ssh, without asking for a password.
+// nodeOver asks another machine with the user's ssh. ssh does not prompt for a password.
 func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	if err := remote.Check(host); err != nil || host == remote.Here {
 		return n, engines.Refuse(api.CodeUsage, "", "--add: %v", cmp.Or(err, errors.New("this machine is a node already")))
@@ -186,7 +187,7 @@ func nodeOver(ctx context.Context, host string) (n slurmsite.Node, err error) {
 	return n, nil
 }
 
-// nodeText collects another machine's answer, up to 1 MiB: a node takes a few kB.
+// nodeText collects another machine's answer, up to 1 MiB. An answer usually takes a few kB.
 type nodeText struct {
 	text []byte
 	err  error
@@ -200,7 +201,7 @@ func (t *nodeText) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// knownUsers returns the users whose jobs are on record.
+// knownUsers returns the users who have jobs in the scheduler's history.
 func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
 	reply, err := api.Report(ctx, s.Here, api.ReportQuery{By: "user"})
 	if err != nil {
@@ -212,8 +213,8 @@ func knownUsers(ctx context.Context, s *engines.Shell) (names []string) {
 	return names
 }
 
-// membersOf returns, by group, the users who are members, as far as the name service
-// answers in time.
+// membersOf returns the members of each group among the users. It lacks members for whom the name
+// service does not answer in time.
 func membersOf(ctx context.Context, groups, users []string) map[string][]string {
 	ctx, cancel := context.WithTimeout(ctx, nodeLimit)
 	defer cancel()

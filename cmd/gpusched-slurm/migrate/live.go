@@ -9,15 +9,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// liveJobs are all users' jobs here that have not ended.
+// liveJobs are the jobs of all users on this machine that have not ended.
 type liveJobs struct {
 	keys    map[job.ID]string   // the key (keyOf) of each job
-	waiters map[job.ID][]waiter // by job, those that wait for it
+	waiters map[job.ID][]waiter // for each job, the jobs that wait for it
 }
 
-// A waiter is a job that waits for another one.
+// A waiter is a job that waits for another job.
 type waiter struct {
-	id   job.ID // of its array if it is a task
+	id   job.ID // the id of the array if the waiter is a task
 	user string
 	uid  int
 }
@@ -42,8 +42,8 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if any job that is not in but waits for this one. Cancelling
-// this one would end that job, or start it too early.
+// checkWaiters returns an error if a job outside of but waits for the job id. If the job id were
+// cancelled, that waiter would end or start too early.
 func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !but[w.id] })
 	if i < 0 {
@@ -57,7 +57,8 @@ func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 	return engines.Refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
 }
 
-// dropTied drops jobs that wait for one that stays, or that one waits for that stays.
+// dropTied drops the jobs that cannot be moved because
+// of a job that stays: either waits for the other.
 func (m *migration) dropTied(ctx context.Context, list []*moving) []*moving {
 	chosen := map[job.ID]bool{}
 	for _, mv := range list {
@@ -77,7 +78,7 @@ func (m *migration) dropTied(ctx context.Context, list []*moving) []*moving {
 	return list
 }
 
-// checkTies returns an error if a job can't be moved with only the chosen ones.
+// checkTies returns an error if a job cannot be moved when only the chosen jobs are moved.
 func (m *migration) checkTies(j *api.Job, chosen map[job.ID]bool) error {
 	for _, d := range j.After {
 		if !chosen[d.Job] && m.movedTo(d.Job) == 0 {
@@ -87,7 +88,8 @@ func (m *migration) checkTies(j *api.Job, chosen map[job.ID]bool) error {
 	return m.live.checkWaiters(j.ID, chosen, m.s.UID)
 }
 
-// movedTo returns the id in Slurm of a live job here, or 0 if it has not been moved.
+// movedTo returns the id in Slurm of a live job of
+// this machine, or 0 if the job has not been moved.
 func (m *migration) movedTo(id job.ID) job.ID {
 	if line := m.log.lines[m.live.keys[id]]; line.Conf == m.conf {
 		return line.Slurm

@@ -18,22 +18,23 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A moveLine is one record in the user's log of moves: that a job will be held, that an sbatch
-// starts for it, or which job it has become. The last record about a job counts.
+// A moveLine is one record in the user's log of moves. It says that
+// a job will be held, that an sbatch starts for the job, or which
+// job in Slurm it has become. The last record about a job counts.
 type moveLine struct {
 	Key    string    `json:"key"` // the job's machine, id and time of submission
 	Job    job.ID    `json:"job"`
-	Held   bool      `json:"held,omitempty"`   // whether its owner held it
-	At     time.Time `json:"at,omitzero"`      // when sbatch was about to run; zero if Slurm hasn't got the job
-	Conf   string    `json:"conf,omitempty"`   // SLURM_CONF, which chose the cluster
-	Slurm  job.ID    `json:"slurm,omitempty"`  // 0 if it is not known to be submitted
-	Closed bool      `json:"closed,omitempty"` // the move was undone: earlier records no longer count
+	Held   bool      `json:"held,omitempty"`   // its owner had already held the job
+	At     time.Time `json:"at,omitzero"`      // time just before sbatch ran; zero if Slurm has not got the job
+	Conf   string    `json:"conf,omitempty"`   // SLURM_CONF at that time, which selects the cluster
+	Slurm  job.ID    `json:"slurm,omitempty"`  // id in Slurm; 0 if it is not known that the job was submitted
+	Closed bool      `json:"closed,omitempty"` // the move was undone, so earlier records no longer count
 }
 
 // A moveLog is the user's log of moves. It is locked while it is open.
 type moveLog struct {
 	file  *os.File
-	lines map[string]moveLine // the last record about each job, by key
+	lines map[string]moveLine // last record about each job, by key
 }
 
 // openMoves opens and locks the user's log.
@@ -57,15 +58,15 @@ func openMoves(s *engines.Shell) (*moveLog, error) {
 		f.Close()
 		return nil, engines.Refuse(api.CodeConflict, "wait until it is done", "another 'gpusched migrate' of yours is running")
 	}
-	// An sbatch that outlives this process keeps the lock: until it ends, nobody knows whether it
-	// submits a job.
+	// An sbatch that survives this process keeps the lock.
+	// Until sbatch ends, nobody knows whether it submits a job.
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETFD, 0); err != nil {
 		f.Close()
 		return nil, err
 	}
 	l := &moveLog{file: f, lines: map[string]moveLine{}}
 	in := bufio.NewReader(f)
-	good := int64(0) // the offset behind the last whole line; a line that a crash cut short is dropped
+	good := int64(0) // offset after the last complete line; a crash may have cut a later line short
 	for {
 		text, err := in.ReadBytes('\n')
 		if err != nil {
@@ -85,7 +86,7 @@ func openMoves(s *engines.Shell) (*moveLog, error) {
 	return l, err
 }
 
-// close closes the file, and unlocks it for other processes that inherited the lock.
+// close closes the file. It also unlocks the file for processes that inherited the lock.
 func (l *moveLog) close() {
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	l.file.Close()
@@ -99,8 +100,8 @@ func (l *moveLog) put(line moveLine) {
 	l.lines[line.Key] = line
 }
 
-// note appends a record and syncs it to disk. If the record is only written in part, note removes
-// it, so that the next one is not lost behind it.
+// note appends a record and syncs it to disk. If only a part of the record is written, note removes
+// the part; otherwise a later record would be lost.
 func (l *moveLog) note(line moveLine) error {
 	text, err := json.Marshal(line)
 	if err != nil {

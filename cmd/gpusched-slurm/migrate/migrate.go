@@ -22,26 +22,27 @@ type migration struct {
 	there  *onslurm.Engine
 	log    *moveLog
 	host   string
-	conf   string // SLURM_CONF, which chooses the cluster
+	conf   string // SLURM_CONF, which selects the cluster
 	dryRun bool
 	live   liveJobs
-	stays  api.Code // of the first job that does not move
+	stays  api.Code // code of the first job that stays
 }
 
 // A moving is a job that is being moved.
 type moving struct {
 	job  api.Job
 	key  string
-	held bool // by its owner
+	held bool // its owner had already held it
 	req  api.SubmitRequest
 }
 
-// movedTag is the tag of jobs in Slurm that were moved from here.
+// movedTag is a tag in Slurm. Jobs that were moved from this machine have it.
 const movedTag = "moved"
 
-// Run moves waiting jobs to Slurm: it holds each here, submits it there once, and cancels it here.
-// It can be killed at any point and run again: its log here and the tags of the jobs there say how
-// far each job was. It reports each job that stays, and returns the code of the first.
+// Run moves waiting jobs to Slurm. It holds each job here, submits it there
+// once, and cancels it here. It can be killed at any point and run again:
+// its log here and the tags of the jobs there record the progress of each
+// job. It reports each job that stays, and returns the code of the first.
 func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Code, err error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -66,7 +67,7 @@ func Run(ctx context.Context, s engines.Shell, move engines.Move) (stays api.Cod
 	return m.stays, err
 }
 
-// tagHost returns the host's name in the characters that a tag may have.
+// tagHost returns the host's name with only the characters that a tag may have.
 func tagHost(host string) string {
 	host, _, _ = strings.Cut(strings.ToLower(host), ".")
 	return strings.Map(func(r rune) rune {
@@ -77,13 +78,14 @@ func tagHost(host string) string {
 	}, host)
 }
 
-// keyOf returns a key that no other job ever has: ids start over if a state file is lost.
+// keyOf returns a key that no other job ever has. An id is
+// not enough: ids begin at 1 again if a state file is lost.
 func (m *migration) keyOf(j *api.Job) string {
 	return fmt.Sprintf("%s.%d.%d", m.host, j.ID, j.SubmittedAt.Unix())
 }
 
-// choose returns the jobs to move by their ids, so that none waits for a later one. It reports
-// those that can't be moved.
+// choose returns the jobs to move, ordered by id. A job therefore never waits for a later job of
+// the list. choose reports the jobs that cannot be moved.
 func (m *migration) choose(ctx context.Context, move engines.Move) (list []*moving, err error) {
 	ids := move.IDs
 	if move.Mine {
@@ -131,7 +133,7 @@ func (m *migration) refuse(name string, err error) {
 	m.fail(err, "job %s stays here: %v", name, err)
 }
 
-// fail reports an error and remembers the first error's code.
+// fail reports an error and remembers the code of the first error.
 func (m *migration) fail(err error, format string, args ...any) {
 	code := api.CodeInternal
 	if e := (*api.Error)(nil); errors.As(err, &e) {
@@ -141,12 +143,12 @@ func (m *migration) fail(err error, format string, args ...any) {
 	m.s.Complain(format, args...)
 }
 
-// prepare makes the request for a job, or returns the reason that it can't be moved.
+// prepare makes the request for a job, or returns the reason why the job cannot be moved.
 func (m *migration) prepare(reply api.JobReply) (*moving, error) {
 	j := reply.Job
 	mv := &moving{job: j, key: m.keyOf(&j), held: j.HeldBy != ""}
 	line, known := m.log.lines[mv.key]
-	if known && mv.held { // an earlier run may have held it
+	if known && mv.held { // this hold may come from an earlier run of migrate
 		mv.held = line.Held
 	}
 	_, tagged := j.Tags[movedTag]

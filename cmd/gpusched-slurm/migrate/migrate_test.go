@@ -15,13 +15,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// movesOf opens the log of a user whose state directory is dir.
+// movesOf opens the log of a user with the state directory dir.
 func movesOf(t *testing.T, dir string) (*moveLog, error) {
 	t.Helper()
 	return openMoves(&engines.Shell{Environ: []string{"XDG_STATE_HOME=" + dir}})
 }
 
-// Without a home directory no log is kept in the current directory, which may be another user's.
+// Without a home directory no log is written into the
+// current directory, which may belong to another user.
 func TestMovesAreNotNotedHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if _, err := openMoves(&engines.Shell{Environ: []string{"HOME="}}); err == nil {
@@ -30,7 +31,7 @@ func TestMovesAreNotNotedHere(t *testing.T) {
 	if list, _ := os.ReadDir("."); len(list) > 0 {
 		t.Errorf("the log is %s in the current directory", list[0].Name())
 	}
-	home := t.TempDir() // the account's, if the environment has none, as in a systemd unit
+	home := t.TempDir() // the account's home is used if the environment has none, as in a systemd unit
 	if _, err := openMoves(&engines.Shell{Home: home}); err != nil {
 		t.Error(err)
 	}
@@ -39,8 +40,8 @@ func TestMovesAreNotNotedHere(t *testing.T) {
 	}
 }
 
-// The log survives a crash: the last record about a job counts, a line that was cut short does not.
-// Only one process at a time has the log.
+// The log survives a crash. The last record about a job counts, and a line that was cut short does
+// not. Only one process at a time can open the log.
 func TestMovesAreNoted(t *testing.T) {
 	dir := t.TempDir()
 	l, err := movesOf(t, dir)
@@ -94,8 +95,8 @@ func TestMovesAreNoted(t *testing.T) {
 	}
 }
 
-// While an sbatch outlives a killed gpusched, no other one can start: it could not yet find the job
-// that sbatch submits.
+// An sbatch survives a killed gpusched. Meanwhile no other gpusched can start: it could not yet
+// find the job that sbatch submits.
 func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	dir := t.TempDir()
 	l, err := movesOf(t, dir)
@@ -110,7 +111,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	l.file.Close() // as the kernel does for a killed process
+	l.file.Close() // the kernel does this for a killed process
 	if again, err := movesOf(t, dir); err == nil {
 		again.close()
 		t.Error("another process got the log")
@@ -126,7 +127,7 @@ func TestMovesAreLockedWhileOneIsSubmitted(t *testing.T) {
 	again.close()
 }
 
-// prepared prepares a job to be moved with some others.
+// prepared prepares a job that is moved together with some others.
 func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 	t.Helper()
 	l, err := movesOf(t, t.TempDir())
@@ -158,8 +159,8 @@ func prepared(t *testing.T, j api.Job, with ...job.ID) (*moving, api.Code) {
 	return mv, e.Code
 }
 
-// Only the caller's own waiting jobs are moved, and only if they wait for nothing that stays. Each
-// keeps its request.
+// Only the caller's own waiting jobs are moved, and only if they do not wait for a job that stays.
+// Each job keeps its request.
 func TestWhatCanBeMoved(t *testing.T) {
 	base := func() api.Job {
 		j := api.Job{ID: 9, UID: 1001, State: job.Queued, SubmittedAt: time.Unix(5, 0)}
@@ -204,7 +205,7 @@ func TestWhatCanBeMoved(t *testing.T) {
 	}
 }
 
-// A submission to one cluster that was cut off is not searched for in another cluster.
+// If a submission to one cluster was cut off, the job is not searched for in another cluster.
 func TestAnotherClusterIsNotAsked(t *testing.T) {
 	m := &migration{conf: "/b"}
 	if _, err := m.findEarlier(t.Context(), moveLine{At: time.Now(), Conf: "/a"}); err == nil || !strings.Contains(err.Error(), "SLURM_CONF=/a") {
@@ -228,7 +229,8 @@ func TestMovedComment(t *testing.T) {
 	}
 }
 
-// repeatRequest returns a request for the same job, as the command line makes it.
+// repeatRequest returns a request that queues the
+// same job again, as the command line would make it.
 func repeatRequest(of api.JobReply) (r api.SubmitRequest, err error) {
 	r.Request, r.Label = of.Job.Request, of.Job.Label
 	r.Argv, r.Env = of.Job.Private.Argv, of.Job.Private.Env

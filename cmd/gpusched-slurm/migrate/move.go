@@ -16,12 +16,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// undoTime is how long a run that was interrupted may go on to release jobs.
+// undoTime is how long an interrupted run may continue to release jobs.
 const undoTime = time.Minute
 
-// move holds all jobs, submits each in order, and cancels them here, the last one first, so that no
-// dependency of a job vanishes before the job. If it is interrupted, jobs that Slurm hasn't got
-// wait here as before.
+// move holds all jobs here, submits them in order, and cancels them here. It cancels the last job
+// first, so that a job is gone before the jobs that it depends on. If move is interrupted, jobs
+// that Slurm has not got wait here as before.
 func (m *migration) move(ctx context.Context, list []*moving) error {
 	undo, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -32,7 +32,7 @@ func (m *migration) move(ctx context.Context, list []*moving) error {
 	return ctx.Err()
 }
 
-// each does something to each job, and returns the jobs for which it succeeded.
+// each calls a function for each job, and returns the jobs for which it succeeded.
 func (m *migration) each(
 	ctx, undo context.Context, list []*moving, do func(context.Context, *moving) error,
 ) (done []*moving) {
@@ -50,7 +50,8 @@ func (m *migration) each(
 	return done
 }
 
-// hold records that a job will be moved, then holds it so that it does not start here.
+// hold first records that a job will be moved. It then
+// holds the job, so that the job does not start here.
 func (m *migration) hold(ctx context.Context, mv *moving) error {
 	line, known := m.log.lines[mv.key]
 	if !known || line.Held != mv.held {
@@ -69,8 +70,8 @@ func (m *migration) hold(ctx context.Context, mv *moving) error {
 	return nil
 }
 
-// submit makes sure that Slurm has the job exactly once, whether an earlier run submitted it or
-// not.
+// submit makes sure that Slurm has the job exactly once,
+// even if an earlier run has already submitted it.
 func (m *migration) submit(ctx context.Context, mv *moving) error {
 	line := m.log.lines[mv.key]
 	if line.Slurm == 0 && !line.At.IsZero() {
@@ -92,8 +93,8 @@ func (m *migration) submit(ctx context.Context, mv *moving) error {
 	return nil
 }
 
-// findEarlier returns the job in Slurm, or 0, for a record of an sbatch whose answer was not
-// recorded.
+// findEarlier searches Slurm for the job of an sbatch whose
+// answer was not recorded. It returns 0 if there is none.
 func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, error) {
 	at := line.At.Local().Format(time.DateTime)
 	if line.Conf != m.conf {
@@ -108,7 +109,8 @@ func (m *migration) findEarlier(ctx context.Context, line moveLine) (job.ID, err
 	return id, err
 }
 
-// submitNew submits a job that Slurm hasn't got, and records sbatch before it starts.
+// submitNew submits a job that Slurm has not got. It
+// records the start of sbatch before sbatch starts.
 func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) error {
 	req := mv.req
 	req.Request.After = nil
@@ -138,8 +140,8 @@ func (m *migration) submitNew(ctx context.Context, mv *moving, line moveLine) er
 	return nil
 }
 
-// stay reports why a job is still here. It returns the job to the queue, unless Slurm has it or may
-// have it: then the job stays held, so that it does not run twice.
+// stay reports why a job is still here. It returns the job to the queue. If Slurm has the job or
+// may have it, stay keeps the job held instead, so that it does not run twice.
 func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	name := j.Called()
 	line, known := m.log.lines[m.keyOf(&j)]
@@ -168,12 +170,12 @@ func (m *migration) stay(ctx context.Context, j api.Job, why error) {
 	}
 }
 
-// rollback releases a job here, and drops its record.
+// rollback releases a job here and drops its record.
 func (m *migration) rollback(ctx context.Context, line moveLine) error {
 	if !line.Held {
 		_, err := api.ActOnJob(ctx, m.s.Here, api.RouteRelease, line.Job.String(), nil)
 		if e := (*api.Error)(nil); errors.As(err, &e) && (e.Code == api.CodeConflict || e.Code == api.CodeNotFound) {
-			err = nil // it no longer waits
+			err = nil // the job no longer waits
 		}
 		if err != nil {
 			return err
@@ -183,9 +185,9 @@ func (m *migration) rollback(ctx context.Context, line moveLine) error {
 	return m.log.note(line)
 }
 
-// cancelAllHere cancels here what Slurm has, the last job first. It keeps jobs for which another
-// one still waits, because Slurm has refused that one or because it is new: cancelling them would
-// end it, or start it.
+// cancelAllHere cancels here the jobs that Slurm has, the last job first. It keeps a job if another
+// job here still waits for it, either because Slurm has refused the other job or because the other
+// job is new: the cancellation would end the other job or start it.
 func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 	if len(done) == 0 {
 		return
@@ -208,19 +210,20 @@ func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 	}
 }
 
-// cancelHere cancels a job here. Its comment then says where it has gone.
+// cancelHere cancels a job here. The job's comment then says where it has gone.
 func (m *migration) cancelHere(ctx context.Context, mv *moving) error {
 	id := mv.job.ID.String()
 	comment := movedComment(m.log.lines[mv.key].Slurm, mv.job.Comment)
 	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {
 		m.s.Note("the comment of job %s does not say where it went: %v", mv.job.Called(), err)
 	}
-	// Unawaited, as a new job may wait for this one by now.
+	// Unawaited refuses if another job waits for this one; a new job may by now.
 	_, err := api.ActOnJob(ctx, m.s.Here, api.RouteCancel, id, api.CancelRequest{Unawaited: true})
 	return err
 }
 
-// movedComment puts the job's new id in front of its comment, and cuts what is too long.
+// movedComment puts the job's new id in front of its
+// comment. It cuts a comment that becomes too long.
 func movedComment(to job.ID, was string) string {
 	comment := fmt.Sprintf("moved to slurm:%d", to)
 	if was == "" || was == comment || strings.HasPrefix(was, comment+"; ") {

@@ -15,17 +15,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Submit queues one job with sbatch. On a dry run it returns the start that Slurm expects, and
-// queues nothing. Slurm has no request keys: if the answer of sbatch gets lost, runSbatch searches
-// for the job, and callers that submit again search first (Submitted). The reply to an interrupted
-// submission has the id of the job if there is one.
+// Submit queues one job with sbatch. In a dry run it returns the start that Slurm expects, and
+// queues nothing. Slurm has no request keys. If the answer of sbatch gets lost, runSbatch searches
+// for the job; callers that submit again must search first (Submitted). If a submission is
+// interrupted, the reply has the id of the job if there is one.
 func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitReply, error) {
 	return e.SubmitNoted(ctx, r, func() error { return nil })
 }
 
-// SubmitNoted is Submit for callers that keep a record. It calls begins just before it runs sbatch:
-// until then nothing is queued, and if begins fails, nothing will be. Refused says what an error of
-// sbatch means.
+// SubmitNoted is like Submit, for callers that keep a record. It calls
+// begins just before it runs sbatch. Until then nothing is queued, and if
+// begins fails, nothing will be. Refused interprets an error of sbatch.
 func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {
@@ -56,7 +56,8 @@ func (e *Engine) SubmitNoted(
 	return reply, err
 }
 
-// prepare returns all that sbatch needs to be called, and notes what has another meaning on Slurm.
+// prepare returns everything that a call of sbatch needs.
+// It notes options that have another meaning on Slurm.
 func (e *Engine) prepare(ctx context.Context, r api.SubmitRequest) (sbatch.Submission, error) {
 	s, err := e.submission(ctx, r, sbatch.Command)
 	if err == nil {
@@ -72,16 +73,16 @@ func (e *Engine) prepare(ctx context.Context, r api.SubmitRequest) (sbatch.Submi
 	return s, err
 }
 
-// makeLogDir makes the directory of a job's output. Slurm would not, and the job would fail. If it
-// can't be made here, it may still be there on the nodes.
+// makeLogDir makes the directory for a job's output. Slurm would not make it, and the job would
+// fail. If the directory cannot be made here, it may still exist on the nodes.
 func (e *Engine) makeLogDir(dir string) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		e.note("the directory of --log can't be made here, and Slurm makes none: " + err.Error())
 	}
 }
 
-// setForecast sets the start that Slurm expects: "sbatch: Job 23 to start at 1795464491 using 1
-// processors on nodes n1 in partition all".
+// setForecast sets the start that Slurm expects. It reads the line "sbatch: Job 23 to start at
+// 1795464491 using 1 processors on nodes n1 in partition all".
 func setForecast(j *api.Job, said string) {
 	_, rest, ok := strings.Cut(said, " to start at ")
 	when, _, _ := strings.Cut(rest, " using ")
@@ -96,8 +97,8 @@ func setForecast(j *api.Job, said string) {
 	}
 }
 
-// submission translates a request into sbatch's options. If they are refused on cached knowledge of
-// the site, it asks Slurm again and retries.
+// submission translates a request into sbatch's options. If cached knowledge of the site leads to a
+// refusal, it asks Slurm again and retries.
 func (e *Engine) submission(
 	ctx context.Context, r api.SubmitRequest, words func(api.SubmitRequest, sbatch.Site) (sbatch.Submission, error),
 ) (sbatch.Submission, error) {
@@ -118,12 +119,12 @@ func (e *Engine) submission(
 	return words(r, site)
 }
 
-// requested returns the queued job that a request makes, with the reason that it waits for.
+// requested returns the queued job that a request makes, together with the reason why it waits.
 func (e *Engine) requested(r api.SubmitRequest) api.Job {
 	j := api.Job{Manager: Manager, Engine: e.Names, Label: r.Label, Request: r.Request,
 		User: e.slurm.Variable("USER"), UID: e.uid, State: job.Queued, After: r.Request.After, SubmittedAt: time.Now().UTC()}
 	j.QueuedAt = j.SubmittedAt
-	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // the last two are up to Slurm
+	j.Request.Array, j.Grace, j.Requeue = nil, nil, new(bool) // Slurm decides the last two
 	switch {
 	case r.Hold:
 		j.HeldBy = j.User
@@ -139,7 +140,8 @@ func (e *Engine) requested(r api.SubmitRequest) api.Job {
 	return j
 }
 
-// change runs scontrol on a job whose state fits, and returns the job as it is afterwards.
+// change runs scontrol on a job whose state allows
+// this. It returns the job as it is after the change.
 func (e *Engine) change(
 	ctx context.Context, id, verb string, fits func(*api.Job) bool, args ...string,
 ) (api.JobReply, error) {
@@ -161,7 +163,7 @@ func (e *Engine) change(
 	return api.JobReply{Schema: api.Schema, Job: now}, err
 }
 
-// alreadyEnded returns the error for a command to a job that has ended.
+// alreadyEnded returns an error that refuses a command because its job has ended.
 func alreadyEnded(j *api.Job, id string) *api.Error {
 	return &api.Error{Code: api.CodeConflict, Message: fmt.Sprintf("job %s has already ended: %s", id, j.State),
 		Hint: fmt.Sprintf("see 'gpusched show %s'", id)}
@@ -171,7 +173,8 @@ func isQueued(j *api.Job) bool  { return j.State == job.Queued }
 func isUnended(j *api.Job) bool { return !j.State.Terminal() }
 func isRunning(j *api.Job) bool { return j.State == job.Running }
 
-// update changes a waiting job, or the time limit of a running one, as far as Slurm lets its user.
+// update changes a waiting job, or the time limit of
+// a running job, as far as Slurm allows the user.
 func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobReply, error) {
 	rows, err := e.rowsOf(ctx, jobColumns, "--states=all", "--jobs="+id)
 	if err != nil {
@@ -200,8 +203,8 @@ func (e *Engine) update(ctx context.Context, id string, c job.Change) (api.JobRe
 	return e.change(ctx, id, "changed", isUnended, args...)
 }
 
-// readQOS sets the job's quality of service, if it has one, and the one that its user's jobs have
-// by default.
+// readQOS sets the job's quality of service, if it has one. It also sets the default quality of
+// service of its user's jobs.
 func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) error {
 	format := "--Format=QOS:" + separator + ",UserName:" + separator + ",Account:" + separator
 	out, err := e.slurm.Ask(ctx, "squeue", "--noheader", "--states=all", format, "--jobs="+id)
@@ -219,7 +222,7 @@ func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) er
 	out, err = e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
 		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
 	if err != nil {
-		return nil // there is no accounting, or it does not say
+		return nil // there is no accounting, or it does not know
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	usual, all, _ := strings.Cut(line, "|")
@@ -229,7 +232,7 @@ func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) er
 	return nil
 }
 
-// slurmQOS is the quality of service of a job if neither its user nor the cluster has a default.
+// slurmQOS is a job's quality of service if neither its user nor the cluster has a default.
 const slurmQOS = "normal"
 
 // cancel ends a job, or only sends it a signal.
@@ -256,7 +259,7 @@ func (e *Engine) cancel(ctx context.Context, id string, r api.CancelRequest) (ap
 	return api.JobReply{Schema: api.Schema, Job: j}, nil
 }
 
-// cannotCancel returns the reason that a job can't be ended or sent a signal, or nil.
+// cannotCancel returns the reason why a job cannot be ended or cannot get a signal, or nil.
 func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	switch {
 	case j.State.Terminal():
@@ -271,8 +274,8 @@ func cannotCancel(j *api.Job, id string, signal int) *api.Error {
 	return nil
 }
 
-// cancelArgs returns scancel's arguments. A signal goes to the batch script alone, or to the script
-// and all its steps.
+// cancelArgs returns scancel's arguments. A signal goes either only to the batch script, or to the
+// script and all its steps.
 func cancelArgs(r api.CancelRequest, ids ...string) []string {
 	if r.Signal == 0 {
 		return ids
@@ -321,7 +324,7 @@ func (e *Engine) cancelSome(ctx context.Context, _ api.ManyRequest, ids []string
 	return part, nil
 }
 
-// accepts reports whether a job can take a command now.
+// accepts reports whether a command is possible for a job in its present state.
 func accepts(j *api.Job, command job.CommandKind) bool {
 	switch command {
 	case job.CommandHold:

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// details adds what only 'scontrol show job' says. If that fails, the job stays as squeue described
-// it.
+// details adds the facts that only 'scontrol show job' prints.
+// If that fails, the job stays as squeue described it.
 func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	j.Requeue = new(fact(record, "Requeue") == "1")
 	path := fact(record, "StdOut")
 	if j.Array != nil {
-		path = "" // each task has a file of its own
+		path = "" // each task has a separate file
 	}
 	j.Private = new(api.Private)
 	j.Private.Dir, j.Private.Log = api.Bytes(fact(record, "WorkDir")), contract.Log{Path: expand(path, j)}
@@ -48,14 +48,16 @@ func (e *Engine) details(ctx context.Context, id string, j *api.Job) {
 	}
 }
 
-// factName matches the name of the next fact in a line of scontrol's, where a value ends.
+// factName matches the name of a fact in a line of
+// scontrol. The previous value ends where a name begins.
 var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` [A-Z][A-Za-z:/_]*=`) })
 
-// fact returns a value from a line of scontrol's, or "". Of several the last counts: in a job's
-// line, the texts of its user come before the facts that are read here.
+// fact returns a value from a line of scontrol's, or "". If a name occurs several times, the last
+// value counts: in a job's line, the texts of the user come before the facts that are read here.
 func fact(line, name string) string { return factAt(line, name, strings.LastIndex(line, " "+name+"=")) }
 
-// firstFact is fact for lines in which free texts come last, such as a node's.
+// firstFact is like fact, but returns the first value. It reads lines in which free texts come
+// last, such as those of nodes.
 func firstFact(line, name string) string {
 	return factAt(line, name, strings.Index(line, " "+name+"="))
 }
@@ -71,7 +73,7 @@ func factAt(line, name string, at int) string {
 	return slurmexec.Known(strings.TrimSpace(value))
 }
 
-// expand fills in the patterns that Slurm has left in a path (sbatch(1), FILENAME PATTERN).
+// expand replaces the patterns that Slurm has left in a path (sbatch(1), FILENAME PATTERN).
 func expand(path string, j *api.Job) string {
 	if !strings.Contains(path, "%") {
 		return path
@@ -84,8 +86,8 @@ func expand(path string, j *api.Job) string {
 		'u': j.User, 'x': j.Name, 'n': "0", 't': "0", 's': "batch"})
 }
 
-// gpuIndexes matches the GPUs in a gres list: as their numbers, "gpu:a100:2(IDX:0-1,3)", or since
-// 23.11 as the used parts of each GPU, "shard:a100:3(3/8,0/8)".
+// gpuIndexes matches the GPUs in a gres list. Slurm prints their numbers, "gpu:a100:2(IDX:0-1,3)",
+// or since 23.11 the used parts of each GPU, "shard:a100:3(3/8,0/8)".
 var gpuIndexes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:gpu|shard|mps)[^ (]*\((?:IDX:([0-9,-]+)|([0-9]+/[0-9]+(?:,[0-9]+/[0-9]+)*))\)`)
 })
@@ -111,13 +113,13 @@ var nodesGres = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(` Nodes=([^ ]+) CPU_IDs=[^ ]* Mem=[^ ]* GRES=([^ ]*)`)
 })
 
-// unclearGPUs is the note about a job whose record is ambiguous.
+// unclearGPUs is the note about the GPUs of a job whose record is ambiguous.
 func unclearGPUs(j *api.Job) string {
 	return "can't read what Slurm says about job " + displayName(j) + ", so its GPUs are not shown"
 }
 
-// afterName returns scontrol's text about a job from behind the job's name on. It fails unless the
-// text begins with the name and the user that squeue reported.
+// afterName returns the part of scontrol's text about a job that follows the job's name. It fails
+// unless the text begins with the name and the user that squeue reported.
 func afterName(text string, j *api.Job) (rest string, ok bool) {
 	for !strings.HasPrefix(text, "JobName=") {
 		word, after, _ := strings.Cut(text, " ")
@@ -142,8 +144,8 @@ func afterName(text string, j *api.Job) (rest string, ok bool) {
 	return " " + text, ok
 }
 
-// recordsByID returns the places in an answer about many jobs at which a job's record may begin, by
-// job id.
+// recordsByID returns, by job id, the places in an answer
+// about many jobs at which the record of a job may begin.
 func recordsByID(text string) map[string][]string {
 	found := map[string][]string{}
 	for from := 0; from < len(text); {
@@ -160,8 +162,8 @@ func recordsByID(text string) map[string][]string {
 	return found
 }
 
-// recordOf returns the record of a job. It fails if several candidates fit: a name or a comment may
-// contain a line that looks like a record.
+// recordOf returns the record of a job. It fails if several candidates fit, because a name or a
+// comment may contain a line that looks like a record.
 func recordOf(found []string, j *api.Job) (record string, ok bool) {
 	n := 0
 	for _, text := range found {
@@ -172,8 +174,8 @@ func recordOf(found []string, j *api.Job) (record string, ok bool) {
 	return record, n == 1
 }
 
-// allocations returns the GPUs in a job's record. They come before everything that its user wrote,
-// except for the name. number maps the GPUs of nodes to the GPUs of the cluster.
+// allocations returns the GPUs in a job's record. In the record, the GPUs come before all texts of
+// the user except the name. number maps the GPUs of nodes to the GPUs of the cluster.
 func allocations(record string, number map[gpuOnNode]int) (list []api.Allocation) {
 	line, _, _ := strings.Cut(record, "\n")
 	line, _, _ = strings.Cut(line, " Command=")
@@ -202,7 +204,7 @@ func allocations(record string, number map[gpuOnNode]int) (list []api.Allocation
 	return slices.CompactFunc(list, func(x, y api.Allocation) bool { return x.UUID == y.UUID })
 }
 
-// parseNumbers parses "0-1,3".
+// parseNumbers parses lists of numbers such as "0-1,3".
 func parseNumbers(text string) (list []int) {
 	for part := range strings.SplitSeq(text, ",") {
 		lo, hi, isRange := strings.Cut(part, "-")
@@ -218,11 +220,12 @@ func parseNumbers(text string) (list []int) {
 	return list
 }
 
-// maxRange is the most GPUs of a node or a range.
+// maxRange is the maximum number of GPUs in a node or a range.
 const maxRange = 65536
 
-// OutputFile returns the path of a job's output, or "" if Slurm does not say it or the caller may
-// not read it. The file need not exist yet, and may be on another machine.
+// OutputFile returns the path of a job's output. It returns "" if
+// Slurm does not report the path, or if the caller may not read the
+// file. The file may not exist yet, and may be on another machine.
 func (e *Engine) OutputFile(j api.Job) string {
 	if j.Private == nil || j.Private.Log.Path == "" {
 		return ""

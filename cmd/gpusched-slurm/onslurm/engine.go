@@ -15,41 +15,43 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// An Engine is Slurm as one user sees it. New makes one. Several goroutines may use it at once.
+// An Engine is Slurm as one user sees it. New makes an Engine. It is safe for concurrent use.
 type Engine struct {
 	slurm slurmexec.Runner
 	uid   int
 	note  func(string)
 
-	// Names is put before the ids of jobs, as in slurm:12 (api.Job.Engine); "" puts nothing.
+	// Names is put in front of the ids of jobs, as in
+	// slurm:12 (api.Job.Engine). "" means no prefix.
 	Names string
 
-	meant      []int    // the GPUs of one command (Meant)
-	controlled []string // the nodes that the command has changed already
+	meant      []int    // GPUs that the current command names (Meant)
+	controlled []string // nodes that the command has already changed
 }
 
-// New returns the Slurm of an environment for the user uid. It calls note with a sentence for each
-// part of a request that has another meaning on Slurm.
+// New returns an Engine for the user uid, with the Slurm that an environment selects. If a part of
+// a request has another meaning on Slurm, it calls note with a sentence about this.
 func New(environ []string, uid int, note func(string)) *Engine {
 	return &Engine{slurm: slurmexec.New(environ), uid: uid, note: note}
 }
 
-// Other is New for the command line. names becomes Engine.Names.
+// Other is like New, in the form that the command line needs. names becomes Engine.Names.
 func Other(environ []string, uid int, names string, note func(string)) engines.Other {
 	e := New(environ, uid, note)
 	e.Names = names
 	return e
 }
 
-// With returns an engine whose jobs have further sbatch options, such as those of a job script that
-// only Slurm understands. e itself stays as it is.
+// With returns an engine whose jobs have further sbatch options, for instance from a job script in
+// a form that only Slurm understands. e itself does not change.
 func (e *Engine) With(options ...string) engines.Other {
 	with := *e
 	with.slurm.Options = slices.Concat(e.slurm.Options, options)
 	return &with
 }
 
-// Get answers what Slurm can say. It can't say which jobs are ahead of a waiting job.
+// Get answers queries that Slurm can answer. Slurm does
+// not report which jobs are ahead of a waiting job.
 func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out any) (err error) {
 	id := trimManager(on)
 	switch r {
@@ -83,7 +85,7 @@ func (e *Engine) Get(ctx context.Context, r *api.Route, on string, query, out an
 	return err
 }
 
-// Do carries out what Slurm lets its users and administrators do.
+// Do carries out actions that Slurm allows its users and administrators.
 func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any) (err error) {
 	id := trimManager(on)
 	switch r {
@@ -91,13 +93,13 @@ func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any)
 		*out.(*api.JobReply), err = e.cancel(ctx, id, body.(api.CancelRequest))
 	case api.RouteUpdate:
 		*out.(*api.JobReply), err = e.update(ctx, id, body.(job.Change))
-	case api.RouteOpen: // srun runs commands in a job (Within)
+	case api.RouteOpen: // srun runs commands in a job instead (Within)
 		*out.(*api.JobReply), err = e.show(ctx, id, false)
 	case api.RouteHold:
 		*out.(*api.JobReply), err = e.change(ctx, id, "held", isQueued, "uhold", id)
 	case api.RouteRelease:
 		*out.(*api.JobReply), err = e.change(ctx, id, "released", isQueued, "release", id)
-	case api.RouteRequeue: // Slurm would also run an ended job again, which is a new job with every other engine
+	case api.RouteRequeue: // Slurm would also run an ended job again; all other engines make a new job for that
 		started := func(j *api.Job) bool { return isUnended(j) && !isQueued(j) }
 		*out.(*api.JobReply), err = e.change(ctx, id, "queued again", started, "requeue", id)
 	case api.RouteSuspend:
@@ -119,8 +121,8 @@ func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any)
 	return err
 }
 
-// Stream does something to many jobs. It cancels them many at once, and does everything else to one
-// job after the other.
+// Stream does the same to many jobs. It cancels many jobs with one call. All other actions are done
+// to one job after the other.
 func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		m, ok := asked.(api.ManyRequest)
@@ -150,7 +152,7 @@ func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[
 	}
 }
 
-// doOne does something to the first of the jobs. It returns an error only if Slurm can't be
+// doOne carries out an action on the first of the jobs. It returns an error only if Slurm cannot be
 // reached; a refusal is part of the answer.
 func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (part api.ManyPart, err error) {
 	reply, err := api.One(ctx, e, ids[0], m)
@@ -164,8 +166,8 @@ func (e *Engine) doOne(ctx context.Context, m api.ManyRequest, ids []string) (pa
 	return part, err
 }
 
-// unsupported refuses a route that Slurm has nothing for. Commands that need it say so themselves
-// (About), so the command line does not get here.
+// unsupported refuses a route that Slurm has no counterpart for. Commands that need the route
+// refuse earlier (About), so the command line does not get here.
 func unsupported(r *api.Route) error {
 	return engines.Refuse(api.CodeUsage, "'--on local' asks the scheduler of this machine", "Slurm has no %s", r.Name)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// options are the gaps of commands that show something or are for administrators. Package sbatch
-// has those of jobs.
+// options are the gaps of commands for queries and for
+// administrators. Package sbatch has the gaps of commands for jobs.
 var options = []engines.Gap{
 	gap("gpu pause --until", "Slurm drains a node until somebody resumes it", "leave it out, and use 'gpusched gpu resume' when that time comes"),
 	gap("history --attempts", "Slurm keeps only the last start of a job", "leave it out"),
@@ -22,8 +22,9 @@ var options = []engines.Gap{
 
 func gap(what, why, next string) engines.Gap { return engines.Gap{What: what, Why: why, Next: next} }
 
-// OptionGaps returns the options that Slurm has no place for, or that mean something else there: of
-// new jobs (without a command), of update, and of other commands. The caller owns the slice.
+// OptionGaps returns the options that Slurm does not have, or that have another meaning there:
+// options of new jobs, of update, and of other commands. Options of new jobs are listed without a
+// command. The caller owns the slice.
 func OptionGaps() (list []engines.Gap) {
 	for _, g := range sbatch.Gaps() {
 		list = append(list, gap(g.Option, g.Why, g.Next))
@@ -34,8 +35,8 @@ func OptionGaps() (list []engines.Gap) {
 	return append(list, options...)
 }
 
-// Refusal returns the reason that Slurm can't do an option, such as "logs --attempt", and an
-// alternative; nil if it can.
+// Refusal returns the reason why Slurm cannot carry out an option, such as "logs --attempt", and an
+// alternative. It returns nil if Slurm can.
 func (e *Engine) Refusal(option string) *api.Error {
 	for _, g := range options {
 		if g.What == option {
@@ -46,8 +47,8 @@ func (e *Engine) Refusal(option string) *api.Error {
 	return nil
 }
 
-// Manual returns the manual's entries about Slurm: the options that it has no place for, and the
-// reasons that only its jobs wait for.
+// Manual returns the manual's entries about Slurm: the options that Slurm does not have, and the
+// reasons for waiting that only its jobs have.
 func Manual() (options, reasons []manual.Entry) {
 	for _, g := range OptionGaps() {
 		options = append(options, manual.Entry{Word: g.What, Text: g.Text()})

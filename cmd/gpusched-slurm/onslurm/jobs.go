@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Manager is api.Job's word for Slurm as the manager of a job's processes.
+// Manager is the value in api.Job that names Slurm as the manager of a job's processes.
 const Manager = "slurm"
 
 // states translates Slurm's job states (squeue(1), JOB STATE CODES). A state that is missing here
-// is from a later Slurm, and counts as running.
+// is from a later release of Slurm, and counts as running.
 var states = map[string]job.State{
 	"PENDING": job.Queued, "REQUEUED": job.Queued, "REQUEUE_HOLD": job.Queued, "REQUEUE_FED": job.Queued,
 	"RESV_DEL_HOLD": job.Queued, "SPECIAL_EXIT": job.Queued,
@@ -32,7 +32,7 @@ var states = map[string]job.State{
 	"TIMEOUT": job.TimedOut, "OUT_OF_MEMORY": job.OutOfMemory, "NODE_FAIL": job.Lost,
 }
 
-// stateOf translates a state. sacct may add to it: "CANCELLED by 1000".
+// stateOf translates a state. sacct may add text to a state, as in "CANCELLED by 1000".
 func stateOf(word string) job.State {
 	word, _, _ = strings.Cut(strings.TrimSuffix(word, "+"), " ")
 	if s, ok := states[word]; ok {
@@ -41,7 +41,7 @@ func stateOf(word string) job.State {
 	return job.Running
 }
 
-// job translates the row.
+// job translates the row to a job.
 func (r *row) job() api.Job {
 	id := job.ID(r.number(colJobID))
 	j := api.Job{
@@ -64,13 +64,13 @@ func (r *row) job() api.Job {
 	return j
 }
 
-// neverQueued reports whether sbatch refused the submission. Slurm keeps such a job for a while as
-// one that failed.
+// neverQueued reports whether sbatch refused the submission.
+// Slurm keeps such a job for a while as a failed job.
 func (r *row) neverQueued() bool {
 	return r[colState] == "FAILED" && r[colReason] == "BadConstraints" && r[colNodeList] == "" && r[colStartTime] == r[colSubmitTime]
 }
 
-// setRequest sets what the job asked for.
+// setRequest sets what the job requested.
 func (r *row) setRequest(j *api.Job) {
 	amounts, _ := parseTRES(r[colTresAlloc])
 	j.MemBytes = parseSize(amounts["mem"])
@@ -98,7 +98,7 @@ func (r *row) setRequest(j *api.Job) {
 			j.GPUMilli, j.GPUType = int(n*part.times)*job.WholeGPU, kind
 		}
 		if n, err := strconv.ParseInt(amounts["mps"], 10, 64); err == nil {
-			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // an mps is a percent of a GPU
+			j.GPUMilli = int(n*part.times) * job.WholeGPU / 100 // one mps is one percent of a GPU
 		}
 	}
 	if n, err := strconv.Atoi(amounts["gpu"]); err == nil && j.GPUMilli == 0 {
@@ -107,7 +107,7 @@ func (r *row) setRequest(j *api.Job) {
 	r.setFromComment(j)
 }
 
-// setFromComment sets the parts of the request that only the comment has.
+// setFromComment sets the parts of the request that only the comment contains.
 func (r *row) setFromComment(j *api.Job) {
 	said := sbatch.ParseComment(r[colComment])
 	j.Comment, j.Tags = said.Comment, said.Tags
@@ -120,7 +120,8 @@ func (r *row) setFromComment(j *api.Job) {
 	}
 }
 
-// setTimes sets the times that the state has. For a waiting job, StartTime is Slurm's estimate.
+// setTimes sets the times that exist in the job's state.
+// For a waiting job, StartTime is Slurm's estimate.
 func (r *row) setTimes(j *api.Job) {
 	start, end := r.time(colStartTime), r.time(colEndTime)
 	switch {
@@ -130,7 +131,7 @@ func (r *row) setTimes(j *api.Job) {
 		j.ExpectedStart = start
 	case j.State.Terminal():
 		j.EndedAt = end
-		if r[colNodeList] != "" { // a job that never ran has its end as its start
+		if r[colNodeList] != "" { // if a job never ran, Slurm prints its end as its start
 			j.PlacedAt, j.StartedAt = start, start
 		}
 	default:
@@ -141,7 +142,7 @@ func (r *row) setTimes(j *api.Job) {
 	}
 }
 
-// setArray marks the job as a task, or as the tasks of an array that have not started.
+// setArray marks the job as a task, or as the tasks of an array that have not started yet.
 func (r *row) setArray(j *api.Job) {
 	text, array := r[colArrayTaskID], job.ID(r.number(colArrayJobID))
 	if text == "" || array == 0 {
@@ -158,17 +159,17 @@ func (r *row) setArray(j *api.Job) {
 	j.Array = a
 }
 
-// result returns how a job ended. exit_code is a wait(2) status.
+// result returns how a job ended. exit_code has the form of a wait(2) status.
 func (r *row) result(j *api.Job) *api.Result {
 	status := r.number(colExitCode)
-	if code, signal, since24 := strings.Cut(r[colExitCode], ":"); since24 { // "3:0"
+	if code, signal, since24 := strings.Cut(r[colExitCode], ":"); since24 { // such as "3:0"
 		c, _ := strconv.ParseInt(code, 10, 64)
 		n, _ := strconv.ParseInt(signal, 10, 64)
 		status = c<<8 | n&0x7f
 	}
 	res := job.Result{Outcome: j.State, ExitCode: int(status >> 8 & 0xff), Signal: int(status & 0x7f)}
 	res.Limit = j.TimeLimit
-	// On several nodes only the sum of their memory is known.
+	// For a job on several nodes, only the sum of their memory is known.
 	if j.State == job.OutOfMemory && !strings.ContainsAny(r[colNodeList], ",[") {
 		res.MemBytes, res.PeakBytes = j.MemBytes, j.MemBytes
 	}
@@ -218,11 +219,11 @@ func withSentence(r api.Result) *api.Result {
 	return &r
 }
 
-// signalNotEntered is the signal that Slurm reports for a job whose directory or output file it
-// could not open.
+// signalNotEntered is the signal that Slurm reports for a
+// job whose directory or output file it could not open.
 const signalNotEntered = 53
 
-// dependencies parses what a job waits for, "afterok:10(unfulfilled),afterany:4_*".
+// dependencies parses what a job waits for, such as "afterok:10(unfulfilled),afterany:4_*".
 func dependencies(text string) (list []job.Dependency) {
 	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == ',' || c == '?' }) {
 		part, _, _ = strings.Cut(part, "(")
@@ -243,7 +244,7 @@ func dependencies(text string) (list []job.Dependency) {
 	return list
 }
 
-// setWaiting sets the reason that the job waits for.
+// setWaiting sets the reason why the job waits.
 func (r *row) setWaiting(j *api.Job) {
 	j.After = dependencies(r[colDependency])
 	reason := r[colReason]
@@ -271,7 +272,7 @@ func (r *row) setWaiting(j *api.Job) {
 	setReason(j, reason, sentence)
 }
 
-// setReason sets a job's reason, given Slurm's word for it and our sentence.
+// setReason sets a job's reason from Slurm's word for the reason and our sentence.
 func setReason(j *api.Job, reason, sentence string) {
 	j.Reasons = []api.Reason{{
 		Reason: job.Reason{Code: codeFor(reason), GPU: job.NoGPU}, Detail: reason,

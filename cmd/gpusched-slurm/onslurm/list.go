@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// queue asks squeue for jobs. If there are none with the ids in args, the answer is empty.
+// queue asks squeue for jobs. If no job has one of the ids in args, the answer is empty.
 func (e *Engine) queue(ctx context.Context, args ...string) (jobs []api.Job, err error) {
 	err = e.eachRow(ctx, jobColumns, args, func(r *row) { jobs = append(jobs, e.job(r)) })
 	if err != nil {
@@ -23,7 +23,7 @@ func (e *Engine) queue(ctx context.Context, args ...string) (jobs []api.Job, err
 	return jobs, nil
 }
 
-// job translates a row and adds the engine's name.
+// job translates a row to a job and adds the engine's name.
 func (e *Engine) job(r *row) api.Job {
 	j := r.job()
 	j.Engine = e.Names
@@ -38,8 +38,8 @@ func (e *Engine) rowsOf(ctx context.Context, columns []column, args ...string) (
 	return list, nil
 }
 
-// eachRow calls take with each row of squeue's answer while squeue prints. A row is valid until the
-// next one. After an error, rows are missing.
+// eachRow calls take for each row of squeue's answer as soon as squeue has printed the row. The row
+// is valid only until take returns. After an error, rows are missing.
 func (e *Engine) eachRow(ctx context.Context, columns []column, args []string, take func(*row)) error {
 	sep := newSeparator()
 	how := []string{"--noheader", "--all", "--sort=-p,i", "--Format=" + format(columns, sep)}
@@ -61,8 +61,8 @@ func isCode(err error, code api.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// list returns the jobs that match, in the daemon's order: running jobs, waiting jobs as Slurm
-// ranks them, then ended jobs, the newest first. The waiting tasks of an array share one entry.
+// list returns the jobs that match, in the daemon's order: running jobs, waiting jobs by Slurm's
+// rank, and then ended jobs, newest first. The waiting tasks of an array share one entry.
 func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, error) {
 	reply := api.ListReply{Schema: api.Schema, Jobs: []api.Job{}, GPUs: []api.GPU{}}
 	all, omitted, err := e.selected(ctx, q)
@@ -93,7 +93,7 @@ func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 		kept++
 	}
 	if kept > 0 {
-		reply.Jobs = all[:kept] // not nil, which JSON writes as null
+		reply.Jobs = all[:kept] // not nil, because JSON writes nil as null
 	}
 	if q.Reasons != "" {
 		shown := append(slices.Clip(reply.Jobs), e.othersOnGPUs(ctx, reply.Jobs, &q)...)
@@ -103,7 +103,7 @@ func (e *Engine) list(ctx context.Context, q api.ListQuery) (api.ListReply, erro
 	return reply, nil
 }
 
-// othersOnGPUs returns the jobs on GPUs that a query leaves out.
+// othersOnGPUs returns the jobs on GPUs that the query itself does not select.
 func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQuery) (others []api.Job) {
 	if q.UID == nil && q.User == "" && q.Name == "" && q.Like == "" && q.IDs == "" && q.Array == 0 &&
 		len(q.States) == 0 && len(q.Tags) == 0 {
@@ -115,16 +115,16 @@ func (e *Engine) othersOnGPUs(ctx context.Context, asked []api.Job, q *api.ListQ
 	}
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
-		return nil // the query has its jobs without them
+		return nil // the query still has its own jobs
 	}
 	return slices.DeleteFunc(live, func(j api.Job) bool { return has[j.ID] })
 }
 
-// onGPUs makes squeue list the jobs that hold their GPUs.
+// onGPUs makes squeue list the jobs that have GPUs at present.
 const onGPUs = "--states=running,suspended,completing"
 
-// selected returns a query's jobs in order, and perhaps others, which matches drops. It only counts
-// the waiting jobs beyond q.Waiting, as omitted.
+// selected returns the jobs of a query in order. The result may contain other jobs; the caller
+// drops them with matches. Waiting jobs beyond q.Waiting are only counted, in omitted.
 func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job, omitted int, err error) {
 	if q.IDs != "" {
 		list, err = e.byNames(ctx, strings.Split(q.IDs, ","))
@@ -169,7 +169,7 @@ func (e *Engine) selected(ctx context.Context, q api.ListQuery) (list []api.Job,
 // byStart orders running jobs by their start.
 func byStart(x, y *api.Job) int { return x.StartedAt.Compare(y.StartedAt) }
 
-// matches reports whether a job is among those that a query asks for.
+// matches reports whether a query selects a job.
 func matches(j *api.Job, q *api.ListQuery) bool {
 	switch {
 	case q.UID != nil && j.UID != *q.UID && j.User != "":
@@ -190,8 +190,8 @@ func matches(j *api.Job, q *api.ListQuery) bool {
 	return q.Like == "" || err == nil && like
 }
 
-// recent counts the caller's jobs that ended within the last hour, as far as Slurm's controller
-// still has them.
+// recent counts the caller's jobs that ended within the last hour. It sees only jobs that Slurm's
+// controller has not forgotten.
 func (e *Engine) recent(list []api.Job) *api.Recent {
 	r := &api.Recent{Since: time.Now().Add(-time.Hour).UTC()}
 	for i := range list {
@@ -207,8 +207,8 @@ func (e *Engine) recent(list []api.Job) *api.Recent {
 	return r
 }
 
-// lines returns a line for each job that matches: its name, or its name and owner with waiting jobs
-// before running ones.
+// lines returns one line for each job that matches. The line has the job's name or, in the form for
+// owners, its name and owner. In that form, waiting jobs come before running jobs.
 func (e *Engine) lines(ctx context.Context, q api.ListQuery) (lines []byte, err error) {
 	q.Names = true
 	reply, err := e.list(ctx, q)

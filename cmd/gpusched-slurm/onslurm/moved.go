@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Refused reports whether sbatch's error, as returned by SubmitNoted, means that nothing was
-// queued: Slurm declined the request or was not reached. After any other error the job may be
-// queued.
+// Refused interprets an error of sbatch from SubmitNoted. It reports
+// whether nothing was queued, because Slurm declined the request or
+// was not reached. After any other error the job may be queued.
 func Refused(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) {
@@ -31,13 +31,14 @@ func Refused(err error) bool {
 	return false
 }
 
-// minSubmitGap is the time between two submissions after which the accounting has the first if it
-// has the second. An sbatch may take that long, and the machines' clocks differ a little.
+// minSubmitGap is a time between two submissions. If they are at least this far apart, and the
+// accounting has the second, it also has the first. An sbatch may take that long, and the clocks of
+// the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
-// Moved finds the user's job that was submitted with a tag at or after since; id is 0 if there is
-// none. sure is false if Slurm may have forgotten the job: the controller forgets a job MinJobAge
-// after its end, and the accounting, if any, proves nothing unless it has a job that was submitted
+// Moved finds the user's job that was submitted with a tag at or after since. id is 0 if there is
+// none. sure is false if Slurm may have forgotten the job. The controller forgets a job MinJobAge
+// after its end. The accounting, if any, proves nothing unless it has a job that was submitted
 // later. value consists of letters, digits, dots and hyphens.
 func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) (id job.ID, sure bool, err error) {
 	user := "--user=" + strconv.Itoa(e.uid)
@@ -68,7 +69,7 @@ func (e *Engine) Moved(ctx context.Context, tag, value string, since time.Time) 
 	return id, id != 0 || last.After(since.Add(minSubmitGap)), nil
 }
 
-// remembersSince reports whether the controller still has every job that was submitted since then.
+// remembersSince reports whether the controller still has every job that was submitted after since.
 func (e *Engine) remembersSince(ctx context.Context, since time.Time) (bool, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {
@@ -80,15 +81,15 @@ func (e *Engine) remembersSince(ctx context.Context, since time.Time) (bool, err
 	return err == nil && ago >= 0 && (age == 0 || ago < time.Duration(age)*time.Second), nil
 }
 
-// jobOrArray returns the id of the job, or of its array if it is a task.
+// jobOrArray returns the id of the job, or the id of its array if the job is a task.
 func (r *row) jobOrArray() job.ID { return job.ID(cmp.Or(r.number(colArrayJobID), r.number(colJobID))) }
 
-// searchFields are the sacct fields in which a job is searched. The last is a number, so that a
-// row's end is certain: a command line may contain newlines.
+// searchFields are the fields of sacct in which a job is searched for. The last field is a number,
+// so that the end of a row is certain: a command line may contain newlines.
 var searchFields = strings.Fields("JobID Submit Comment SubmitLine%4096 UID")
 
-// findInAccounting returns the job that has a mark in its comment or command line, and the time of
-// the last submission in the table.
+// findInAccounting returns the job whose comment or command line contains a mark. It also returns
+// the time of the last submission in the table.
 func findInAccounting(table [][]string, mark string) (id job.ID, last time.Time) {
 	for _, fields := range table {
 		name, _, _ := strings.Cut(fields[0], "_")
@@ -106,7 +107,7 @@ func findInAccounting(table [][]string, mark string) (id job.ID, last time.Time)
 	return id, last
 }
 
-// hasMark reports whether a line contains a mark that no digit follows.
+// hasMark reports whether a line contains a mark, not followed by a digit.
 func hasMark(line, mark string) bool {
 	parts := strings.Split(line, mark)
 	return slices.ContainsFunc(parts[1:], func(rest string) bool {

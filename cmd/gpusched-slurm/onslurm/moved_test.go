@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A job that only the accounting has is found by the tag in its comment or in its command line,
-// even behind a newline. A longer tag that begins the same does not match.
+// If only the accounting has a job, the job is found by the tag in its comment or in its command
+// line, even after a newline. A longer tag with the same beginning does not match.
 func TestMovedInAccounts(t *testing.T) {
 	at := func(n int64, fields ...string) string {
 		return strings.Join(append([]string{fields[0], fmt.Sprint(n)}, append(fields[1:], "1001")...), separator) + "\n"
@@ -36,7 +36,7 @@ func TestMovedInAccounts(t *testing.T) {
 	}
 }
 
-// saying returns an engine whose programs each print a text; a program without a text fails.
+// saying returns an engine with fake programs. Each prints a text; a program without a text fails.
 func saying(t *testing.T, texts map[string]string) *Engine {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func saying(t *testing.T, texts map[string]string) *Engine {
 		text, known := texts[name]
 		script := "#!/bin/sh\nexit 1\n"
 		if known {
-			// The call says what separates the fields.
+			// The caller passes the separator of the fields as an argument.
 			script = `#!/bin/bash
 d=$(printf '%s\n' "$@" | sed -n 's/^--Format=JobID:\([^,]*\),.*/\1/p; s/^--delimiter=//p')
 sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
@@ -59,9 +59,9 @@ sed "s/\x1f/${d:-\x1f}/g" '` + filepath.Join(dir, name+".txt") + "'\n"
 	return New([]string{"PATH=" + dir + ":/usr/bin:/bin"}, 1001, func(string) {})
 }
 
-// Moved is sure that a job does not exist while the controller forgets nothing, or once the
-// accounting has a job that was submitted well after it. An accounting that merely answers proves
-// nothing.
+// Moved is sure that a job does not exist while the controller forgets nothing. It is also sure
+// once the accounting has a job that was submitted well after the moved job. An accounting that
+// merely answers proves nothing.
 func TestMovedIsSure(t *testing.T) {
 	now := time.Now()
 	config := "MinJobAge               = 300 sec\n"

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// displayName returns the id by which people know a job.
+// displayName returns the id that users see and type.
 func displayName(j *api.Job) string {
 	if j.Task != nil {
 		return j.Task.Name
@@ -21,8 +21,8 @@ func displayName(j *api.Job) string {
 	return j.ID.String()
 }
 
-// byNames returns jobs by their ids, each once. An array stands for its tasks; ids within a range
-// that do not exist are skipped.
+// byNames returns jobs by their ids, each job once. The id of an array selects all its tasks.
+// Within a range, ids that do not exist are skipped.
 func (e *Engine) byNames(ctx context.Context, words []string) ([]api.Job, error) {
 	var ids []string
 	for _, word := range words {
@@ -58,11 +58,11 @@ func (e *Engine) byNames(ctx context.Context, words []string) ([]api.Job, error)
 	return jobs, nil
 }
 
-// maxIDsPerCall is the number of job ids that fit on one command line.
+// maxIDsPerCall is the maximum number of job ids on one command line.
 const maxIDsPerCall = 1000
 
-// lookUp finds jobs by their ids. For jobs that the controller has forgotten it asks the
-// accounting.
+// lookUp finds jobs by their ids. It asks the accounting
+// for jobs that the controller has forgotten.
 func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, error) {
 	list, err := e.queue(ctx, "--states=all", "--jobs="+strings.Join(ids, ","))
 	if err != nil {
@@ -84,7 +84,7 @@ func (e *Engine) lookUp(ctx context.Context, ids []string) (map[string]api.Job, 
 	return found, nil
 }
 
-// indexByName returns the jobs with these ids from a list that has all tasks of their arrays.
+// indexByName returns the jobs with these ids. list must contain all tasks of their arrays.
 func indexByName(list []api.Job, ids []string) map[string]api.Job {
 	found, tasks := map[string]api.Job{}, map[job.ID][]api.Job{}
 	for _, j := range list {
@@ -115,7 +115,7 @@ func indexByName(list []api.Job, ids []string) map[string]api.Job {
 	return found
 }
 
-// waitingTask returns a task that has not started as a job of its own.
+// waitingTask returns a task that has not started, as a separate job.
 func waitingTask(parts []api.Job, index int) (api.Job, bool) {
 	for _, j := range parts {
 		if j.Array == nil || !parseTasks(j.Array.Spec).Has(index) {
@@ -128,7 +128,8 @@ func waitingTask(parts []api.Job, index int) (api.Job, bool) {
 	return api.Job{}, false
 }
 
-// parseTasks parses "0-5%2", "1-9:2" or "1,3,5", without the limit. Slurm may have cut the list off.
+// parseTasks parses "0-5%2", "1-9:2" or "1,3,5". It
+// ignores the limit. Slurm may have cut the list off.
 func parseTasks(spec string) *job.Array {
 	a := &job.Array{}
 	spec, _, _ = strings.Cut(spec, "%")
@@ -137,7 +138,7 @@ func parseTasks(spec string) *job.Array {
 		lo, hi, isRange := strings.Cut(span, "-")
 		first, err := strconv.Atoi(lo)
 		if err != nil {
-			continue // "...", where Slurm has cut it off
+			continue // "..." marks where Slurm has cut the list off
 		}
 		last := first
 		if isRange {
@@ -151,12 +152,13 @@ func parseTasks(spec string) *job.Array {
 	return a
 }
 
-// formatTasks formats a list of tasks in any order with their limit, "0-2,5%2".
+// formatTasks formats a list of tasks and their limit,
+// such as "0-2,5%2". The list may have any order.
 func formatTasks(list []job.Range, limit int) string {
 	slices.SortFunc(list, func(x, y job.Range) int { return cmp.Compare(x.First, y.First) })
 	a := &job.Array{Limit: limit}
 	for _, r := range list {
-		if r.First+r.Step > r.Last { // a single task
+		if r.First+r.Step > r.Last { // the range has a single task
 			r.Last, r.Step = r.First, 1
 		}
 		if end := len(a.Ranges) - 1; end >= 0 && r.Step == 1 && a.Ranges[end].Step == 1 && r.First <= a.Ranges[end].Last+1 {
@@ -168,7 +170,8 @@ func formatTasks(list []job.Range, limit int) string {
 	return a.Spec()
 }
 
-// arrayOf returns an array made of its parts: the tasks that Slurm has made jobs of, and the rest.
+// arrayOf combines the parts of an array: the tasks that
+// Slurm has already made separate jobs, and the rest.
 func arrayOf(id job.ID, parts []api.Job) api.Job {
 	j := parts[0]
 	a := &api.Array{}
@@ -207,7 +210,7 @@ func arrayOf(id job.ID, parts []api.Job) api.Job {
 	a.Spec = formatTasks(indexes, a.Limit)
 	j.ID, j.Array, j.State = id, a, job.Spawned
 	switch {
-	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // tasks may run although the rest was cancelled
+	case rest != nil && (a.Live == 0 || !rest.State.Terminal()): // if the rest was cancelled, other tasks may still run
 		j = *rest
 		j.ID, j.Array = id, a
 	case a.Live == 0 && a.Failed == 0:

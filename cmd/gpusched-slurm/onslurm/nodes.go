@@ -17,11 +17,11 @@ import (
 // A node is a machine of the cluster as scontrol shows it.
 type node struct {
 	name, state     string
-	reason, by      string    // why the node is in its state, and who said so
-	since           time.Time // the time of reason
-	gpus            []nodeGPU // by number
+	reason, by      string    // why the node is in its state, and who set the state
+	since           time.Time // when reason was set
+	gpus            []nodeGPU // ordered by number
 	cpus, cpusTaken int
-	mem, memTaken   int64 // bytes
+	mem, memTaken   int64 // in bytes
 	features        []string
 	gres            string
 	version         string
@@ -32,16 +32,16 @@ type nodeGPU struct {
 	used bool
 }
 
-// gpuOnNode names a GPU by its node and its number there.
+// gpuOnNode identifies a GPU by its node and its number on the node.
 type gpuOnNode struct {
 	node string
 	gpu  int
 }
 
-// String returns the stand-in for a UUID, which Slurm does not know: "n1/gpu0".
+// String returns a replacement for a UUID, such as "n1/gpu0". Slurm does not know UUIDs.
 func (g gpuOnNode) String() string { return fmt.Sprintf("%s/gpu%d", g.node, g.gpu) }
 
-// nodes returns all nodes, by name.
+// nodes returns all nodes, ordered by name.
 func (e *Engine) nodes(ctx context.Context) ([]node, error) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "node", "--oneliner", "--details")
 	if err != nil {
@@ -76,7 +76,7 @@ func readNodes(text string) (list []node) {
 	return list
 }
 
-// gpusOf parses "gpu:a100:4,gpu:v100:2,shard:16".
+// gpusOf parses a list such as "gpu:a100:4,gpu:v100:2,shard:16".
 func gpusOf(gres string) (list []nodeGPU) {
 	for part := range strings.SplitSeq(gres, ",") {
 		part, _, _ = strings.Cut(part, "(")
@@ -106,7 +106,7 @@ func splitReason(text string) (reason, by string, since time.Time) {
 	return text[:i], strings.TrimPrefix(name, " ["), since
 }
 
-// unavailable reports whether no job starts on the node, and whether an administrator wants that.
+// unavailable reports whether the node takes no jobs, and whether an administrator wants that.
 func (n *node) unavailable() (closed, drained bool) {
 	state := strings.ToUpper(n.state)
 	drained = strings.Contains(state, "DRAIN") || strings.Contains(state, "MAINT") || strings.Contains(state, "RESERVED")
@@ -116,7 +116,8 @@ func (n *node) unavailable() (closed, drained bool) {
 	return closed || drained || strings.HasSuffix(n.state, "*"), drained
 }
 
-// stateText returns the state for people: "down, not responding" for DOWN+NOT_RESPONDING and DOWN*.
+// stateText returns the state for people, such as "down,
+// not responding" for DOWN+NOT_RESPONDING and DOWN*.
 func (n *node) stateText() string {
 	state := strings.TrimRight(n.state, "*~#!%$@^-+")
 	text := strings.NewReplacer("*", "", "+", ", ", "_", " ").Replace(strings.ToLower(state))
@@ -137,8 +138,8 @@ func numberGPUs(list []node) map[gpuOnNode]int {
 	return numbers
 }
 
-// gpus lists the GPUs of all nodes, numbered node after node. Memory and the like, which only each
-// machine's driver knows, are left out.
+// gpus lists the GPUs of all nodes, numbered node after node. It leaves out memory and other values
+// that only the driver of each machine knows.
 func (e *Engine) gpus(ctx context.Context) (api.GPUsReply, error) {
 	live, err := e.queue(ctx, onGPUs)
 	if err != nil {
@@ -176,16 +177,17 @@ func gpuList(list []node) []api.GPU {
 	return gpus
 }
 
-// maxJobsLocated is the most jobs for which Slurm is asked where they run: it answers for all of
-// them at once.
+// maxJobsLocated is the maximum number of jobs for which Slurm is asked where they run. Slurm
+// answers this only for all jobs at once.
 const maxJobsLocated = 5000
 
-// manyJobs is the number of jobs above which those with GPUs are asked for one by one, if there are
-// at most maxSingleQueries.
+// manyJobs is a threshold. With more jobs, each job with GPUs is asked for separately, if there are
+// at most maxSingleQueries of these.
 const manyJobs = 500
 
-// locate sets which GPUs the jobs have, and returns all GPUs with their jobs. more is the number of
-// jobs that were not passed. A failed query leaves the GPUs out: callers want the jobs above all.
+// locate sets the GPUs of the jobs, and returns all GPUs with their
+// jobs. more is the number of jobs that were not passed. If a query
+// fails, locate leaves the GPUs out: for callers, the jobs matter most.
 func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
@@ -241,11 +243,11 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 	return gpus
 }
 
-// maxSingleQueries is the most jobs whose own record is asked for because it is ambiguous among
-// those of all jobs.
+// maxSingleQueries limits the jobs that are asked for one by one, because their records are
+// ambiguous among the records of all jobs.
 const maxSingleQueries = 20
 
-// record asks for a job's own record, which is at the beginning of the answer.
+// record asks Slurm for the record of a single job.
 func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	out, err := e.slurm.Ask(ctx, "scontrol", "show", "job", "--oneliner", "--details", j.ID.String())
 	if err != nil || !strings.HasPrefix(string(out), "JobId="+j.ID.String()+" ") {
@@ -254,12 +256,12 @@ func (e *Engine) record(ctx context.Context, j *api.Job) (string, bool) {
 	return afterName(string(out), j)
 }
 
-// Meant names the GPUs of the next calls of Do. Slurm takes whole nodes out of service, so a
-// command must name all GPUs of a node.
+// Meant announces the GPUs of the following calls of Do. Slurm takes only whole nodes out of
+// service, so a command must name all GPUs of a node.
 func (e *Engine) Meant(indexes []int) { e.meant, e.controlled = indexes, nil }
 
-// controlGPU drains or resumes the node of a GPU if the command names all the node's GPUs, and
-// refuses otherwise. A node is changed once, although the call comes for each of its GPUs.
+// controlGPU drains or resumes the node of a GPU. It refuses unless the command names all GPUs of
+// the node. A node is changed only once, although controlGPU is called for each of its GPUs.
 func (e *Engine) controlGPU(ctx context.Context, index int, stops bool, r api.PauseRequest) (api.GPUsReply, error) {
 	verb, args := "resume", []string{"State=RESUME"}
 	if stops {
@@ -302,8 +304,8 @@ func noGPU(index int) error {
 	return &api.Error{Code: api.CodeNotFound, Message: fmt.Sprintf("there is no GPU %d", index), Hint: "see 'gpusched gpus'"}
 }
 
-// wholeNodes returns an error if only some GPUs of a node are named, or one that does not exist. It
-// is called before any node is changed.
+// wholeNodes returns an error if only some GPUs of a node are named, or if a named GPU does not
+// exist. It is called before any node is changed.
 func wholeNodes(list []node, meant []int, verb string) error {
 	first := 0
 	for _, n := range list {
@@ -328,7 +330,7 @@ func wholeNodes(list []node, meant []int, verb string) error {
 	return nil
 }
 
-// awaitNode waits until a resumed node responds: before that it counts as down.
+// awaitNode waits until a resumed node responds. Until then the node counts as down.
 func (e *Engine) awaitNode(ctx context.Context, name string) {
 	for range nodeTries {
 		list, err := e.nodes(ctx)
@@ -342,7 +344,7 @@ func (e *Engine) awaitNode(ctx context.Context, name string) {
 	}
 }
 
-// The number of awaitNode's tries, and the time between them.
+// How often awaitNode tries, and the time between two tries.
 const (
 	nodeTries = 20
 	nodePause = 250 * time.Millisecond

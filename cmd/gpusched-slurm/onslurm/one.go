@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// one returns a job by its id, or an error of api.CodeNotFound.
+// one returns a job by its id. If there is none, it returns an error with api.CodeNotFound.
 func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
 	list, err := e.byNames(ctx, []string{id})
 	if err != nil {
@@ -23,8 +23,8 @@ func (e *Engine) one(ctx context.Context, id string) (api.Job, error) {
 	return list[0], nil
 }
 
-// show returns one job with its GPUs and, for its owner, the path of its output. For an array it
-// adds the results of its tasks if asked to.
+// show returns one job with its GPUs and, if the caller owns it, the path of its output. If results
+// is set, it adds the results of an array's tasks.
 func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobReply, error) {
 	j, err := e.one(ctx, id)
 	if err != nil {
@@ -45,7 +45,7 @@ func (e *Engine) show(ctx context.Context, id string, results bool) (api.JobRepl
 // trimManager removes the engine's name from a job's id.
 func trimManager(id string) string { return strings.TrimPrefix(id, Manager+":") }
 
-// groups puts tasks in the same state and with the same result together.
+// groups combines tasks that have the same state and the same result.
 func groups(list []api.Job) (out []api.TaskGroup) {
 	for i := range list {
 		j := &list[i]
@@ -80,8 +80,9 @@ func sameGroup(list []api.TaskGroup, g api.TaskGroup) *api.TaskGroup {
 	return nil
 }
 
-// checkDependencies returns an error if a job waits for something that can't happen. Slurm would
-// start it at once: to Slurm, a job that it does not have, or no longer has, has completed.
+// checkDependencies returns an error if a job waits for something that
+// cannot happen. Slurm would start such a job at once, because Slurm
+// treats a job that it does not have, or no longer has, as completed.
 func (e *Engine) checkDependencies(ctx context.Context, after []job.Dependency) error {
 	var ids []string
 	for _, d := range after {
@@ -108,15 +109,15 @@ func (e *Engine) checkDependencies(ctx context.Context, after []job.Dependency) 
 	return nil
 }
 
-// The delays between two polls of a job that is waited for. They grow because each poll loads the
-// controller of a whole cluster.
+// The delays between two polls while a caller waits for a job. They grow, because each poll loads
+// the controller of a whole cluster.
 const (
 	firstPoll = 250 * time.Millisecond
 	lastPoll  = 5 * time.Second
 )
 
-// wait blocks until the job, or all of an array, has ended. Once it has seen the job, it outlasts a
-// controller that is away or fails over, whatever that says meanwhile.
+// wait blocks until the job, or every task of an array, has ended. Once wait has seen the job, it
+// continues while the controller is down or fails over, whatever the controller answers meanwhile.
 func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	var last *api.Job
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
@@ -128,7 +129,7 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 			last = &j
 		case isCode(err, api.CodeNotFound) && last != nil:
 			return api.JobReply{Schema: api.Schema, Job: forgotten(*last)}, nil
-		case ctx.Err() != nil: // the poll failed because the caller gave up
+		case ctx.Err() != nil: // the poll failed because the caller cancelled it
 		case last == nil || isCode(err, api.CodeForbidden) || isCode(err, api.CodeUsage):
 			return api.JobReply{}, err
 		}
@@ -138,8 +139,7 @@ func (e *Engine) wait(ctx context.Context, id string) (api.JobReply, error) {
 	}
 }
 
-// forgotten returns a job that has vanished from Slurm, without the result that Slurm has
-// forgotten.
+// forgotten returns a job that has vanished from Slurm. Its result is unknown.
 func forgotten(j api.Job) api.Job {
 	j.State = job.Lost
 	res := job.Result{Outcome: job.Lost}

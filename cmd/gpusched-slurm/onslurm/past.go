@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pastFields are the sacct fields of a job, and their columns.
+// pastFields are the fields of a job in sacct, with the column of each.
 var pastFields = []struct {
 	name string
 	column
@@ -24,7 +24,7 @@ var pastFields = []struct {
 	{"Partition", colUnused}, {"Reason", colReason}, {"Priority", colUnused},
 }
 
-// past asks the accounting for jobs. It fails if there is none.
+// past asks the accounting for jobs. It fails if there is no accounting.
 func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 	names := make([]string, len(pastFields))
 	for i, f := range pastFields {
@@ -42,13 +42,14 @@ func (e *Engine) past(ctx context.Context, args ...string) ([]api.Job, error) {
 		list[i].Engine = e.Names
 	}
 	if err != nil {
-		e.note(err.Error()) // callers go on without the accounting
+		e.note(err.Error()) // callers continue without the accounting
 	}
 	return list, err
 }
 
-// pastRows splits sacct's output into the values of its rows. A row's last value ends at a newline.
-// Neither that value nor the next row's first is a user's text, so the newline is certain.
+// pastRows splits the output of sacct into the values of its rows. The
+// last value of a row ends at a newline. This newline is certain, because
+// neither that value nor the first value of a row is a user's text.
 func pastRows(text, sep string, fields int) (list [][]string, err error) {
 	values := strings.Split(text, sep)
 	if len(values) == 1 && isTalk("sacct", values[0]) {
@@ -89,7 +90,7 @@ func pastJobs(text []byte, sep string) (list []api.Job, err error) {
 	return list, err
 }
 
-// withPast adds the jobs that the accounting has and the controller has forgotten.
+// withPast adds the jobs that the controller has forgotten but the accounting has.
 func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) []api.Job {
 	since := q.Since
 	if since.IsZero() {
@@ -104,7 +105,7 @@ func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) 
 	}
 	past, err := e.past(ctx, args...)
 	if err != nil {
-		return list // there is no accounting: the controller's jobs are all there is
+		return list // without accounting, only the controller's jobs are known
 	}
 	have := map[job.ID]bool{}
 	for i := range list {
@@ -118,16 +119,16 @@ func (e *Engine) withPast(ctx context.Context, list []api.Job, q api.ListQuery) 
 	return list
 }
 
-// endedStates are the states that sacct is asked for.
+// endedStates are the states for which sacct is asked.
 var endedStates = []string{
 	"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",
 }
 
-// localTime formats a time for Slurm's programs.
+// localTime formats a time as Slurm's programs expect it.
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02T15:04:05") }
 
-// history returns all ended jobs that match in one answer: from the accounting if there is one,
-// else those that the controller still has.
+// history returns all ended jobs that match in one answer. They come from the accounting or, if
+// there is none, from the controller, which has forgotten older jobs.
 func (e *Engine) history(ctx context.Context, q api.HistoryQuery) (api.HistoryReply, error) {
 	reply := api.HistoryReply{Schema: api.Schema, Jobs: []api.PastJob{}}
 	if q.Attempts {

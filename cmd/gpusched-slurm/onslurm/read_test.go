@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// recorded returns the output of a real Slurm's program, recorded in a box of the suite with that
-// release.
+// recorded returns the output of a program of a real Slurm.
+// It was recorded in a box of the suite with that release.
 func recorded(t *testing.T, release, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", release, name))
@@ -34,7 +34,7 @@ func recordedJobs(t *testing.T, release string) map[string]api.Job {
 	return jobs
 }
 
-// recordedColumns are the columns in packaging/test/slurm/record.sh.
+// recordedColumns returns the columns that packaging/test/slurm/record.sh records.
 func recordedColumns() (list []column) {
 	for name := range strings.FieldsSeq(`JobID ArrayJobID ArrayTaskID Name UserName UserID State Reason SubmitTime EligibleTime
 		StartTime EndTime TimeLimit tres-alloc tres-per-node tres-per-job tres-per-task NumNodes NumTasks
@@ -156,7 +156,7 @@ func TestRecordedNodes(t *testing.T) {
 	}
 }
 
-// A job's GPUs are read from behind its name, before everything else that its user wrote.
+// A job's GPUs are read from the text after its name, but before all other texts of its user.
 func TestRecordedAllocations(t *testing.T) {
 	number := numberGPUs(readNodes(recorded(t, "22.05", "nodes.txt")))
 	found := recordsByID(recorded(t, "22.05", "jobs.txt"))
@@ -178,8 +178,8 @@ func TestRecordedAllocations(t *testing.T) {
 	}
 }
 
-// A job's name or comment can't pose as a record: the job that it imitates is asked for by itself,
-// or has no GPUs.
+// A job's name or comment cannot imitate a record. The
+// imitated job is either asked for separately, or has no GPUs.
 func TestForgedRecords(t *testing.T) {
 	number := map[gpuOnNode]int{{"n", 0}: 0, {"n", 1}: 1, {"n", 2}: 2}
 	line := func(id int, name, user, gpus, comment string) string {
@@ -228,7 +228,7 @@ func TestRecordedHealth(t *testing.T) {
 	if got := job.Worst(controllerChecks(recorded(t, "22.05", "ping-down.txt"))); got != job.Failing {
 		t.Error(got)
 	}
-	// From scontrol(1), for a site with a backup.
+	// Example from scontrol(1) of a site with a backup controller.
 	text := "Slurmctld(primary) at n1 is DOWN\nSlurmctld(backup) at n2 is UP\n"
 	if got := job.Worst(controllerChecks(text)); got != job.Degraded {
 		t.Error(got)
@@ -245,7 +245,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("%+v", j)
 	}
 	j = api.Job{State: job.Queued}
-	setForecast(&j, recorded(t, "22.05", "testonly.txt")) // in the year 4068, so Slurm does not know
+	setForecast(&j, recorded(t, "22.05", "testonly.txt")) // the year 4068 means that Slurm does not know
 	if j.State != job.Queued || !j.ExpectedStart.IsZero() || j.Why == "" {
 		t.Errorf("%+v", j)
 	}
@@ -352,7 +352,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// A signal for the command alone is for the batch script alone there.
+// A signal to the command alone becomes a signal to the batch script alone.
 func TestSignalToTheCommand(t *testing.T) {
 	for want, r := range map[string]api.CancelRequest{
 		"7":                     {},

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The reason codes that a machine's own scheduler does not have.
+// Reason codes that only Slurm's jobs have.
 const (
 	reasonNever      job.ReasonCode = "never"
 	reasonNotAllowed job.ReasonCode = "not-allowed"
@@ -15,7 +15,7 @@ const (
 	reasonOther      job.ReasonCode = "other"
 )
 
-// ownReasons are the manual's entries for these codes.
+// ownReasons are the entries of the manual for these codes.
 var ownReasons = []manual.Entry{
 	{Word: string(reasonNever), Text: "On Slurm: no node has what the job asks for, or it asks for more than its partition allows: it will never start."},
 	{Word: string(reasonNotAllowed), Text: "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},
@@ -23,8 +23,8 @@ var ownReasons = []manual.Entry{
 	{Word: string(reasonOther), Text: "On Slurm: a reason that only Slurm has; the sentence names it."},
 }
 
-// reasons translates Slurm's reasons (squeue(1), JOB REASON CODES). explain translates those that
-// name a limit of an association or a QOS.
+// reasons translates Slurm's reasons (squeue(1), JOB REASON CODES). Reasons that name a limit of an
+// association or a QOS are missing here: explain translates them.
 var reasons = []struct {
 	word string
 	code job.ReasonCode
@@ -71,9 +71,9 @@ var reasons = []struct {
 	{"Deadline", job.ReasonBegin, "it can't end before its deadline"},
 }
 
-// wordOf returns the reason's word, given also a sentence or details: "ReqNodeNotAvail,
-// UnavailableNodes:n1", "RaisedSignal:11(Segmentation_fault)", "Nodes required for job are DOWN,
-// DRAINED or ...".
+// wordOf returns the word of a reason. The reason may also be a sentence or have details, as in
+// "ReqNodeNotAvail, UnavailableNodes:n1", "RaisedSignal:11(Segmentation_fault)", or "Nodes required
+// for job are DOWN, DRAINED or ...".
 func wordOf(reason string) string {
 	word, _, _ := strings.Cut(strings.Trim(reason, "() "), ",")
 	word, _, _ = strings.Cut(word, ":")
@@ -83,7 +83,7 @@ func wordOf(reason string) string {
 	return strings.ReplaceAll(word, " ", "_")
 }
 
-// explain returns the sentence for a reason, in Slurm's own words if it is unknown.
+// explain returns the sentence for a reason. For an unknown reason it uses Slurm's own words.
 func explain(reason string) string {
 	word := wordOf(reason)
 	for _, r := range reasons {
@@ -111,7 +111,7 @@ func isLimit(word string) bool {
 	return false
 }
 
-// limitOf returns the sentence for a limit.
+// limitOf returns the sentence for a limit of an association, an account or a QOS.
 func limitOf(word string) string {
 	whose := "a limit of its account"
 	switch {

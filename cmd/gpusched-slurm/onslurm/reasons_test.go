@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Each of Slurm's reasons has a code that the manual explains and that fits.
+// Each of Slurm's reasons has a fitting code, which the manual explains.
 func TestCodesOfReasons(t *testing.T) {
 	known := words.ReasonCodes()
 	for _, c := range ownReasons {

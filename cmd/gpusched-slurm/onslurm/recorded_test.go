@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each refusal of Slurm's programs becomes one line and an error of its kind.
+// Each refusal of Slurm's programs becomes an error with a fitting code, in one line.
 func TestRecordedRefusals(t *testing.T) {
 	kinds := map[string]api.Code{
 		"down-sbatch": api.CodeUnreachable, "down-squeue": api.CodeUnreachable,
@@ -38,7 +38,7 @@ func TestRecordedRefusals(t *testing.T) {
 	}
 }
 
-// The accounting's jobs are read in every state.
+// Jobs in every state can be read from the accounting.
 func TestRecordedPast(t *testing.T) {
 	got := map[string]string{}
 	list, err := pastJobs([]byte(recorded(t, "22.05", "sacct.txt")), separator)
@@ -58,7 +58,7 @@ func TestRecordedPast(t *testing.T) {
 		"array:2":   "alice running gpus 0  mem 100M cpus 1",
 	} {
 		if name == "part" {
-			want = "alice running gpus 0  mem 100M cpus 1" // the accounting has the comment once the job has ended
+			want = "alice running gpus 0  mem 100M cpus 1" // the accounting has no comment before the job has ended
 		}
 		if got[name] != want {
 			t.Errorf("%s: %s, not %s", name, got[name], want)
@@ -66,8 +66,8 @@ func TestRecordedPast(t *testing.T) {
 	}
 }
 
-// 23.11 and 24.11 are read too: they write exit codes and GPUs differently, and the used part of
-// each GPU.
+// The output of 23.11 and 24.11 can be read too. These releases write exit codes, GPUs, and the
+// used part of each GPU differently.
 func TestLaterReleases(t *testing.T) {
 	for _, release := range []string{"23.11", "24.11"} {
 		t.Run(release, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// separator is ASCII's unit separator; see newSeparator.
+// separator is ASCII's unit separator. See newSeparator.
 const separator = "\x1f"
 
-// A column is a field of squeue -O or of sacct.
+// A column is a field in the output of squeue -O or of sacct.
 type column int
 
 const (
@@ -44,20 +44,20 @@ const (
 	colNice
 	colExitCode
 	colRestartCnt
-	colCalled     // of sacct: the name of a task
-	colExitStatus // of sacct: "3:0"
-	colUnused     // of sacct: not read
+	colCalled     // only in sacct: the name of a task
+	colExitStatus // only in sacct, such as "3:0"
+	colUnused     // only in sacct: not read
 	countColumns
 )
 
-// columnNames are squeue's names of the columns.
+// columnNames are the names of the columns in squeue.
 var columnNames = [countColumns]string{
 	"JobID", "ArrayJobID", "ArrayTaskID", "Name", "UserName", "UserID", "State", "Reason", "SubmitTime", "StartTime",
 	"EndTime", "TimeLimit", "tres-alloc", "tres-per-node", "tres-per-job", "tres-per-task", "NumNodes", "NumTasks", "NumCPUs", "NodeList",
 	"Dependency", "Comment", "Nice", "exit_code", "RestartCnt",
 }
 
-// The columns that squeue is asked for: all, or those that identify and rank jobs.
+// The columns for which squeue is asked: either all, or only those that identify and rank jobs.
 var (
 	jobColumns = firstColumns(colCalled)
 	keyColumns = []column{
@@ -73,14 +73,15 @@ func firstColumns(end column) (list []column) {
 	return list
 }
 
-// A row is a job as squeue or sacct prints it. Fields that were not asked for are "".
+// A row is a job as squeue or sacct prints it. Fields that were not requested are "".
 type row [countColumns]string
 
-// newSeparator returns the separator of the fields in one answer. Users can't know it, so no job's
-// name or comment makes a field or a row.
+// newSeparator returns a separator for the fields of one answer. Users cannot know it, so no job's
+// name or comment can imitate a field or a row.
 func newSeparator() string { return separator + rand.Text()[:16] + separator }
 
-// format returns squeue's --format, with each field in full and the separator behind it.
+// format returns the value of squeue's --format. Each
+// field is printed in full, with the separator after it.
 func format(columns []column, sep string) string {
 	var b strings.Builder
 	for _, c := range columns {
@@ -102,16 +103,15 @@ func rows(text []byte, columns []column, sep string) (list []row, err error) {
 	return list, nil
 }
 
-// An answer reads squeue's output while squeue prints. It splits at separators and not at lines,
-// since a name may contain a newline. Anything that does not fit is an error, and nothing is
-// skipped.
+// An answer reads squeue's output while squeue prints. It splits the output at separators, not at
+// lines, because a name may contain a newline. Unexpected output is an error; nothing is skipped.
 type answer struct {
 	columns []column
 	sep     []byte
-	take    func(*row) // called with each row; the row is valid until take returns
-	rest    []byte     // the output from the current row on
-	at      int        // how far rest was searched
-	ends    []int      // the ends of the current row's fields in rest
+	take    func(*row) // called for each row; the row is valid until take returns
+	rest    []byte     // output from the beginning of the current row
+	at      int        // number of bytes of rest that were searched
+	ends    []int      // offsets in rest at which the fields of the current row end
 	rows    int
 	err     error
 }
@@ -120,13 +120,13 @@ func newAnswer(columns []column, sep string, take func(*row)) *answer {
 	return &answer{columns: columns, sep: []byte(sep), take: take, ends: make([]int, 0, len(columns))}
 }
 
-// Write never fails, so that the program ends by itself.
+// Write never fails. squeue can therefore end by itself.
 func (a *answer) Write(text []byte) (int, error) {
 	if a.err != nil {
 		return len(text), nil
 	}
 	a.rest = append(a.rest, text...)
-	done := 0 // the bytes of rest that were read
+	done := 0 // number of bytes of rest that were read
 	for {
 		n := bytes.Index(a.rest[a.at:], a.sep)
 		if n < 0 {
@@ -179,12 +179,12 @@ func (a *answer) end() error {
 	return nil
 }
 
-// numbered reports whether a row has a job id, as every row must.
+// numbered reports whether the row has a job id. Every valid row has one.
 func (r *row) numbered() bool {
 	return r[colJobID] != "" && r[colJobID][0] >= '0' && r[colJobID][0] <= '9'
 }
 
-// isTalk reports whether a program printed nothing but messages, such as "squeue: warning: …".
+// isTalk reports whether a program printed only messages, such as "squeue: warning: …".
 func isTalk(name, text string) bool {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, name+": ") {
@@ -194,9 +194,9 @@ func isTalk(name, text string) bool {
 	return true
 }
 
-// failing reports whether a program that exited with 0 reported a failed call, as in
-// "slurm_load_jobs error: …". Other messages are harmless: about an unknown user ("squeue: error:
-// Invalid user: 7"), or from the dynamic linker.
+// failing examines the messages of a program that exited with 0. It reports whether a call failed,
+// as in "slurm_load_jobs error: …". Other messages are harmless, for instance about an unknown user
+// ("squeue: error: Invalid user: 7") or from the dynamic linker.
 func failing(talk string) bool {
 	for line := range strings.Lines(talk) {
 		if strings.HasPrefix(line, "slurm_") {
@@ -206,7 +206,7 @@ func failing(talk string) bool {
 	return false
 }
 
-// unreadable returns the error for output that has not the expected form.
+// unreadable returns the error for output in an unexpected form.
 func unreadable(program, near string) error {
 	return &api.Error{Code: api.CodeInternal, Message: fmt.Sprintf("can't read what Slurm's %s printed, near %.60q", program, near)}
 }
@@ -222,14 +222,14 @@ func (r *row) number(c column) int64 {
 
 func (r *row) time(c column) time.Time { return parseTime(r[c]) }
 
-// parseTime parses a time, and returns zero if there is none. For an unknown time Slurm prints one
-// in the far future.
+// parseTime parses a time. It returns zero for no time, and for an unknown time, which Slurm prints
+// as a time in the far future.
 func parseTime(text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil { // this Slurm does not know SLURM_TIME_FORMAT=%s
+	if err != nil { // this release of Slurm does not know SLURM_TIME_FORMAT=%s
 		at, err := time.ParseInLocation("2006-01-02T15:04:05", text, time.Local)
 		if err != nil {
 			return time.Time{}
@@ -242,12 +242,12 @@ func parseTime(text string) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// farFuture is the year 2500, from which on a time means "never" to Slurm.
+// farFuture is the beginning of the year 2500. Later times mean "never" in Slurm.
 const farFuture = 16_725_225_600
 
-// parseSize returns an amount of memory in bytes. Without a unit it is in mebibytes.
+// parseSize returns an amount of memory in bytes. An amount without a unit is in mebibytes.
 func parseSize(text string) int64 {
-	text = strings.TrimRight(text, "nc") // per node, per CPU
+	text = strings.TrimRight(text, "nc") // "n" means per node, "c" per CPU
 	if text == "" {
 		return 0
 	}
@@ -264,16 +264,16 @@ func parseSize(text string) int64 {
 	return int64(n * float64(int64(1)<<shift))
 }
 
-// parseTRES parses trackable resources, "cpu=2,mem=500M,gres/gpu=2", or those of a request,
-// "gres:gpu:a100:2" or "gres/gpu:2". It returns the amounts by name, without types, and the type of
-// the GPUs.
+// parseTRES parses trackable resources, such as "cpu=2,mem=500M,gres/gpu=2",
+// or those of a request, such as "gres:gpu:a100:2" or "gres/gpu:2". It
+// returns the amounts by name without types, and the type of the GPUs.
 func parseTRES(text string) (amounts map[string]string, gpuType string) {
 	if text == "" {
 		return nil, ""
 	}
 	amounts = map[string]string{}
 	for part := range strings.SplitSeq(text, ",") {
-		part, _, _ = strings.Cut(part, "(") // (IDX:0-1)
+		part, _, _ = strings.Cut(part, "(") // cuts off a part such as (IDX:0-1)
 		part = strings.TrimPrefix(strings.TrimPrefix(part, "gres:"), "gres/")
 		name, amount, has := strings.Cut(part, "=")
 		if words := strings.Split(name, ":"); len(words) > 1 {

@@ -31,7 +31,7 @@ func answerOf(n int, columns []column, sep string) []byte {
 	return []byte(b.String())
 }
 
-// An answer has the same rows whatever its pieces, and is an error if it is cut short.
+// An answer has the same rows, however it is split into pieces. A truncated answer is an error.
 func TestAnswerInPieces(t *testing.T) {
 	sep := newSeparator()
 	text := answerOf(3, jobColumns, sep)
@@ -56,7 +56,7 @@ func TestAnswerInPieces(t *testing.T) {
 	}
 }
 
-// A list of the first waiting jobs is in order, and counts the others as omitted.
+// A list of the first waiting jobs is in order. It counts all other waiting jobs as omitted.
 func TestOmittedJobs(t *testing.T) {
 	script := `for i in 1 2 3 4 5 6 7 8 9; do Fields JobID=$i UserID=1000 UserName=alice Name=x$((i % 2)) State=PENDING; done
 		Fields JobID=10 UserID=1000 UserName=alice Name=x0 State=RUNNING`

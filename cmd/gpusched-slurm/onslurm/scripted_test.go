@@ -13,9 +13,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// scripted returns an engine whose programs are shell scripts. Each call is a line in the file
-// calls of the directory dir, which the scripts know as $D. Their function Fields prints a row of
-// squeue's from NAME=VALUE words.
+// scripted returns an engine whose programs are shell scripts. Each call adds a line to the file
+// calls in the directory dir. The scripts know the directory as $D. Their function Fields prints a
+// row of squeue from NAME=VALUE words.
 func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *Engine, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -39,7 +39,7 @@ func scripted(t *testing.T, scripts map[string]string, environ ...string) (e *En
 	return e, dir
 }
 
-// fieldsOfSh is the scripts' function Fields; a column that is not named is N/A.
+// fieldsOfSh defines the function Fields of the scripts. A column that is not named is N/A.
 const fieldsOfSh = `format=$(printf '%s\n' "$@" | sed -n 's/^--Format=//p')
 Fields() {
 	local IFS=, part name word value
@@ -61,14 +61,14 @@ func calls(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// simple returns a request that every Slurm can do.
+// simple returns a request that every Slurm can fulfil.
 func simple() api.SubmitRequest {
 	r := api.SubmitRequest{Label: job.Label{Name: "x"}, Program: api.Program{Argv: api.Words{"/bin/true"}, Dir: "/tmp"}}
 	r.EnvMode = "clean"
 	return r
 }
 
-// Nothing is done to a job id if the environment or an option names another cluster.
+// If the environment or an option names another cluster, commands on a job id are refused.
 func TestOneCluster(t *testing.T) {
 	for variable, refused := range map[string]bool{
 		"SLURM_CLUSTERS=there": true, "SBATCH_CLUSTERS=there": true, "SLURM_CLUSTERS=here,there": true,
@@ -96,7 +96,8 @@ func TestOneCluster(t *testing.T) {
 	}
 }
 
-// A job that Slurm has put on another cluster is reported with that cluster, and has no id here.
+// If Slurm has put a job on another cluster, the answer
+// names that cluster, and the job has no id here.
 func TestAnswerOfAnotherCluster(t *testing.T) {
 	for answer, number := range map[string]job.ID{"9": 9, "9;here": 9, "9;there": 0} {
 		e, _ := scripted(t, map[string]string{"sbatch": "echo '" + answer + "'"})
@@ -119,8 +120,8 @@ func TestNoOptionFromTheEnvironment(t *testing.T) {
 	}
 }
 
-// If sbatch's answer is lost, the job is searched for: the user learns its id, or that it may be
-// queued.
+// If the answer of sbatch is lost, the engine searches for
+// the job. The user learns its id, or that it may be queued.
 func TestLostAnswer(t *testing.T) {
 	const keep = `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; `
 	const squeue = `[ ! -e $D/comment ] || Fields JobID=3 UserID=1000 State=PENDING Comment=other
@@ -148,7 +149,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a submission learns the job's id.
+// A user who interrupts a submission learns the job's id.
 func TestInterruptedSubmission(t *testing.T) {
 	e, _ := scripted(t, map[string]string{
 		"sbatch": `printf '%s\n' "$@" | sed -n 's/^--comment=//p' >$D/comment; kill -INT $PPID; exec sleep 60`,
@@ -163,7 +164,8 @@ func TestInterruptedSubmission(t *testing.T) {
 	}
 }
 
-// An array whose waiting tasks were cancelled lives as long as one of its tasks runs.
+// If the waiting tasks of an array were cancelled,
+// the array lives until its last running task ends.
 func TestArrayWithCancelledTasks(t *testing.T) {
 	running := `Fields JobID=13 ArrayJobID=12 ArrayTaskID=0 UserID=1000 State=RUNNING NodeList=n1 StartTime=1795466354`
 	for rest, want := range map[string]job.State{
@@ -188,7 +190,7 @@ func TestArrayWithCancelledTasks(t *testing.T) {
 	}
 }
 
-// A wait goes on whatever a controller says while it fails over.
+// A wait continues while a controller fails over, whatever the controller answers.
 func TestWaitOutlastsFailover(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": `n=$(grep -c ^squeue $D/calls)
 		case $n in
@@ -208,7 +210,7 @@ func TestWaitOutlastsFailover(t *testing.T) {
 	}
 }
 
-// Neither the usual separator nor newlines in a name or comment make a row.
+// Neither the usual separator nor newlines in a name or comment can imitate a row.
 func TestForgedRows(t *testing.T) {
 	evil := strings.Repeat("\x1f", len(jobColumns)) + "\n12" + strings.Repeat("\x1fx", len(jobColumns)-1) + "\x1f\n"
 	e, _ := scripted(t, map[string]string{
@@ -227,7 +229,7 @@ func TestForgedRows(t *testing.T) {
 	}
 }
 
-// Output that has not the expected form is an error.
+// Output in an unexpected form is an error.
 func TestUnreadableRows(t *testing.T) {
 	for _, squeue := range []string{"echo 12 RUNNING", "Fields JobID=x State=RUNNING", "Fields JobID=1 State=RUNNING; echo more", "Fields JobID=1 | cut -c1-90"} {
 		e, _ := scripted(t, map[string]string{"squeue": squeue})
@@ -243,8 +245,8 @@ func TestUnreadableRows(t *testing.T) {
 	}
 }
 
-// A new number of GPUs keeps their type. A new priority replaces the QOS of the old class by the
-// one of the user's other jobs: since 24.11, an empty QOS changes nothing.
+// A new number of GPUs keeps the type of the GPUs. A new priority replaces the QOS of the old class
+// by the default QOS of the user: since 24.11, an empty QOS changes nothing.
 func TestUpdateKeepsTheRest(t *testing.T) {
 	const squeue = "Fields JobID=12 UserID=1000 UserName=me Account=lab State=PENDING tres-per-node=gres:gpu:a100:1 QOS=high"
 	gpus, normal := 2000, job.Priority{}
@@ -266,7 +268,7 @@ func TestUpdateKeepsTheRest(t *testing.T) {
 	}
 }
 
-// A node is drained once, and only if all its GPUs are named.
+// A node is drained once, and only if the command names all its GPUs.
 func TestWholeNodesArePaused(t *testing.T) {
 	const drain = "scontrol update NodeName=n1 State=DRAIN Reason=fan\n"
 	for meant, whole := range map[string]bool{"": false, "0-2": false, "0-3": true} {
@@ -284,7 +286,7 @@ func TestWholeNodesArePaused(t *testing.T) {
 	}
 }
 
-// Half of a second node is refused before the first node is drained.
+// If a command names only half of a second node, it is refused before the first node is drained.
 func TestHalfANodeIsRefusedFirst(t *testing.T) {
 	list := []node{{name: "n1", gpus: make([]nodeGPU, 4)}, {name: "n2", gpus: make([]nodeGPU, 2)}, {name: "n3"}}
 	for text, want := range map[string]string{
@@ -311,7 +313,7 @@ func TestSplitReason(t *testing.T) {
 	}
 }
 
-// A job that ran out of memory on one node is reported with its memory limit.
+// The result of a job that ran out of memory on one node names its memory limit.
 func TestOutOfMemoryNamesTheLimit(t *testing.T) {
 	for nodes, want := range map[string]string{"n1": "memory limit of 100M", "n[1-2]": "ran out of memory"} {
 		row := "Fields JobID=12 UserID=1000 State=OUT_OF_MEMORY tres-alloc=mem=100M NodeList=" + nodes
@@ -323,7 +325,7 @@ func TestOutOfMemoryNamesTheLimit(t *testing.T) {
 	}
 }
 
-// Root caches nothing in a HOME that may be another user's.
+// For root, nothing is cached in HOME, because HOME may belong to another user.
 func TestRootKeepsNoSite(t *testing.T) {
 	for uid, kept := range map[int]bool{0: false, os.Getuid() + 1000: true} {
 		e, dir := scripted(t, nil)
@@ -337,7 +339,7 @@ func TestRootKeepsNoSite(t *testing.T) {
 	}
 }
 
-// An endless answer is an error.
+// An answer that never ends is an error.
 func TestEndlessAnswer(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"squeue": "head -c 280000000 /dev/zero"})
 	if _, err := e.queue(t.Context()); !isCode(err, api.CodeUnavailable) || !strings.Contains(err.Error(), "more than 256M") {
@@ -345,7 +347,8 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// The directory of a job's log is made, since Slurm makes none, but not on a dry run.
+// The directory of a job's log is created, because Slurm
+// does not create it. A dry run does not create it.
 func TestLogDirectory(t *testing.T) {
 	e, dir := scripted(t, nil)
 	r := simple()
@@ -361,7 +364,7 @@ func TestLogDirectory(t *testing.T) {
 	}
 	var notes []string
 	e.note = func(text string) { notes = append(notes, text) }
-	r.Log.Path = "calls/%j.txt" // a file
+	r.Log.Path = "calls/%j.txt" // calls is a file, not a directory
 	if _, err := e.Submit(t.Context(), r); err != nil || len(notes) != 1 {
 		t.Errorf("%v, %q", err, notes)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Run returns the srun that runs a request in the foreground: the job has the caller's input,
-// output and, if asked for, terminal, and srun's exit status is the job's.
+// Run returns the srun that runs a request in the foreground. The job has the caller's input,
+// output and, if requested, terminal. srun's exit status is the job's exit status.
 func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program, error) {
 	s, err := e.submission(ctx, r, sbatch.Run)
 	if err == nil {
@@ -28,7 +28,7 @@ func (e *Engine) Run(ctx context.Context, r api.SubmitRequest) (engines.Program,
 }
 
 // Within returns the srun that runs a command in a running job, with or without a terminal. The
-// command has the variables that describe the job.
+// command gets the variables that describe the job.
 func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, error) {
 	args := []string{"--jobid=" + j.ID.String(), "--overlap", "--ntasks=1"}
 	if tty {
@@ -47,8 +47,8 @@ func (e *Engine) Within(j api.Job, tty bool, argv ...string) (engines.Program, e
 	return p, err
 }
 
-// describesJob reports whether a variable describes a job; the caller may itself run in another
-// one.
+// describesJob reports whether a variable describes a job. The caller itself may run in another
+// job, whose variables must not be passed on.
 func describesJob(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	others := []string{"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS"}

@@ -16,12 +16,12 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// siteMaxAge is the time for which the cached site is used: asking for it takes longer than a
-// submission.
+// siteMaxAge is how long the cached site is used. To
+// ask for the site takes longer than a submission.
 const siteMaxAge = 10 * time.Minute
 
-// site returns what is known of the Slurm: from the cache, or asked for if there is none or anew is
-// set. fresh reports that it was asked for.
+// site returns what is known about the Slurm. It uses the cache, or asks Slurm if there is no cache
+// or anew is set. fresh reports that Slurm was asked.
 func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool, err error) {
 	path := e.siteFile()
 	if !anew && readSite(path, e.uid, &s) {
@@ -36,9 +36,9 @@ func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool
 	return s, true, nil
 }
 
-// siteFile returns the path of the cached site, or "": in the user's cache directory, one for each
-// cluster. Root has none, since its HOME may be that of the user who called sudo, where links may
-// lead anywhere.
+// siteFile returns the path of the cached site in the user's cache directory.
+// Each cluster has its own file. For root it returns "": root's HOME may be
+// that of the user who called sudo, where links may lead anywhere.
 func (e *Engine) siteFile() string {
 	if e.uid == 0 {
 		return ""
@@ -55,7 +55,8 @@ func (e *Engine) siteFile() string {
 	return filepath.Join(dir, "gpusched", fmt.Sprintf("slurm-%016x.json", h.Sum64()))
 }
 
-// readSite reports whether it read the site from a file that is the user's own and not too old.
+// readSite reads the site from a file. It reports whether the
+// file belongs to the user, is not too old and could be read.
 func readSite(path string, uid int, s *sbatch.Site) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if path == "" || err != nil {
@@ -74,7 +75,7 @@ func readSite(path string, uid int, s *sbatch.Site) bool {
 	return json.NewDecoder(f).Decode(s) == nil
 }
 
-// writeSite writes the cache. If that fails, the next call asks Slurm again.
+// writeSite writes the cache. If that fails, the following call asks Slurm again.
 func writeSite(path string, s *sbatch.Site) {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
@@ -90,7 +91,7 @@ func writeSite(path string, s *sbatch.Site) {
 	}
 }
 
-// askSite asks Slurm. Without accounting it returns no QOS.
+// askSite asks Slurm for the site. Without accounting the site has no QOS.
 func (e *Engine) askSite(ctx context.Context) (sbatch.Site, error) {
 	config, err := e.slurm.Config(ctx)
 	if err != nil {
@@ -137,8 +138,9 @@ func siteOf(config map[string]string, nodes []node) (s sbatch.Site) {
 	return s
 }
 
-// shardsOf returns the fewest and the most shards of a GPU, and the memory of a shard. If nodes say
-// the memory of both a shard and a GPU, not all their GPUs need to have shards.
+// shardsOf returns the smallest and the largest number of shards
+// of a GPU, and the memory of a shard. If a node states the memory
+// of both a shard and a GPU, some of its GPUs may have no shards.
 func shardsOf(nodes []node) (fewest, most int, bytes int64) {
 	known := true
 	for _, n := range nodes {
@@ -162,7 +164,7 @@ func shardsOf(nodes []node) (fewest, most int, bytes int64) {
 	return fewest, most, bytes
 }
 
-// memory returns the memory that the first matching feature of the node says, or 0.
+// memory returns the amount of memory in the first matching feature of the node, or 0.
 func (n *node) memory(of func(feature string) (int64, bool)) int64 {
 	for _, f := range n.features {
 		if bytes, ok := of(f); ok {
@@ -172,7 +174,7 @@ func (n *node) memory(of func(feature string) (int64, bool)) int64 {
 	return 0
 }
 
-// minNonZero returns the smaller of two amounts, where 0 means none.
+// minNonZero returns the smaller of two amounts. An amount of 0 means that there is none.
 func minNonZero(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -180,7 +182,7 @@ func minNonZero(a, b int) int {
 	return min(a, b)
 }
 
-// gresCount counts a resource in "gpu:a100:4,shard:a100:16".
+// gresCount counts a resource in a list such as "gpu:a100:4,shard:a100:16".
 func gresCount(gres, name string) (total int) {
 	for part := range strings.SplitSeq(gres, ",") {
 		part, _, _ = strings.Cut(part, "(")

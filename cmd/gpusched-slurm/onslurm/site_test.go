@@ -9,14 +9,14 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// The memory of GPUs and shards that 'gpusched export slurm' writes is read back, and jobs ask for
-// it.
+// The memory of GPUs and shards that 'gpusched export
+// slurm' writes can be read back. Jobs request GPUs by it.
 func TestExportedMemory(t *testing.T) {
 	text, err := os.ReadFile("../slurmsite/testdata/two/slurm.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shown strings.Builder // the file's nodes as scontrol shows them
+	var shown strings.Builder // the nodes of the file, as scontrol prints them
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "NodeName=") {
 			shown.WriteString(strings.ReplaceAll(line, " Feature=", " AvailableFeatures="))
@@ -44,13 +44,13 @@ func TestExportedMemory(t *testing.T) {
 	}
 }
 
-// The size of a shard is known if every node with shards says it. The smallest counts.
+// The size of a shard is known if every node with shards states it. The smallest size counts.
 func TestShards(t *testing.T) {
 	plain := node{gres: "gpu:a100:2,shard:8", gpus: make([]nodeGPU, 2)}
 	said := plain
 	said.features = []string{"gpu_mem_40gb", "shard_10gb"}
 	large := node{gres: "gpu:h100:2,shard:8", gpus: make([]nodeGPU, 2), features: []string{"x", "shard_20gb", "gpu_mem_80gb"}}
-	one := node{gres: "gpu:a100:2,shard:4", gpus: make([]nodeGPU, 2), features: said.features} // on one of two GPUs
+	one := node{gres: "gpu:a100:2,shard:4", gpus: make([]nodeGPU, 2), features: said.features} // only one GPU has shards
 	for _, x := range []struct {
 		nodes        []node
 		fewest, most int

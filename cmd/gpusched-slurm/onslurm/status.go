@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// mostWaiting is the number of waiting jobs in a status.
+// mostWaiting is the maximum number of waiting jobs in a status.
 const mostWaiting = 10
 
 // status returns an overview of the cluster.
@@ -98,7 +98,7 @@ func controllerChecks(text string) (checks []job.Check) {
 	return checks
 }
 
-// nodeChecks reports the nodes that take no jobs, and counts the others.
+// nodeChecks reports the nodes that take no jobs, and counts all other nodes.
 func nodeChecks(nodes []node) []job.Check {
 	good, reasons := 0, []string{}
 	for _, n := range nodes {
@@ -124,5 +124,5 @@ func nodeChecks(nodes []node) []job.Check {
 	return []job.Check{c}
 }
 
-// defaultSince returns the time since which ended jobs are listed if the query names none.
+// defaultSince returns the beginning of the period for ended jobs if the query names none.
 func defaultSince() time.Time { return time.Now().Add(-7 * 24 * time.Hour) }

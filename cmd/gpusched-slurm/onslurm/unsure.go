@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// markOf returns the text in a job's comment by which a submission is found if its answer gets
-// lost: the beginning of the request's key, or 80 random bits if it has none.
+// markOf returns a text for a job's comment. If the answer to a submission gets lost, the job is
+// found by this text. It is the beginning of the request's key or, without a key, 80 random bits.
 func markOf(key string) string {
 	if key == "" {
 		key = rand.Text()
@@ -26,8 +26,8 @@ func markOf(key string) string {
 	return key[:min(len(key), 16)]
 }
 
-// Submitted returns a function that finds the user's jobs by the keys of their requests; it returns
-// 0 if Slurm has no such job.
+// Submitted returns a function that finds the user's jobs by the keys of their requests. The
+// function returns 0 if Slurm has no such job.
 func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error) {
 	list, err := e.rowsOf(ctx, keyColumns, "--states=all", "--user="+strconv.Itoa(e.uid))
 	if err != nil {
@@ -40,10 +40,10 @@ func (e *Engine) Submitted(ctx context.Context) (func(key string) job.ID, error)
 	return func(key string) job.ID { return known[markOf(key)] }, nil
 }
 
-// runSbatch submits a job whose comment has the mark. If the answer gets lost because sbatch took
-// too long or was killed, or if the caller is interrupted, it searches for the job: submitting
-// again would run it twice. If it finds the job, it returns the id, on an interruption together
-// with the error.
+// runSbatch submits a job whose comment has the mark. The answer may get lost because sbatch took
+// too long or was killed, or because the caller is interrupted. runSbatch then searches for the
+// job, because a second submission would run the job twice. If it finds the job, it returns the id;
+// after an interruption it also returns the error.
 func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string) ([]byte, error) {
 	inTime, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -78,10 +78,11 @@ func (e *Engine) runSbatch(ctx context.Context, s sbatch.Submission, mark string
 
 const mayBeQueued = "it may be queued: see 'gpusched list' before you submit it again"
 
-// unsureTexts are parts of messages that leave open whether sbatch's request arrived.
+// unsureTexts are parts of messages after which it
+// is unknown whether the request of sbatch arrived.
 var unsureTexts = []string{"has not answered for", "signal: ", "Socket timed out", "Zero Bytes were transmitted"}
 
-// unsure reports whether an error leaves open whether the job exists.
+// unsure reports whether, after this error, it is unknown whether the job exists.
 func unsure(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) {
@@ -90,7 +91,7 @@ func unsure(err error) bool {
 	return slices.ContainsFunc(unsureTexts, func(part string) bool { return strings.Contains(e.Message, part) })
 }
 
-// The search for a submission: the request may arrive after sbatch has given up.
+// Limits of the search for a submission. The request may arrive after sbatch has given up.
 const (
 	markTime  = 10 * time.Second
 	markPause = 500 * time.Millisecond

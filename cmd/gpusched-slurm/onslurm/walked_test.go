@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A submission reports the job's owner and why it waits without asking Slurm again.
+// The reply to a submission has the job's owner and the
+// reason why it waits, without another query to Slurm.
 func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*api.SubmitRequest){
 		"held by its user": func(r *api.SubmitRequest) { r.Hold = true },
@@ -34,7 +35,7 @@ func TestSubmissionSaysWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// A dependency that can't be met is refused, since Slurm would start the job at once.
+// A dependency that can never be met is refused, because Slurm would start the job at once.
 func TestImpossibleDependencies(t *testing.T) {
 	for _, tt := range []struct {
 		squeue, sacct string
@@ -61,7 +62,8 @@ func TestImpossibleDependencies(t *testing.T) {
 	}
 }
 
-// A node is drained if all its GPUs are named, once for all of them, and resumed once.
+// If a command names all GPUs of a node, the node is
+// drained once for all of them, and resumed once.
 func TestWholeNodeIsDrained(t *testing.T) {
 	const nodes = `case "$*" in "show node"*)
 		state=IDLE; [ ! -e $D/drained ] || state=IDLE+DRAIN
@@ -94,7 +96,7 @@ func TestWholeNodeIsDrained(t *testing.T) {
 	}
 }
 
-// The GPUs show every job on them, whichever jobs are asked for.
+// Each GPU shows all jobs on it, even if the query asks for other jobs.
 func TestOthersAreOnTheGPUs(t *testing.T) {
 	e, _ := scripted(t, map[string]string{
 		"squeue": `case "$*" in *--user=bob*) exit 0;; esac
@@ -139,7 +141,7 @@ func TestTranslatedWords(t *testing.T) {
 	}
 }
 
-// A job is found by the id that is printed for it.
+// A job can be found by the id that gpusched prints.
 func TestPrintedNames(t *testing.T) {
 	e, dir := scripted(t, map[string]string{"squeue": "Fields JobID=12 UserID=1000 State=COMPLETED NodeList=n1 exit_code=0"})
 	e.Names = "slurm"
@@ -161,7 +163,7 @@ func TestPrintedNames(t *testing.T) {
 	}
 }
 
-// A command in a job has the variables of that job, not of the caller's.
+// A command in a job gets the variables of that job, not those of the caller's job.
 func TestWithinKnowsItsJob(t *testing.T) {
 	e, _ := scripted(t, map[string]string{"srun": ""}, "GPUSCHED_JOB_ID=5", "A=b", "SLURM_JOB_GPUS=7", "CUDA_VISIBLE_DEVICES=7")
 	j := api.Job{ID: 12, Attempt: 2, Task: &api.Task{Task: job.Task{Array: 10, Index: 3}}, Request: job.Request{GPUMemBytes: 20 << 30}}

@@ -12,15 +12,15 @@ import (
 
 // A Submission is one call of sbatch or srun.
 type Submission struct {
-	Args   []string // the arguments; sbatch answers "ID" or "ID;CLUSTER"
-	Script []byte   // the standard input
-	LogDir string   // the output's directory, up to the part that depends on the job; "" means the job's own directory
+	Args   []string // arguments; with them, sbatch answers "ID" or "ID;CLUSTER"
+	Script []byte   // standard input of the call
+	LogDir string   // directory of the output, up to the part that depends on the job; "" is the job's directory
 	Notes  []string // sentences about options that have another meaning on Slurm
 }
 
-// Command returns the call of sbatch for a request, which it validates as the daemon would. The
-// request's key goes into the comment (CommentData.Mark). One error, an *api.Error, has all
-// mistakes and all that this Slurm can't do.
+// Command returns the call of sbatch for a request. It validates the request as the daemon would.
+// The key of the request goes into the comment (CommentData.Mark). A single error, an *api.Error,
+// lists all mistakes and everything that this Slurm cannot do.
 func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	m, err := newMapping(r, s)
 	if err != nil {
@@ -46,8 +46,8 @@ func Command(r api.SubmitRequest, s Site) (Submission, error) {
 	return Submission{Args: m.args, Script: m.script(), LogDir: m.logDir(), Notes: m.notes}, nil
 }
 
-// Run returns the call of srun for a job in the foreground, with a terminal if the request asks for
-// one. It refuses arrays.
+// Run returns the call of srun for a job in the foreground. The job has a terminal if the request
+// asks for one. Run refuses arrays.
 func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	m, err := newMapping(r, s)
 	if err != nil {
@@ -72,7 +72,7 @@ func Run(r api.SubmitRequest, s Site) (Submission, error) {
 	return Submission{Args: args, Notes: m.notes}, nil
 }
 
-// oneTask asks for one task on one node, as every job here is.
+// oneTask requests one task on one node. Every job of gpusched has this form.
 func (m *mapping) oneTask() {
 	m.add("nodes", "1")
 	m.add("ntasks", "1")
@@ -86,12 +86,12 @@ type mapping struct {
 	p     contract.Program
 	mark  string
 
-	args    []string // for sbatch or srun
+	args    []string // arguments of sbatch or srun
 	refused []string
 	notes   []string
 }
 
-// newMapping validates a request.
+// newMapping validates a request and returns its mapping.
 func newMapping(r api.SubmitRequest, s Site) (*mapping, error) {
 	m := &mapping{site: s, r: r.Request, label: r.Label, p: r.Program.Contract()}
 	var err error
@@ -115,7 +115,7 @@ func (m *mapping) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// err returns one error for everything that was refused.
+// err returns one error about everything that was refused.
 func (m *mapping) err() error {
 	if len(m.refused) == 0 {
 		return nil

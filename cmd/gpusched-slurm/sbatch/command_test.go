@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// site is a Slurm with most of what one can have.
+// site is a Slurm that has most of what a Slurm can have.
 var site = Site{
 	Version: Version{22, 5}, GPUTypes: []string{"a100", "h100_80gb"}, Shards: 40, MaxArraySize: 1001, Home: "/home/alice",
 	Features: []string{"gpu_mem_40gb", "gpu_mem_80gb", "ib"}, KillWait: 30 * time.Second,
@@ -27,14 +27,14 @@ func request(argv ...string) api.SubmitRequest {
 
 func yes(b bool) *bool { return &b }
 
-// Each option becomes these arguments of sbatch, besides those that every job has.
+// Each option becomes these arguments of sbatch, in addition to those that every job has.
 func TestOptions(t *testing.T) {
 	span := func(d time.Duration) *job.Span { s := job.Span(d); return &s }
 	always := "--parsable --job-name=train --nodes=1 --ntasks=1 --chdir=/work --export=ALL "
 	for _, tt := range []struct {
 		name string
 		ask  func(r *api.SubmitRequest, s *Site)
-		want string // in the arguments or the error
+		want string // expected part of the arguments or of the error
 	}{
 		{"a whole GPU", func(*api.SubmitRequest, *Site) {}, "--gres=gpu:1"},
 		{"no GPU", func(r *api.SubmitRequest, _ *Site) { r.GPUMilli = 0 }, ""},
@@ -141,7 +141,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The arguments for sbatch mean the same when package slurm reads them, with the same table.
+// If package slurm reads the arguments for sbatch,
+// it gets the same request. Both use the same table.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	r := request("ls")
 	r.Request = job.Request{GPUMilli: 2000, GPUType: "a100", MemBytes: 32<<30 + 1, CPUs: 8, TimeLimit: job.Span(26*time.Hour + 3*time.Second),
@@ -167,7 +168,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// Options with another meaning on Slurm are mentioned.
+// The notes mention options that have another meaning on Slurm.
 func TestNotes(t *testing.T) {
 	r := request("ls")
 	grace := job.Span(time.Minute)
@@ -180,7 +181,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Data written into a comment is read back, and any other comment is plain text.
+// Data that was written into a comment can be read back. Any other comment is plain text.
 func TestComment(t *testing.T) {
 	for _, s := range []CommentData{
 		{}, {Comment: "x"}, {Comment: "x]"}, {Comment: "[a=b]"}, {Comment: "x [", Tags: map[string]string{"a": "[1]", "": "x"}},
@@ -205,14 +206,14 @@ func TestComment(t *testing.T) {
 	}
 }
 
-// scontrol prints a space behind a comment.
+// scontrol prints a space after a comment.
 func TestCommentOfScontrol(t *testing.T) {
 	if got := ParseComment("x [a=b] "); got.Comment != "x" || got.Tags["a"] != "b" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// sbatch gets the variables that lead to Slurm, and none that is an option.
+// sbatch gets the variables that it needs to find Slurm, but no variable that is an option.
 func TestEnviron(t *testing.T) {
 	in := []string{"HOME=/h", "PATH=/p", "A=1", "SBATCH_ACCOUNT=lab", "SLURM_CONF=/c", "SLURM_JOB_ID=1", "LD_PRELOAD=x", "SRUN_X=1", "LC_ALL=C", "XHOME=/",
 		"SBATCH_WAIT=1", "SBATCH_ARRAY_INX=0-99", "SLURM_CLUSTERS=b", "SBATCH_CLUSTERS=b"}
@@ -320,7 +321,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// The directory of a log ends before the first part that depends on the job.
+// The directory of a log ends before the first part of the path that depends on the job.
 func TestLogDir(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "", "none": "", "x.txt": "/work", "logs/%j.txt": "/work/logs", "a/b-%n/c-%j/x": "/work/a/b-train", "/a%%b/c.txt": "/a%b", "~/l/x": "/home/alice/l",

@@ -8,20 +8,21 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// CommentData is what Slurm has no fields for. A job's comment holds it: the user's text, followed
-// by what 'gpusched list' and 'show' read back, as in "second try [project=vision&.gpus=0.5]".
+// CommentData is the data for which Slurm has no fields. It is stored in a job's comment: first the
+// user's text, then the data that 'gpusched list' and 'show' read back, as in "second try
+// [project=vision&.gpus=0.5]".
 type CommentData struct {
 	Comment  string
 	Tags     map[string]string
-	Log      string       // the path of --log with Slurm's patterns; "" means Slurm's default file
-	GPUMilli int          // 0 for whole GPUs, which Slurm knows
-	GPUMem   int64        // bytes
-	Priority job.Priority // only a class that Slurm has no QOS for
+	Log      string       // path of --log with Slurm's patterns; "" is Slurm's default file
+	GPUMilli int          // 0 for whole GPUs, because Slurm itself records them
+	GPUMem   int64        // in bytes
+	Priority job.Priority // set only for a class without a QOS in Slurm
 	Retries  int
-	Mark     string // by which a submission is found if its answer was lost; not for people
+	Mark     string // finds a submission whose answer was lost; not for people
 }
 
-// The keys that are not tags. A tag that begins with a dot is written with two.
+// The keys that are not tags. A tag that begins with a dot is written with two dots.
 const (
 	keyLog      = ".log"
 	keyGPUs     = ".gpus"
@@ -31,7 +32,7 @@ const (
 	keyMark     = ".mark"
 )
 
-// String returns the comment, or "".
+// String returns the comment, or "" for no data.
 func (s CommentData) String() string {
 	v := url.Values{}
 	put := func(name, value string) {
@@ -69,8 +70,8 @@ func (s CommentData) String() string {
 	return text
 }
 
-// ParseComment parses a comment. If it does not have the form of String, all of it is text.
-// scontrol adds a space to comments.
+// ParseComment parses a comment. If the comment does not have the form that String produces, all of
+// it is text. ParseComment ignores the space that scontrol adds.
 func ParseComment(comment string) CommentData {
 	comment = strings.TrimSuffix(comment, " ")
 	at := strings.LastIndexByte(comment, '[')
@@ -93,8 +94,8 @@ func unescape(s string) string {
 	return text
 }
 
-// set sets one field. Values that don't parse show when ParseComment compares the result with the
-// comment.
+// set sets one field. It ignores values that cannot be parsed: ParseComment finds them when it
+// compares the result with the comment.
 func (s *CommentData) set(name, value string) {
 	switch name {
 	case "":
@@ -118,7 +119,7 @@ func (s *CommentData) set(name, value string) {
 	}
 }
 
-// commentData returns the contents of the request's comment.
+// commentData returns the data for the request's comment.
 func (m *mapping) commentData() CommentData {
 	s := CommentData{Comment: m.label.Comment, Tags: m.label.Tags}
 	s.GPUMem, s.Retries = max(m.r.GPUMemBytes, 0), max(m.r.Retries, 0)

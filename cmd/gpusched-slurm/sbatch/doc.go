@@ -1,13 +1,14 @@
-// Package sbatch translates job requests for Slurm's sbatch, srun and scontrol: into options, and
-// into a script that becomes the job's command byte for byte. It owns the meaning of each option
-// there, which ones a Slurm can't carry out and why, and how a job's comment holds what Slurm has
-// no fields for. It only produces text; it starts nothing and reads nothing of the machine.
+// Package sbatch translates job requests for Slurm's sbatch, srun and scontrol. The result is a set
+// of options, and a script that runs the job's command byte for byte. The package owns the meaning
+// of each option on Slurm, and the reasons why a Slurm cannot carry out some of them. It also owns
+// the form in which a job's comment stores data for which Slurm has no fields. The package only
+// produces text: it starts nothing and reads nothing from the machine.
 //
 // # Invariants
 //
-//  1. An option is carried out, or the whole request is refused with what would have to change.
+//  1. Each option is carried out, or the whole request is refused with the change that is needed.
 //     Nothing is left out unless Submission.Notes mentions it.
-//  2. Whatever the bytes of a request are, they become arguments of one program or quoted words of
-//     the script. No shell and no sbatch interprets them.
-//  3. The script begins with its first command: no line of it is an option for sbatch.
+//  2. Whatever bytes a request contains, they become arguments of one program or quoted words of
+//     the script. Neither a shell nor sbatch interprets them.
+//  3. The script begins with its first command. None of its lines is an option for sbatch.
 package sbatch

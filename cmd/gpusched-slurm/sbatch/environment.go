@@ -10,10 +10,10 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Environ returns the part of the caller's environment that sbatch and srun run with: what they
-// need to find things. The job gets all of it (--export=ALL): with less, Slurm 22.05 starts and
-// awaits a login shell for each job. The job's own variables are in the script. No variable that is
-// an option of sbatch is passed on: SBATCH_WAIT or SBATCH_ARRAY_INX would change the request.
+// Environ returns the part of the caller's environment that sbatch and srun need to find things.
+// The job gets this whole part (--export=ALL): with less, Slurm 22.05 would start a login shell for
+// each job and wait for it. The job's own variables are in the script. Variables that are options
+// of sbatch are not passed on: SBATCH_WAIT or SBATCH_ARRAY_INX would change the request.
 func Environ(environ []string) []string {
 	var list []string
 	for _, kv := range environ {
@@ -28,15 +28,16 @@ func Environ(environ []string) []string {
 // passed are the variables that Environ keeps.
 var passed = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TZ", "SLURM_CONF"}
 
-// An environment is the set of variables that the script adds to those from Slurm.
+// An environment is the set of variables that the script adds to Slurm's variables.
 type environment struct {
 	names  []string
 	values map[string]string
-	front  string   // put in front of PATH after the modules are loaded
-	late   []string // shell words that the script expands when it runs
+	front  string   // prefix for PATH, added after the modules are loaded
+	late   []string // shell words that are expanded when the script runs
 }
 
-// environment returns the request's variables, with its conda and virtual environments activated.
+// environment returns the variables of the request,
+// with its conda and virtual environments activated.
 func (m *mapping) environment() *environment {
 	e := &environment{values: map[string]string{}}
 	inherit := m.p.EnvMode == contract.EnvInherit
@@ -69,10 +70,10 @@ func (m *mapping) environment() *environment {
 	return e
 }
 
-// defaultPath is systemd's PATH for services.
+// defaultPath is the PATH that systemd gives to services.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// foreign reports whether a variable describes another job or session.
+// foreign reports whether a variable describes another job or a session.
 func foreign(name string, inherit bool) bool {
 	switch name {
 	case "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPUSCHED_ENGINE",
@@ -108,7 +109,7 @@ func (e *environment) drop(name string) {
 	delete(e.values, name)
 }
 
-// words returns the arguments for env.
+// words returns the environment as arguments of env.
 func (e *environment) words() []string {
 	var list []string
 	for _, name := range e.names {
@@ -118,7 +119,7 @@ func (e *environment) words() []string {
 }
 
 // enter activates a virtual environment and a conda environment, as their activate scripts would.
-// After a login shell, only the script knows PATH.
+// If the job uses a login shell, PATH is known only to the script.
 func (e *environment) enter(s *contract.Setup, login bool) {
 	if s.Conda == "" && s.Venv == "" {
 		return
@@ -143,8 +144,8 @@ func (e *environment) enter(s *contract.Setup, login bool) {
 	}
 }
 
-// leave deactivates an environment: it removes its programs from PATH, and its variables. The first
-// variable is its directory.
+// leave deactivates an environment. It removes the environment's programs from PATH, and its
+// variables. The first variable contains its directory.
 func (e *environment) leave(names ...string) {
 	if old := e.values[names[0]]; old != "" {
 		path := strings.Split(e.values["PATH"], ":")
@@ -155,8 +156,8 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// conda sets conda's variables. The name of an environment depends on files that only the script
-// can see.
+// conda sets conda's variables. The name of an environment
+// depends on files that only the script can read.
 func (e *environment) conda(b *strings.Builder, prefix string) {
 	if prefix == "" {
 		return

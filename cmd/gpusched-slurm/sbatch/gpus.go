@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// addGPUs adds the options for GPUs.
+// addGPUs adds the options that request GPUs.
 func (m *mapping) addGPUs() {
 	if m.r.GPUMilli == 0 {
 		return
@@ -39,8 +39,8 @@ func (m *mapping) addGPUs() {
 	}
 }
 
-// addWhole asks for whole GPUs: for each task if the job script does, since its tasks may be on
-// several nodes.
+// addWhole requests whole GPUs. If the job script requests them per task, so does addWhole, because
+// the tasks may be on several nodes.
 func (m *mapping) addWhole(kind string) {
 	for _, o := range m.site.Options {
 		if perTask, is := strings.CutPrefix(o, "--gpus-per-task="); is {
@@ -58,7 +58,7 @@ func typed(kind string) string {
 	return kind + ":"
 }
 
-// gpuType returns the gres type that is asked for, or the node feature that stands for it.
+// gpuType returns the gres type that the request names, or the node feature that stands for it.
 func (m *mapping) gpuType() (kind, feature string) {
 	asked := m.r.GPUType
 	if asked == "" {
@@ -97,11 +97,11 @@ func (m *mapping) featureNamed(name string) string {
 	return ""
 }
 
-// addPart asks for a part of one GPU.
+// addPart requests a part of one GPU.
 func (m *mapping) addPart(kind string) {
 	part := m.r.Part()
 	switch {
-	case m.r.Whole() > 0: // refuseForeign refuses it
+	case m.r.Whole() > 0: // refuseForeign refuses this request
 	case m.site.Shards > 0:
 		n := (part*m.site.Shards + job.WholeGPU - 1) / job.WholeGPU
 		if b := m.site.ShardBytes; b > 0 && m.r.GPUMemBytes > 0 {
@@ -119,9 +119,9 @@ func (m *mapping) addPart(kind string) {
 	}
 }
 
-// memConstraint returns the constraint for nodes whose GPUs have enough memory. A part of a GPU
-// gets that part of its memory, unless shards stand for memory: then all the job's shards must be
-// on one GPU, which Slurm does not check.
+// memConstraint returns a constraint that selects nodes whose GPUs have enough memory. A part of a
+// GPU gets the same part of its memory. If shards stand for memory, all shards of a job must be on
+// one GPU; Slurm does not check this.
 func (m *mapping) memConstraint(kind string) string {
 	need := m.r.GPUMemBytes
 	if need <= 0 {
@@ -156,7 +156,8 @@ func (m *mapping) memConstraint(kind string) string {
 	return ""
 }
 
-// constrained combines the constraints with the one in the site's options, so that all hold.
+// constrained combines the given constraints with the one in the site's options, so that a node
+// must meet all of them.
 func (m *mapping) constrained(list []string) string {
 	for i := len(m.site.Options) - 1; i >= 0; i-- {
 		if c, ok := strings.CutPrefix(m.site.Options[i], "--constraint="); ok {
@@ -175,11 +176,12 @@ func (m *mapping) constrained(list []string) string {
 	return strings.Join(list, "&")
 }
 
-// memSizes are the memory sizes of GPUs in GB. They decide whether a bare number in a name is one.
+// memSizes are the memory sizes of GPUs in GB. A bare number in
+// a name counts as a memory size only if it is one of these.
 var memSizes = []int64{16, 24, 32, 40, 48, 80, 94, 96, 141, 180, 192}
 
-// FeatureMem returns the GPU memory that a node feature names, as sites write it: gpu_mem_80gb,
-// GPU_MEM:80GB, vram80, gmem48g, gpu80.
+// FeatureMem returns the GPU memory that a node feature names. Sites write gpu_mem_80gb,
+// GPU_MEM:80GB, vram80, gmem48g or gpu80.
 func FeatureMem(name string) (bytes int64, ok bool) {
 	rest := strings.ToLower(name)
 	sure := false
@@ -199,14 +201,14 @@ func FeatureMem(name string) (bytes int64, ok bool) {
 	return n << 30, true
 }
 
-// ShardMem returns the GPU memory of a shard that a node feature names, such as shard_1gb.
+// ShardMem returns the GPU memory of a shard from a node feature such as shard_1gb.
 func ShardMem(name string) (bytes int64, ok bool) {
 	size, ok := strings.CutPrefix(strings.ToLower(name), "shard_")
 	n, unit, is := gigabytes(size)
 	return n << 30, ok && is && unit
 }
 
-// TypeMem returns the memory that a GPU type names, such as a100_80gb.
+// TypeMem returns the memory of a GPU from the name of its type, such as a100_80gb.
 func TypeMem(name string) (bytes int64, ok bool) {
 	part := func(r rune) bool { return strings.ContainsRune("-_.:", r) }
 	for word := range strings.FieldsFuncSeq(strings.ToLower(name), part) {

@@ -1,7 +1,7 @@
 package sbatch
 
-// Inside returns the arguments that run a command in a running job. They set the variables about
-// the job's GPUs, which only the node knows.
+// Inside returns the arguments that run a command in a running job. They also set the variables
+// about the job's GPUs, because only the node knows the values.
 func Inside(gpuMilli int, argv ...string) []string {
 	text := noGPUText
 	if gpuMilli > 0 {

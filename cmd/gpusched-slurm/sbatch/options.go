@@ -11,7 +11,7 @@ import (
 // add adds an option.
 func (m *mapping) add(name, value string) { m.args = append(m.args, slurm.Word(name, value)) }
 
-// addOptions adds the options that sbatch and srun share.
+// addOptions adds the options that exist for both sbatch and srun.
 func (m *mapping) addOptions() {
 	m.refuseForeign()
 	m.add("job-name", m.label.Name)
@@ -67,11 +67,13 @@ func (m *mapping) addBatchOptions() {
 	}
 }
 
-// mostWarning is the longest time before the limit that Slurm's --signal accepts, in seconds.
+// mostWarning is the earliest warning that Slurm's
+// --signal accepts, in seconds before the time limit.
 const mostWarning = 65535
 
-// addWarning adds the signal before the time limit. "B:" sends it to the batch script, which
-// becomes the command; without "B:", Slurm would spare just that.
+// addWarning adds the signal that warns of the time limit. "B:" sends
+// the signal to the batch script, which becomes the command. Without
+// "B:", Slurm would send it to all processes except this one.
 func (m *mapping) addWarning() {
 	if m.r.WarnSignal == 0 {
 		return
@@ -86,13 +88,13 @@ func (m *mapping) addWarning() {
 	m.add("signal", fmt.Sprintf("B:%d@%d", m.r.WarnSignal, before))
 }
 
-// addMail adds the part of --notify that Slurm can do.
+// addMail adds the part of --notify that Slurm can carry out.
 func (m *mapping) addMail() {
 	var on []string
 	to := ""
 	for _, n := range m.r.Notify {
 		switch {
-		case notByMail(n): // refuseForeign refuses it
+		case notByMail(n): // refuseForeign refuses this notification
 			continue
 		case len(on) > 0 && n.To != to:
 			m.refuse("it sends mail about a job to one address only (--notify-to)")

@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// niceOf is the nice value of a class without a QOS of its name. The site decides what the parts of
-// a priority weigh, so the values are well above the usual ones.
+// niceOf is the nice value of a class for which there is no QOS of the same name. The site decides
+// how much each part of a priority weighs, so the values are well above the usual ones.
 var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
 
 // addOrder adds the job's priority, and whether other jobs may preempt it.
@@ -33,8 +33,8 @@ func (m *mapping) addOrder() {
 	}
 }
 
-// Nice returns a priority as Slurm's nice value, which lowers a job's rank, or the reason that it
-// is refused.
+// Nice converts a priority to Slurm's nice value, which lowers a job's rank. If the priority is
+// refused, it returns the reason.
 func Nice(p job.Priority, s Site) (nice int, refusal string) {
 	switch {
 	case p.Class > job.Normal:

@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// addOutput adds the file for the job's output. Slurm has no journal: without --log, its default is
+// addOutput adds the file for the job's output, because Slurm has no journal. Without --log it is
 // slurm-42.out in the job's directory.
 func (m *mapping) addOutput() {
 	path, refusal := m.logPath()
 	if refusal != "" {
 		m.refuse("%s", refusal)
 	}
-	mode := "append" // keeps the output of earlier attempts
+	mode := "append" // append keeps the output of earlier attempts
 	if m.p.Log.Truncate && path != "" {
 		mode = "truncate"
 		if m.r.Retries > 0 || m.r.MayRequeue() {
@@ -27,7 +27,7 @@ func (m *mapping) addOutput() {
 	}
 }
 
-// logPath returns the absolute path of --log with Slurm's patterns; "" means Slurm's default.
+// logPath returns the absolute path of --log with Slurm's patterns. "" means Slurm's default.
 func (m *mapping) logPath() (path, refusal string) {
 	pattern := m.p.Log.Path
 	if pattern == "" || pattern == job.NoLog {
@@ -81,5 +81,5 @@ func (m *mapping) logDir() string {
 	return filepath.Dir(known.String() + "x")
 }
 
-// plain escapes a directory so that Slurm sees no patterns in it.
+// plain escapes the percent signs of a directory. Slurm then finds no patterns in it.
 func plain(dir string) string { return strings.ReplaceAll(dir, "%", "%%") }

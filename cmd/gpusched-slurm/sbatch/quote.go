@@ -2,8 +2,8 @@ package sbatch
 
 import "strings"
 
-// carriageReturn is the script's variable for a carriage return: sbatch refuses scripts that
-// contain one.
+// carriageReturn is a variable of the script that contains a carriage return: sbatch refuses
+// scripts that contain the character itself.
 const carriageReturn = "gs_cr"
 
 // quote quotes s as one word of a POSIX shell, byte for byte.
@@ -16,6 +16,6 @@ func quote(s string) string {
 	return "'" + s + "'"
 }
 
-// plainBytes mean nothing to a shell within a command. "=" and "~" are missing, since they do in
-// some places.
+// plainBytes have no special meaning to a shell within a command. "=" and "~" are missing, because
+// they have a meaning in some places.
 const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:@_"

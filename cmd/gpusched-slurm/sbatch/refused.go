@@ -6,14 +6,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Gap is an option that Slurm has no place for, or that has another meaning there.
+// A Gap is an option that Slurm does not have, or that has another meaning there.
 type Gap struct {
-	Option string // as it is typed; several are separated by commas
+	Option string // as users type it; several options are separated by commas
 	Why    string // a sentence without its full stop
-	Next   string // an alternative; "" means that the option is not refused
+	Next   string // alternative; "" means that the option is not refused
 }
 
-// text returns the refusal.
+// text returns the text of the refusal.
 func (g Gap) text() string { return g.Why + ": " + g.Next + " (" + g.Option + ")" }
 
 // refusals are the options of a new job that only a scheduler of one machine can carry out.
@@ -50,7 +50,7 @@ var refusals = []struct {
 // notByMail reports whether a notification is not sent by mail.
 func notByMail(n job.Notify) bool { return n.Way != "" && n.Way != job.NotifyMail }
 
-// The options that have another meaning on Slurm.
+// Options with another meaning on Slurm.
 var (
 	otherGrace       = Gap{Option: "--grace", Why: "it is the same for all jobs there (KillWait in slurm.conf)"}
 	otherSpread      = Gap{Option: "--spread", Why: "it has no effect: the site decides where parts of GPUs go"}
@@ -59,8 +59,8 @@ var (
 	otherTruncate = Gap{Option: "--log-truncate", Why: "it empties the file at each start of the job"}
 )
 
-// Gaps returns the options of a new job that are refused, then those that have another meaning. The
-// caller owns the slice.
+// Gaps returns the options of a new job that are refused, followed by those that have another
+// meaning. The caller owns the slice.
 func Gaps() (list []Gap) {
 	for _, r := range refusals {
 		list = append(list, r.Gap)
@@ -68,7 +68,7 @@ func Gaps() (list []Gap) {
 	return append(list, otherGrace, otherSpread, otherPreemptible, otherTruncate)
 }
 
-// refuseForeign refuses what only a scheduler of one machine can do.
+// refuseForeign refuses options that only a scheduler of one machine can carry out.
 func (m *mapping) refuseForeign() {
 	for _, r := range refusals {
 		if r.asked(&m.r) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// script returns the script that Slurm runs. It enters the directory, finds out the job's GPUs, and
-// becomes the command.
+// script returns the script that Slurm runs. It changes to the job's directory, determines the
+// job's GPUs, and executes the command.
 func (m *mapping) script() []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
@@ -43,9 +43,9 @@ func (m *mapping) script() []byte {
 	return []byte(b.String())
 }
 
-// jobText finds out the job's id, and a port for its processes to meet at, as gpusched on one
-// machine does. Four ports, below those that the kernel hands out, belong to the job; the kernel's
-// own table says which are in use.
+// jobText determines the job's id, and a port at which its processes can meet, as gpusched does on
+// one machine. Four ports belong to the job. They are below the ports that the kernel assigns. The
+// kernel's own table says which ports are in use.
 const jobText = `gs_id=$SLURM_JOB_ID
 gs_attempt=$((${SLURM_RESTART_COUNT:-0} + 1))
 gs_used=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
@@ -58,7 +58,7 @@ for gs_port in 20000 22500 25000 27500; do
 done
 `
 
-// gpuText finds out the job's GPUs. Behind a device filter, nvidia-smi shows no others.
+// gpuText determines the job's GPUs. Because of the device filter, nvidia-smi shows only these.
 const gpuText = `gs_ids=${SLURM_JOB_GPUS-${SLURM_STEP_GPUS-}}
 gs_visible=${CUDA_VISIBLE_DEVICES-$gs_ids}
 gs_count=0 gs_uuids= gs_lines=0
@@ -77,12 +77,12 @@ fi
 gs_containers=${gs_uuids:-$gs_ids}
 `
 
-// noGPUText is for a job without GPUs. The lists must be set and empty, since an unset one means
-// all GPUs.
+// noGPUText replaces gpuText if a job has no GPUs. It sets
+// the lists to empty, because an unset list means all GPUs.
 const noGPUText = "gs_ids= gs_visible= gs_uuids= gs_containers=void\n"
 
-// login runs the script again through the user's login shell. The script's path must mean the same
-// to every shell.
+// login runs the script again in the user's login shell. All
+// shells must interpret the script's path in the same way.
 func (m *mapping) login(b *strings.Builder) {
 	fmt.Fprintf(b, `if [ "${1-}" != --after-login ]; then
 	case $0 in *[!A-Za-z0-9_./+:@-]*) echo "gpusched: the script $0 can't go through a login shell" >&2; exit %d ;; esac
@@ -94,7 +94,7 @@ fi
 `, contract.StepSpec.ExitStatus())
 }
 
-// params sets the values of an array's parameters for the task.
+// params sets the values of an array's parameters for the current task.
 func (m *mapping) params(b *strings.Builder) {
 	if m.r.Array == nil || len(m.r.Array.Params) == 0 {
 		return
@@ -110,7 +110,7 @@ func (m *mapping) params(b *strings.Builder) {
 	}
 }
 
-// jobVariables returns the variables that describe the job; nothing else may set them.
+// jobVariables returns the variables that describe the job. Nothing else may set them.
 func (m *mapping) jobVariables() []string {
 	list := []string{
 		`GPUSCHED_ENGINE=slurm`, `GPUSCHED_JOB_ID="$gs_id"`, `GPUSCHED_ATTEMPT="$gs_attempt"`,
@@ -127,8 +127,8 @@ func (m *mapping) jobVariables() []string {
 	return list
 }
 
-// commandWords returns the script's last command: env with all variables and the program, or the
-// shell that runs the set-up and becomes that.
+// commandWords returns the last command of the script: env with all variables, followed by the
+// program or by the shell that runs the setup and then executes the program.
 func (m *mapping) commandWords(e *environment) string {
 	ours := strings.Join(m.jobVariables(), " ")
 	program := m.program()
@@ -145,8 +145,8 @@ func (m *mapping) commandWords(e *environment) string {
 	return strings.Join(append(words, "/usr/bin/env", ours, program), " ")
 }
 
-// program returns the job's command. env would take a first word with "=" for a variable; nice,
-// which changes nothing by 0, does not.
+// program returns the job's command. env would treat a first word with "=" as a variable. The
+// command then starts with 'nice -n 0', which changes nothing and does not treat it so.
 func (m *mapping) program() string {
 	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
 	words := make([]string, len(argv))
@@ -159,10 +159,10 @@ func (m *mapping) program() string {
 	return strings.Join(words, " ")
 }
 
-// cudaMark stands for the GPUs in an argument. Arguments contain no NUL.
+// cudaMark marks the place of the GPUs in an argument. Arguments contain no NUL.
 const cudaMark = "\x00"
 
-// expanded quotes an argument and replaces {name} by the parameter's value.
+// expanded quotes an argument and replaces {name} with the value of the parameter.
 func (m *mapping) expanded(word string) string {
 	var b strings.Builder
 	for word != "" {
@@ -179,7 +179,8 @@ func (m *mapping) expanded(word string) string {
 	return b.String()
 }
 
-// nextMark finds the first part of a word to replace, as strings.Replacer would.
+// nextMark finds the first part of a word that must
+// be replaced. It chooses as strings.Replacer would.
 func (m *mapping) nextMark(word string) (at int, mark, value string) {
 	at = len(word)
 	if i := strings.Index(word, cudaMark); i >= 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// shells returns the shells that may be a node's /bin/sh.
+// shells returns the shells that could be /bin/sh on a node.
 func shells(t testing.TB) []string {
 	list := []string{"/bin/sh"}
 	for _, sh := range []string{"/bin/dash", "/bin/bash"} {
@@ -28,13 +28,13 @@ func shells(t testing.TB) []string {
 	return list
 }
 
-// An outcome is what a script printed and its exit status.
+// An outcome is the output of a script and its exit status.
 type outcome struct {
 	stdout, stderr string
 	status         int
 }
 
-// runScript runs a script as Slurm would, with some of Slurm's variables.
+// runScript runs a script as Slurm would. vars are some of Slurm's variables.
 func runScript(t testing.TB, shell string, script []byte, vars ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func scriptOf(t testing.TB, r api.SubmitRequest) []byte {
 	return sub.Script
 }
 
-// awkward words and values break wrong quoting.
+// awkward are words and values that break if the quoting is wrong.
 var awkward = []string{
 	"", " ", "a b", "'", `"`, `\`, "`id`", "$(id)", "$HOME", "${x}", "a'b\"c", "\n", "a\nb\n", "\r\n", "\r", "a\r\n#SBATCH --hold\n",
 	"#SBATCH -H", "*", "?", "[a]", "~", "~root", "-n", "--", "-", "=", "a=b", "!", "!!", ";", "&", "|", "<x", ">x", "(", ")", "{a,b}", "{x}",
@@ -115,7 +115,7 @@ func TestWordsArrive(t *testing.T) {
 	}
 }
 
-// argvOf returns the arguments of a command that is a shell script.
+// argvOf returns the arguments that a job's command gets, if the command is a shell script.
 func argvOf(t testing.TB, sh string, script []byte, vars ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func argvOf(t testing.TB, sh string, script []byte, vars ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// FuzzScript: arbitrary arguments and values arrive in dash and in bash.
+// FuzzScript: arbitrary arguments and values arrive unchanged in dash and in bash.
 func FuzzScript(f *testing.F) {
 	for i := 0; i < len(awkward); i += 9 {
 		all := strings.Join(awkward[i:min(i+9, len(awkward))], "")
@@ -161,7 +161,7 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// The program's name may be one that env or a shell would misread.
+// The program runs even if env or a shell would misread its name.
 func TestProgramsWithOddNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a=b", "-x", "if", "a b", "x'y", "{p}"} {
@@ -178,7 +178,7 @@ func TestProgramsWithOddNames(t *testing.T) {
 	}
 }
 
-// A job has variables that describe it, its request and its GPUs.
+// A job's environment has variables that describe the job, its request and its GPUs.
 func TestVariables(t *testing.T) {
 	dir := t.TempDir()
 	smi := "#!/bin/sh\ncase $1 in -i) echo GPU-b; echo GPU-d ;; *) for i in a b c d; do echo GPU-$i; done ;; esac\n"
@@ -223,7 +223,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// Each task of a sweep gets its values, whatever they are.
+// Each task of a sweep gets its values, whatever characters they contain.
 func TestParameters(t *testing.T) {
 	for i, want := range []string{"a-x y", "a-'$z", "b\n-x y", "b\n-'$z"} {
 		r := request("/usr/bin/printf", `%s\0`, "{p}-{q}", "{r}", "{p}{p}")
@@ -246,7 +246,7 @@ func TestCUDA(t *testing.T) {
 	}
 }
 
-// The set-up runs before the command, and ends the job if it fails.
+// The setup runs before the command. If the setup fails, the job ends.
 func TestSetup(t *testing.T) {
 	conda, venv := t.TempDir(), t.TempDir()
 	must := func(err error) {
@@ -296,7 +296,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// Slurm queues a failed job again as long as tries are left and nobody has cancelled it.
+// Slurm queues a failed job again while attempts are left, unless somebody has cancelled it.
 func TestRetries(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
@@ -329,7 +329,7 @@ func TestRetries(t *testing.T) {
 		if o := runScript(t, sh, slow, path); !bytes.Contains(slow, []byte("sleep 0.3")) || o.status != 0 {
 			t.Errorf("%s: the command ends with 0 while a signal is passed on: %+v", sh, o)
 		}
-		r.Argv[2] = "kill -KILL $$" // bash reports that in its POSIX mode, as /bin/sh
+		r.Argv[2] = "kill -KILL $$" // as /bin/sh, in its POSIX mode, bash prints a message about the signal
 		if o := runScript(t, sh, scriptOf(t, r), path, "SLURM_RESTART_COUNT=2", "POSIXLY_CORRECT=1"); o.status != 137 || strings.Contains(o.stderr, "wait") {
 			t.Errorf("%s: killed: %+v", sh, o)
 		}
@@ -343,7 +343,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// srun gets the same script.
+// srun gets the same script as sbatch.
 func TestRun(t *testing.T) {
 	r := request("true")
 	r.TTY = true
@@ -357,7 +357,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A command in a job has the job's GPU variables, and its own arguments.
+// A command in a job gets the job's GPU variables, and its own arguments unchanged.
 func TestInside(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\nprintf 'GPU-a\\nGPU-b\\n'\n"), 0o755); err != nil {

@@ -9,15 +9,16 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// setupVariable holds the user's set-up command until the shell runs it.
+// setupVariable contains the user's setup command until the shell runs the command.
 const setupVariable = "GPUSCHED_SETUP"
 
-// shellWord is the best shell for a set-up: bash, or else sh.
+// shellWord selects the shell for a setup: bash or, if there is none, sh.
 const shellWord = `"$(command -v /bin/bash || command -v /usr/bin/bash || echo /bin/sh)"`
 
-// setupText is the script of that shell. Its arguments are the number of modules, the front of
-// PATH, the conda environment, the modules, and the job's command. The user's command does not see
-// them. Whenever the shell ends before the last line, the set-up has failed.
+// setupText is a script for the shell of shellWord. Its arguments are the
+// number of modules, the prefix for PATH, the conda environment, the modules,
+// and the job's command. The user's setup command does not see these
+// arguments. If the shell ends before the last line, the setup has failed.
 var setupText = fmt.Sprintf(`gs_modules=$1 gs_front=$2 gs_conda=$3 gs_part="its modules could not be loaded"
 shift 3
 gs_command=$%[1]s
@@ -61,8 +62,9 @@ func moduleInits() string {
 	return strings.Join(words, " ")
 }
 
-// retrying runs the command as a child of the shell, which requeues the job if the command fails.
-// The shell passes on its signals. After SIGTERM, which cancels the job, there is no other try.
+// retrying runs the command as a child of the shell. If the command fails,
+// the shell requeues the job. The shell passes its signals on to the command.
+// After SIGTERM, which cancels the job, there is no further attempt.
 func (m *mapping) retrying(b *strings.Builder, command string) {
 	fmt.Fprintf(b, `gs_ended= gs_pid= gs_due=
 gs_pass() { if [ -n "$gs_pid" ]; then kill -s "$1" "$gs_pid" 2>/dev/null; else gs_due="$gs_due $1"; fi; }
@@ -95,8 +97,8 @@ exit "$gs_status"
 `, command, m.r.Retries+1, wholeSeconds(m.r.Backoff), leastBackoff, leastBackoff)
 }
 
-// leastBackoff is the shortest time before the next try, in seconds. If it has passed before the
-// job has left its node, Slurm delays the job by two minutes instead.
+// leastBackoff is the minimum delay before another attempt, in seconds. If the delay ends before
+// the job has left its node, Slurm delays the job by two minutes instead.
 const leastBackoff = 5
 
 func wholeSeconds(s job.Span) int64 { return int64((s.Duration() + time.Second - 1) / time.Second) }

@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// Current is what an update needs to know of the job.
+// Current is what an update must know about the job.
 type Current struct {
 	Comment    CommentData
-	GPUType    string // of the gres that it asked for; "" means any
+	GPUType    string // gres type that the job requested; "" means any type
 	QOS        string
-	DefaultQOS string // of the user's jobs; "" leaves the choice to Slurm
+	DefaultQOS string // default QOS of the user; "" leaves the choice to Slurm
 }
 
-// Update returns scontrol's arguments for a change of a waiting job. Slurm's own rules apply as
-// well, such as that users can't raise a time limit.
+// Update returns scontrol's arguments for a change of a waiting job. Slurm's own rules also apply;
+// for instance, users cannot raise a time limit.
 func Update(id string, c job.Change, now Current, s Site) ([]string, error) {
 	if err := c.Err(); err != nil {
 		return nil, usage(words.Error(err))
@@ -40,10 +40,10 @@ func Update(id string, c job.Change, now Current, s Site) ([]string, error) {
 	return u.words, nil
 }
 
-// submitAgain is the hint if a job can't be changed.
+// submitAgain is the hint for a change that is not possible.
 const submitAgain = "cancel the job and submit it again"
 
-// fixed are the options of a job that can't be changed.
+// fixed are the options of a job that cannot be changed after its submission.
 var fixed = []struct {
 	Gap
 	asked func(u *change) bool
@@ -59,7 +59,7 @@ var fixed = []struct {
 		func(u *change) bool { return u.asked.MaxFailures != nil }},
 }
 
-// UpdateGaps returns these options. The caller owns the slice.
+// UpdateGaps returns the options that update cannot change on Slurm. The caller owns the slice.
 func UpdateGaps() (list []Gap) {
 	for _, f := range fixed {
 		list = append(list, f.Gap)
@@ -99,12 +99,12 @@ func (u *change) needs(c *job.Change) {
 	}
 }
 
-// ofPart reports whether the job has, or is to have, a part of a GPU.
+// ofPart reports whether the job has a part of a GPU, or would have after the update.
 func (u *change) ofPart() bool {
 	return u.asked.GPUMilli != nil && (*u.asked.GPUMilli%job.WholeGPU != 0 || u.now.GPUMilli > 0)
 }
 
-// gpus changes the number of whole GPUs. Since 23.11 Slurm writes gres with a slash.
+// gpus changes the number of whole GPUs. Since 23.11 Slurm writes "gres/" with a slash.
 func (u *change) gpus(milli int) {
 	form := "gres:gpu:"
 	if u.site.Version.Since(23, 11) {
@@ -145,13 +145,13 @@ func (u *change) priority(p job.Priority) {
 		return
 	}
 	if p, err := job.ParsePriority(u.before.QOS); err == nil && p.Class != job.Normal {
-		u.set("QOS", u.before.DefaultQOS) // replaces the old class; 24.11 ignores an empty QOS
+		u.set("QOS", u.before.DefaultQOS) // replaces the QOS of the old class; 24.11 ignores an empty QOS
 	}
 	u.set("Nice", strconv.Itoa(nice))
 	u.now.Priority = p
 }
 
-// label changes the name and the comment, which also holds the rest of CommentData.
+// label changes the name and the comment. The comment also contains the rest of CommentData.
 func (u *change) label(c *job.Change) {
 	if c.Name != nil {
 		u.set("JobName", *c.Name)

@@ -12,18 +12,18 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// clusterName caches the name of the cluster once it is known.
+// clusterName caches the name of the cluster.
 type clusterName struct {
 	sync.Mutex
 	text string
 }
 
-// clusterVariables send some of Slurm's programs, but not all, to another cluster than that of
+// clusterVariables direct some of Slurm's programs, but not all, to a cluster other than that of
 // slurm.conf. They are never passed on.
 var clusterVariables = []string{"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}
 
-// OneCluster returns an error if the environment or an option of a script names another cluster:
-// the job numbers of that cluster would be other jobs here.
+// OneCluster returns an error if the environment or an option of a script names another cluster.
+// There the same job numbers belong to other jobs.
 func (r *Runner) OneCluster(ctx context.Context) error {
 	where := r.otherCluster
 	if i := slices.IndexFunc(r.Options, isCluster); i >= 0 {
@@ -44,12 +44,12 @@ func (r *Runner) OneCluster(ctx context.Context) error {
 		"%s names another cluster, and gpusched asks only that of slurm.conf, %q", where, name)
 }
 
-// isCluster reports whether a word is sbatch's option for another cluster.
+// isCluster reports whether a word is the option of sbatch that names another cluster.
 func isCluster(word string) bool {
 	return strings.HasPrefix(word, "-M") || strings.HasPrefix(word, "--cluster")
 }
 
-// cluster returns the name of the cluster that slurm.conf leads to.
+// cluster returns the name of the cluster that slurm.conf names.
 func (r *Runner) cluster(ctx context.Context) (string, error) {
 	r.name.Lock()
 	defer r.name.Unlock()
@@ -61,7 +61,7 @@ func (r *Runner) cluster(ctx context.Context) (string, error) {
 	return r.name.text, err
 }
 
-// SubmittedID returns the job id in the output of sbatch --parsable, "ID" or "ID;CLUSTER".
+// SubmittedID returns the job id from the output of sbatch --parsable, "ID" or "ID;CLUSTER".
 func (r *Runner) SubmittedID(ctx context.Context, said string) (job.ID, error) {
 	number, cluster, elsewhere := strings.Cut(strings.TrimSpace(said), ";")
 	if elsewhere {
@@ -103,7 +103,7 @@ func Settings(text string) map[string]string {
 	return found
 }
 
-// Known returns the value, or "" if it is one of Slurm's words for "none".
+// Known returns the value, or "" if the value is one of Slurm's words for "none".
 func Known(value string) string {
 	switch value {
 	case "(null)", "N/A", "n/a", "None", "NONE", "Unknown", "UNKNOWN", "NO_VAL":

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Refusal returns the error for a program that failed and printed said to its standard error.
+// Refusal returns the error of a failed program. said
+// is the text that it printed to its standard error.
 func Refusal(name, said string, err error) error {
 	text := saidBy(name, said)
 	if text == "" {
@@ -28,7 +29,7 @@ func Refusal(name, said string, err error) error {
 		r.Hint = "see 'gpusched gpus', and 'sinfo -o \"%N %c %m %G %f\"' for what the nodes have"
 	}
 	if name == "sbatch" && r.Code == api.CodeNotFound {
-		r.Code = api.CodeUsage // the job that a dependency names
+		r.Code = api.CodeUsage // the missing job is one that a dependency names
 	}
 	if r.Code == api.CodeUnreachable {
 		r.Hint = "see 'scontrol ping'; --on local asks the scheduler of this machine"
@@ -39,7 +40,7 @@ func Refusal(name, said string, err error) error {
 	return r
 }
 
-// refusedAll returns the error that scancel printed although it exited with 0.
+// refusedAll returns the error that scancel printed, although scancel exited with 0.
 func refusedAll(name, said string) error {
 	if name != "scancel" || !strings.Contains(said, "error:") {
 		return nil
@@ -48,7 +49,7 @@ func refusedAll(name, said string) error {
 	return &api.Error{Code: CodeOf(text), Message: "Slurm's scancel: " + text}
 }
 
-// saidBy returns the messages of an error in one line, without the program's name.
+// saidBy joins the messages of an error into one line, without the name of the program.
 func saidBy(name, said string) string {
 	var parts []string
 	for line := range strings.Lines(said) {
@@ -56,7 +57,7 @@ func saidBy(name, said string) string {
 		line = strings.TrimPrefix(line, name+": ")
 		line = strings.TrimPrefix(line, "error: ")
 		line = strings.TrimPrefix(line, "Batch job submission failed: ")
-		if call, rest, ok := strings.Cut(line, " error: "); ok && !strings.Contains(call, " ") { // "slurm_load_jobs error: …"
+		if call, rest, ok := strings.Cut(line, " error: "); ok && !strings.Contains(call, " ") { // such as "slurm_load_jobs error: …"
 			line = rest
 		}
 		said := func(part string) bool { return strings.HasPrefix(part, line) }
@@ -67,8 +68,8 @@ func saidBy(name, said string) string {
 	return strings.Join(parts, "; ")
 }
 
-// sentences are parts of Slurm's messages (slurm_strerror) and the kind of error of each. The first
-// match counts.
+// sentences are parts of Slurm's messages (slurm_strerror),
+// each with a kind of error. The first match counts.
 var sentences = []struct {
 	text string
 	code api.Code
@@ -111,7 +112,7 @@ var sentences = []struct {
 	{"invalid", api.CodeUsage},
 }
 
-// CodeOf returns the kind of error of a message.
+// CodeOf returns the kind of error that a message means.
 func CodeOf(text string) api.Code {
 	for _, s := range sentences {
 		if strings.Contains(text, s.text) {

@@ -18,27 +18,27 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The time limits of Slurm's programs. A question is answered quickly unless the controller is
-// overloaded; a submission waits for the site's plugins.
+// Time limits of Slurm's programs. Queries are answered quickly unless the controller is
+// overloaded. A submission waits for the plugins of the site.
 const (
 	askTime    = 60 * time.Second
 	submitTime = 120 * time.Second
 )
 
-// A Runner runs Slurm's programs as the user and asks one cluster. New makes one. Several
-// goroutines may use it at once.
+// A Runner runs Slurm's programs as the user and asks only one
+// cluster. New makes a Runner. It is safe for concurrent use.
 type Runner struct {
-	// Options are sbatch options for every job, beginning with those from the environment.
+	// Options are sbatch options for every job. Those from the environment come first.
 	Options []string
 
 	full         []string // the caller's environment
-	neutral      []string // full, without the variables that change what the programs print
-	otherCluster string   // the variable that names another cluster, as NAME=VALUE
+	neutral      []string // full, but without the variables that change the output of the programs
+	otherCluster string   // variable that names another cluster, as NAME=VALUE
 	name         *clusterName
 }
 
-// New returns a Runner for an environment. It runs nothing and returns no error: if a
-// program is missing, the first call that needs it returns the error.
+// New returns a Runner for an environment. It runs nothing and returns no error. If a program is
+// missing, the first call that needs the program returns the error.
 func New(environ []string) Runner {
 	r := Runner{full: environ, otherCluster: clusterOf(environ), name: &clusterName{}}
 	for _, line := range environ {
@@ -53,9 +53,10 @@ func New(environ []string) Runner {
 	return r
 }
 
-// jobVariables are the environment variables for the account, the partition and the like of a
-// user's jobs (sbatch(1), INPUT ENVIRONMENT VARIABLES), and the options that they become. The
-// variables themselves are not passed on: some would also change what the programs print.
+// jobVariables are the environment variables with the account, the partition and
+// similar options of a user's jobs (sbatch(1), INPUT ENVIRONMENT VARIABLES).
+// Each has the option that it becomes. The variables themselves are not passed
+// on, because some of them would also change the output of the programs.
 var jobVariables = [][2]string{
 	{"SBATCH_PARTITION", "--partition"}, {"SBATCH_ACCOUNT", "--account"}, {"SBATCH_QOS", "--qos"},
 	{"SBATCH_RESERVATION", "--reservation"}, {"SBATCH_TIMELIMIT", "--time"}, {"SBATCH_CONSTRAINT", "--constraint"},
@@ -64,13 +65,13 @@ var jobVariables = [][2]string{
 // Variable returns the value of an environment variable, or "".
 func (r *Runner) Variable(name string) string { return engines.Variable(r.full, name) }
 
-// Program returns a program for the caller to exec, with the caller's whole environment.
+// Program returns a program with the caller's whole environment. The caller can exec it.
 func (r *Runner) Program(name string, args ...string) (engines.Program, error) {
 	path, err := r.Find(name)
 	return engines.Program{Path: path, Argv: append([]string{name}, args...), Environ: slices.Clone(r.full)}, err
 }
 
-// shapes reports whether a variable changes what Slurm's programs print or ask for by default, or
+// shapes reports whether a variable changes the output or the default query of Slurm's programs, or
 // describes the job in which the caller runs.
 func shapes(name string) bool {
 	if name == "SLURM_CONF" || name == "SLURM_JWT" {
@@ -86,10 +87,10 @@ func shapes(name string) bool {
 	return name == "LC_ALL" || name == "LANG" || name == "LC_TIME"
 }
 
-// Find returns the path of one of Slurm's programs. It skips gpusched under the name of that
-// program.
+// Find returns the path of one of Slurm's programs. It
+// skips a gpusched that has the name of that program.
 func (r *Runner) Find(name string) (string, error) {
-	var mine []os.FileInfo // gpusched, and the program that it became
+	var mine []os.FileInfo // gpusched, and the program that is running now
 	program, _ := engines.Gpusched()
 	for _, path := range []string{"/proc/self/exe", program} {
 		if info, err := os.Stat(path); err == nil {
@@ -112,13 +113,14 @@ func (r *Runner) Find(name string) (string, error) {
 		"Slurm's program %s is not in PATH", name)
 }
 
-// ours reports whether a path leads to gpusched.
+// ours reports whether a path leads to a gpusched program.
 func ours(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	return err == nil && strings.HasPrefix(filepath.Base(real), "gpusched")
 }
 
-// environFor returns the environment of a program. sbatch gets only what the job may see.
+// environFor returns the environment for a program.
+// sbatch gets only variables that the job may see.
 func (r *Runner) environFor(name string) []string {
 	if name == "sbatch" {
 		return sbatch.Environ(r.full)
@@ -126,7 +128,8 @@ func (r *Runner) environFor(name string) []string {
 	return append(slices.Clip(r.neutral), "LC_ALL=C", "SLURM_TIME_FORMAT=%s")
 }
 
-// Ask runs a program and returns its output, or its standard error if it has no output.
+// Ask runs a program and returns its output. If the
+// output is empty, Ask returns the standard error.
 func (r *Runner) Ask(ctx context.Context, name string, args ...string) ([]byte, error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return nil, err
@@ -142,8 +145,8 @@ func (r *Runner) Sbatch(ctx context.Context, script []byte, args ...string) ([]b
 	return r.output(ctx, submitTime, script, "sbatch", args...)
 }
 
-// Read runs a program, writes its output to a writer while the program prints, and returns its
-// standard error.
+// Read runs a program and writes its output to a writer as
+// it arrives. Read returns the program's standard error.
 func (r *Runner) Read(ctx context.Context, to io.Writer, name string, args ...string) (talk string, err error) {
 	if err := r.OneCluster(ctx); err != nil {
 		return "", err
@@ -157,7 +160,7 @@ func (r *Runner) Config(ctx context.Context) (map[string]string, error) {
 	return Settings(string(out)), err
 }
 
-// output is Ask with a time limit and an input, whichever cluster answers.
+// output is like Ask, with a time limit and an input. It does not check which cluster answers.
 func (r *Runner) output(
 	ctx context.Context, limit time.Duration, stdin []byte, name string, args ...string,
 ) ([]byte, error) {
@@ -200,21 +203,21 @@ func (r *Runner) stream(
 	return stderr.String(), refusedAll(name, stderr.String())
 }
 
-// The most that is read of a program. A longer answer is an error; longer standard error is cut
-// off.
+// The maximum output that is read from a program. A longer
+// answer is an error. A longer standard error is cut off.
 const (
 	mostAnswer = 256 << 20
 	mostTalk   = 1 << 20
 )
 
-// bounded passes on the first bytes that a program prints and drops the rest.
+// bounded passes on the beginning of what a program prints, and drops the rest.
 type bounded struct {
 	to   io.Writer
-	room int  // bytes that it still passes on
-	over bool // it has dropped some
+	room int  // number of bytes that it still passes on
+	over bool // some bytes were dropped
 }
 
-// Write always takes the whole text, so that the program ends by itself.
+// Write always accepts the whole text. The program can therefore end by itself.
 func (b *bounded) Write(text []byte) (int, error) {
 	n := min(len(text), b.room)
 	b.room -= n

@@ -17,7 +17,7 @@ set -e
 exec </dev/null # sacctmgr may ask
 `
 
-// rootAccount is the account of users without a group that has one.
+// rootAccount is the account of users who are in no group that has an account.
 const rootAccount = "gpusched"
 
 // A script collects calls of sacctmgr.
@@ -26,7 +26,8 @@ type script struct {
 	notes []string
 }
 
-// put adds something. It ignores status 1, with which sacctmgr says that the thing exists already.
+// put adds a call that adds something to the database. The call ignores status 1, which sacctmgr
+// returns if the thing exists already.
 func (w *script) put(format string, args ...any) {
 	fmt.Fprintf(w, "sacctmgr -i add "+format+" || true\n", args...)
 }
@@ -39,14 +40,15 @@ func (w *script) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// accounts returns the script that fills Slurm's database, and notes about what it can't contain.
+// accounts returns the script that fills Slurm's database,
+// and notes about rules that the database cannot contain.
 func (s Site) accounts() (text string, notes []string) {
 	w := &script{}
 	w.WriteString(accountsHead)
 	s.classes(w)
 	w.put("account %s Description=gpusched Organization=gpusched", rootAccount)
 	w.change("account %s set QOS=%s DefaultQOS=normal", rootAccount, strings.Join(s.openClasses(), ","))
-	accounts := map[string][]string{} // by user
+	accounts := map[string][]string{} // accounts of each user
 	made := map[string]bool{rootAccount: true}
 	for _, group := range slices.Sorted(maps.Keys(s.Settings.Quotas.Groups)) {
 		if account := strings.ToLower(group); !plainName().MatchString(group) || made[account] {
@@ -62,7 +64,7 @@ func (s Site) accounts() (text string, notes []string) {
 	return w.String(), w.notes
 }
 
-// classes adds a QOS for each class. Slurm scales their priorities by the highest.
+// classes adds a QOS for each class. Slurm scales the priorities of all QOS by the highest.
 func (s Site) classes(w *script) {
 	w.put("qos scavenger")
 	for i, c := range job.Classes() {
@@ -80,7 +82,7 @@ func (s Site) classes(w *script) {
 	}
 }
 
-// openClasses returns the classes that every user may ask for.
+// openClasses returns the classes that every user may request.
 func (s Site) openClasses() (names []string) {
 	for _, c := range job.Classes() {
 		if c <= job.Normal || s.Settings.Jobs.AllowRaisedPriority {
@@ -95,7 +97,7 @@ func (s Site) group(w *script, name, account string, accounts map[string][]strin
 	q := s.Settings.Quotas.Groups[name]
 	w.put("account %s Description=gpusched Organization=gpusched Parent=%s", account, rootAccount)
 	limits := s.limits(w, "group "+name, q)
-	if q.Share == 0 { // only its members' own shares count
+	if q.Share == 0 { // only the shares of its members count
 		limits[0] = "Fairshare=parent"
 	}
 	w.change("account %s set %s", account, strings.Join(limits, " "))
@@ -107,11 +109,11 @@ func (s Site) group(w *script, name, account string, accounts map[string][]strin
 	}
 }
 
-// EveryUser returns all users who get an association.
+// EveryUser returns all users who get an association in Slurm.
 func (s Site) EveryUser() []string {
 	all := slices.Concat(s.Users, slices.Collect(maps.Keys(s.Settings.Quotas.Users)))
 	slices.Sort(all)
-	// root has an account in Slurm already.
+	// root already has an account in Slurm.
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "root" })
 }
 
@@ -138,8 +140,8 @@ func (s Site) user(w *script, name string, accounts []string) {
 	}
 }
 
-// limits returns a quota in Slurm's terms. It sets every limit, so that running the script again
-// removes those that a quota no longer has.
+// limits returns a quota in Slurm's terms. It sets every limit. If the script runs again, it
+// therefore removes the limits that a quota no longer has.
 func (s Site) limits(w *script, whose string, q job.Quota) []string {
 	cpus, mem := int64(0), int64(0)
 	for _, n := range s.Nodes {
@@ -172,7 +174,7 @@ func (s Site) limits(w *script, whose string, q job.Quota) []string {
 	}
 }
 
-// orUnlimited returns n, or Slurm's -1 if there is no bound.
+// orUnlimited returns n. If there is no limit, it returns -1, as Slurm expects.
 func orUnlimited(n int64) int64 {
 	if n == 0 {
 		return -1

@@ -18,7 +18,7 @@ func (c *conf) set(key string, value any) { fmt.Fprintf(c, "%s=%v\n", key, value
 // about starts a group of settings with a comment.
 func (c *conf) about(text string) { fmt.Fprintf(c, "\n# %s\n", strings.ReplaceAll(text, "\n", "\n# ")) }
 
-// slurmConf returns slurm.conf, which is the same on all nodes.
+// slurmConf returns slurm.conf. The file is the same on all nodes.
 func (s Site) slurmConf() string {
 	c := &conf{}
 	c.WriteString("# Made by 'gpusched export slurm' from this machine's GPUs and settings. Copy it to every node,\n" +
@@ -63,7 +63,7 @@ func (s Site) placement(c *conf) {
 	c.set("SchedulerType", "sched/backfill")
 }
 
-// order adds the settings for priority and preemption.
+// order adds the settings about priority and preemption.
 func (s Site) order(c *conf) {
 	o := s.Settings.Scheduling
 	if o.Policy == config.OrderFIFO {
@@ -78,7 +78,7 @@ func (s Site) order(c *conf) {
 		c.set("PriorityType", "priority/multifactor")
 		c.set("PriorityWeightQOS", 1_000_000)
 		c.set("PriorityWeightAge", 10_000)
-		if o.HalfLife > 0 { // without it, past use does not count
+		if o.HalfLife > 0 { // without a half-life, past use does not count
 			c.set("PriorityWeightFairshare", 100_000)
 			c.set("PriorityDecayHalfLife", span(o.HalfLife))
 		}
@@ -118,7 +118,7 @@ func oneOrZero(b bool) int {
 	return 0
 }
 
-// machines adds the nodes, and one partition with all of them.
+// machines adds the nodes, and a partition that contains all of them.
 func (s Site) machines(c *conf) {
 	c.about("Machines. 'slurmd -C' on each prints what Slurm finds there. A node may be declared with less than that, never\n" +
 		"with more. The features tell 'gpusched --on slurm' the memory of GPUs (--gpu-mem): gpu_mem_80gb is the memory of the\n" +
@@ -159,7 +159,7 @@ func (n Node) line(types map[string]string, reserve config.Share) string {
 	return text + " State=UNKNOWN"
 }
 
-// cpusPerGPU returns the default number of CPUs per GPU, the least of all nodes.
+// cpusPerGPU returns the default number of CPUs per GPU: the smallest value of all nodes.
 func (s Site) cpusPerGPU() (least int64) {
 	j := s.Settings.Jobs
 	for _, n := range s.Nodes {
@@ -174,7 +174,7 @@ func (s Site) cpusPerGPU() (least int64) {
 	return least
 }
 
-// memPerGPU returns the default memory per GPU in MiB, the least of all nodes.
+// memPerGPU returns the default memory per GPU in MiB: the smallest value of all nodes.
 func (s Site) memPerGPU() (least int64) {
 	for _, n := range s.Nodes {
 		if len(n.GPUs) == 0 {
@@ -188,7 +188,8 @@ func (s Site) memPerGPU() (least int64) {
 	return least
 }
 
-// memPerCPU returns the default memory of a job without GPUs in MiB, the least of all nodes.
+// memPerCPU returns the default memory of a job without
+// GPUs in MiB: the smallest value of all nodes.
 func (s Site) memPerCPU() int64 {
 	of := func(n Node) int64 { return s.defaultMem().For(0, n.MemMiB<<20, 0, len(n.GPUs)) >> 20 }
 	least := of(s.Nodes[0])
@@ -198,8 +199,8 @@ func (s Site) memPerCPU() int64 {
 	return least
 }
 
-// defaultMem returns the default memory in the settings. It replaces "no limit", which would be all
-// of a node, by the automatic one.
+// defaultMem returns the default memory from the settings. "no limit" would mean the memory of a
+// whole node, so defaultMem replaces it with the automatic value.
 func (s Site) defaultMem() config.DefaultMem {
 	if mem := s.Settings.Jobs.DefaultMem; mem.Kind != config.MemNone {
 		return mem
@@ -207,7 +208,7 @@ func (s Site) defaultMem() config.DefaultMem {
 	return config.DefaultMem{Kind: config.MemAuto}
 }
 
-// limit formats a time limit, which Slurm rounds up to minutes.
+// limit formats a time limit. Slurm rounds time limits up to minutes.
 func limit(d time.Duration) string {
 	if d <= 0 {
 		return "UNLIMITED"
@@ -215,7 +216,7 @@ func limit(d time.Duration) string {
 	return span(d)
 }
 
-// span formats a duration as days-hours:minutes:seconds, or 0.
+// span formats a duration as days-hours:minutes:seconds, or as 0.
 func span(d time.Duration) string {
 	if d <= 0 {
 		return "0"

@@ -1,10 +1,11 @@
-// Package slurmsite writes the files of a Slurm whose first machine is this one: its hardware and
-// its gpuschedd's rules in Slurm's terms, for the day on which one machine is not enough.
+// Package slurmsite writes the configuration files of a Slurm whose first machine is this one. The
+// files contain the hardware, and the rules of this machine's gpuschedd in Slurm's terms. Sites use
+// them when one machine is no longer enough.
 //
 // Invariants:
-//  1. A quota, a share, a class or a name that Slurm can't have is mentioned in the notes, as is
-//     every other setting of the site without a counterpart in Slurm.
-//  2. No name from a settings file or from the driver gets into a line where it could be more than
-//     a name.
+//  1. The notes mention each quota, share, class or name that Slurm cannot have, and every other
+//     setting of the site that has no counterpart in Slurm.
+//  2. No name from a settings file or from the driver gets into a line where Slurm could read it as
+//     more than a name.
 //  3. The same site gives the same bytes.
 package slurmsite

@@ -12,12 +12,12 @@ const gresHead = `# The GPUs are listed, since Debian's and Ubuntu's Slurm is bu
 # finds the same). A job's cgroup may open File; see cgroup.conf.
 `
 
-// shardHead explains shards.
+// shardHead is a comment in the file that explains shards.
 const shardHead = `
 # Parts of GPUs: a shard is 1 GiB of a GPU's memory. Slurm counts them but does not enforce them.
 `
 
-// gresConf returns gres.conf, which is the same on all nodes.
+// gresConf returns gres.conf. The file is the same on all nodes.
 func (s Site) gresConf() string {
 	var b strings.Builder
 	b.WriteString(gresHead)
@@ -43,7 +43,7 @@ func (s Site) gresConf() string {
 	return b.String()
 }
 
-// shards returns the number of a GPU's shards.
+// shards returns the number of shards of a GPU.
 func (g GPU) shards() int64 {
 	if !g.Parts {
 		return 0
@@ -51,8 +51,8 @@ func (g GPU) shards() int64 {
 	return g.MemMiB >> 10
 }
 
-// features returns the node features for the memory of a GPU, if it is known of all GPUs, and of a
-// shard. Package sbatch reads them.
+// features returns the features of a node. They state the memory of a GPU, if it is known for all
+// GPUs, and the memory of a shard. Package sbatch reads them.
 func (n Node) features() (list []string) {
 	if len(n.GPUs) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (n Node) features() (list []string) {
 	return list
 }
 
-// gres returns the node's Gres in slurm.conf: "gpu:a100:4,shard:160".
+// gres returns the value of Gres for a node in slurm.conf, such as "gpu:a100:4,shard:160".
 func (n Node) gres(types map[string]string) string {
 	counts, shards := map[string]int{}, int64(0)
 	var names []string
@@ -88,7 +88,7 @@ func (n Node) gres(types map[string]string) string {
 	return strings.Join(words, ",")
 }
 
-// cores returns a GPU's nearest cores as " Cores=0-7,16".
+// cores returns the cores closest to a GPU in the form " Cores=0-7,16".
 func cores(near string) string {
 	if near == "" {
 		return ""
@@ -96,7 +96,8 @@ func cores(near string) string {
 	return " Cores=" + near
 }
 
-// links returns the number of NVLinks to each other GPU as " Links=-1,4,4,4".
+// links returns the number of NVLinks to each GPU in
+// the form " Links=-1,4,4,4"; -1 is the GPU itself.
 func (n Node) links(i int) string {
 	g := n.GPUs[i]
 	if len(g.Links) != len(n.GPUs) || !slices.ContainsFunc(g.Links, func(l int) bool { return l > 0 }) {
@@ -118,7 +119,7 @@ ConstrainSwapSpace=yes
 AllowedSwapSpace=0
 `
 
-// slurmdbdConf has no password: MariaDB identifies the user by the socket.
+// slurmdbdConf has no password: MariaDB identifies the user through the socket.
 const slurmdbdConf = `# For slurmdbd, which keeps accounts in MariaDB. It must belong to user slurm and have mode 600. Run once:
 #   mysql -e "create database slurm_acct_db"
 #   mysql -e "create user slurm@localhost identified via unix_socket; grant all on slurm_acct_db.* to slurm@localhost"

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/cgroup/cpuset"
 )
 
-// A cpuPlace is a CPU's socket and its core there.
+// A cpuPlace is the position of a CPU: its socket and its core within the socket.
 type cpuPlace struct{ socket, core int }
 
 // Host reads the CPUs and the memory of a machine from its /proc and /sys.
@@ -32,7 +32,7 @@ func Host(root fs.FS, name string) (Node, error) {
 	return n, err
 }
 
-// cpuPlaces returns the places of the CPUs that are online, by number.
+// cpuPlaces returns the positions of the online CPUs, by the number of the CPU.
 func cpuPlaces(root fs.FS) (map[int]cpuPlace, error) {
 	const dir = "sys/devices/system/cpu"
 	online, err := fs.ReadFile(root, path.Join(dir, "online"))
@@ -54,7 +54,7 @@ func cpuPlaces(root fs.FS) (map[int]cpuPlace, error) {
 	return places, nil
 }
 
-// readNumber reads a number from a file, and returns -1 if it can't.
+// readNumber reads a number from a file. If that fails, it returns -1.
 func readNumber(root fs.FS, name string) int {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -67,8 +67,9 @@ func readNumber(root fs.FS, name string) int {
 	return n
 }
 
-// layoutOf counts sockets, cores and threads. If sockets or cores differ, as with big and small
-// cores, it returns only the number of CPUs: Slurm refuses a node that has less than its line says.
+// layoutOf counts sockets, cores and threads. If the sockets or the cores are not all alike, as
+// with big and small cores, it returns only the number of CPUs: Slurm refuses a node that has less
+// than its line in slurm.conf says.
 func layoutOf(places map[int]cpuPlace) Layout {
 	l := Layout{CPUs: len(places)}
 	threads, cores := map[cpuPlace]int{}, map[int]int{}
@@ -88,8 +89,8 @@ func layoutOf(places map[int]cpuPlace) Layout {
 	return l
 }
 
-// Near returns the cores of some CPUs by Slurm's numbers, which run over the sockets, such as
-// 0-7,16. It returns "" for all cores, and if they are unknown.
+// Near returns the cores of some CPUs, such as 0-7,16. Slurm numbers the cores continuously over
+// all sockets. Near returns "" for all cores, and if the cores are unknown.
 func Near(root fs.FS, cpus string) string {
 	list, err := cpuset.Parse(cpus)
 	places, err2 := cpuPlaces(root)

@@ -13,22 +13,22 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// A Site is what the files are made from.
+// A Site is the data from which the files are made.
 type Site struct {
 	Cluster  string
-	Nodes    []Node // slurmctld runs on the first one
+	Nodes    []Node // slurmctld runs on the first node
 	Settings config.Config
-	Set      []string            // the keys of Settings that the site has set, sorted
-	Users    []string            // who may submit, besides those with a quota of their own
-	Members  map[string][]string // the known members of the groups with a quota
+	Set      []string            // keys of Settings that the site has set, sorted
+	Users    []string            // users who may submit, in addition to those with their own quota
+	Members  map[string][]string // known members of each group with a quota
 }
 
-// A Node is one machine's hardware.
+// A Node is the hardware of one machine.
 type Node struct {
-	Name   string `json:"name"` // the host's short name
+	Name   string `json:"name"` // short host name
 	Layout Layout `json:"layout"`
 	MemMiB int64  `json:"mem_mib"`
-	GPUs   []GPU  `json:"gpus,omitempty"` // by minor number
+	GPUs   []GPU  `json:"gpus,omitempty"` // ordered by minor number
 }
 
 // A Layout is a machine's CPU topology. If the cores differ, only CPUs is known.
@@ -39,17 +39,17 @@ type Layout struct {
 	Threads int `json:"threads,omitempty"` // per core
 }
 
-// A GPU is one that Slurm may assign.
+// A GPU is a GPU that Slurm may assign to jobs.
 type GPU struct {
-	Minor  int    `json:"minor"` // the N of /dev/nvidiaN
-	Model  string `json:"model"` // the driver's name for it
+	Minor  int    `json:"minor"` // N in /dev/nvidiaN
+	Model  string `json:"model"` // model name from the driver
 	MemMiB int64  `json:"mem_mib"`
-	Near   string `json:"near,omitempty"`  // nearest cores, counted over the sockets, 0-7,16; "" for all or unknown
-	Links  []int  `json:"links,omitempty"` // NVLinks to each GPU of the list, -1 for itself; empty if unknown
-	Parts  bool   `json:"parts,omitempty"` // whether jobs may have parts of it
+	Near   string `json:"near,omitempty"`  // closest cores over all sockets, 0-7,16; "" for all or unknown
+	Links  []int  `json:"links,omitempty"` // number of NVLinks to each GPU in the list, -1 for itself; empty if unknown
+	Parts  bool   `json:"parts,omitempty"` // jobs may have parts of it
 }
 
-// A File is a file to write.
+// A File is a configuration file to write.
 type File struct {
 	Name string
 	Text string
@@ -70,12 +70,13 @@ func (s Site) Files() (files []File, notes []string, err error) {
 	}, notes, nil
 }
 
-// exported are the settings, and the sections if they end with a dot, that the files contain.
+// exported lists the settings that the files contain. A
+// name that ends with a dot stands for a whole section.
 var exported = strings.Fields(`quota. class. scheduling.policy scheduling.half_life scheduling.guard_after scheduling.slice
 	jobs.default_mem jobs.default_time jobs.max_time jobs.default_grace jobs.default_cpus jobs.max_running jobs.max_queued
 	jobs.requeue jobs.allow_raised_priority gpus.only gpus.smallest_part gpus.parts_on daemon.host_mem_reserve`)
 
-// unexported returns the settings of the site that are in none of the files.
+// unexported returns the settings of the site that no file contains.
 func (s Site) unexported() (keys []string) {
 	for _, key := range s.Set {
 		is := func(c string) bool { return key == c || strings.HasSuffix(c, ".") && strings.HasPrefix(key, c) }
@@ -86,10 +87,11 @@ func (s Site) unexported() (keys []string) {
 	return keys
 }
 
-// plainName matches names that get into a file as they are.
+// plainName matches names that can be written into a file unchanged.
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
-// clusterName matches names that Slurm accepts for a cluster: its database names tables after it.
+// clusterName matches names that Slurm accepts for a
+// cluster. The database names tables after the cluster.
 var clusterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
 
 func (s Site) check() error {
@@ -116,8 +118,8 @@ func (s Site) check() error {
 	return nil
 }
 
-// types returns the type of each GPU model. If two models would share a type, each gets its whole
-// name.
+// types returns a gres type for each GPU model. If two models
+// would get the same type, the type of each is its whole name.
 func (s Site) types() map[string]string {
 	models := map[string][]string{}
 	for _, g := range s.gpus() {
@@ -144,7 +146,7 @@ func (s Site) gpus() (list []GPU) {
 	return list
 }
 
-// shortType returns the common name of a model: "a100" for "NVIDIA A100-SXM4-80GB".
+// shortType returns the common name of a model, such as "a100" for "NVIDIA A100-SXM4-80GB".
 func shortType(model string) string {
 	var words []string
 	for word := range strings.FieldsFuncSeq(strings.ToLower(model), func(r rune) bool { return r == ' ' || r == '-' }) {
@@ -159,7 +161,7 @@ func shortType(model string) string {
 	return slug(words)
 }
 
-// isVariant reports whether a word of a model's name is its memory size or its form factor.
+// isVariant reports whether a word in a model's name is a memory size or a form factor.
 func isVariant(word string) bool {
 	if size, ok := strings.CutSuffix(word, "gb"); ok {
 		_, err := strconv.Atoi(size)
@@ -168,7 +170,7 @@ func isVariant(word string) bool {
 	return strings.HasPrefix(word, "sxm") || strings.HasPrefix(word, "hbm") || word == "pcie" || word == "nvl"
 }
 
-// slug joins words to a type name, in the characters that Slurm allows.
+// slug joins words to a type name. It uses only characters that Slurm allows.
 func slug(words []string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// two returns a site of two machines that uses everything.
+// two returns a site with two machines that uses all settings.
 func two() Site {
 	settings := config.Default()
 	settings.Classes = map[job.Class]config.Class{job.Interactive: {MaxTime: 8 * time.Hour}}
@@ -36,7 +36,7 @@ func two() Site {
 	}
 }
 
-// Invariant 3: the files are always the same, and have these lines.
+// Invariant 3: the files are always the same, and contain these lines.
 func TestFiles(t *testing.T) {
 	files, notes, err := two().Files()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Invariant 2: no file contains a name that is not plain.
+// Invariant 2: no file contains a name with special characters.
 func TestNamesAreNames(t *testing.T) {
 	files, notes, err := two().Files()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestNamesAreNames(t *testing.T) {
 	}
 }
 
-// Whatever the settings, a job that asks for no memory does not get all of its node's.
+// Whatever the settings are, a job that requests no memory does not get all memory of its node.
 func TestDefaultMemory(t *testing.T) {
 	for mem, want := range map[config.DefaultMem]string{
 		{Kind: config.MemAuto}:                   " DefMemPerGPU=24000 DefMemPerCPU=2000\n",
@@ -107,8 +107,8 @@ func TestShortType(t *testing.T) {
 	}
 }
 
-// machine returns a /proc and /sys with 2 sockets of 2 cores of 2 threads. Core numbers have gaps,
-// as in reality.
+// machine returns the /proc and /sys of a machine with 2 sockets, 2 cores per socket and 2 threads
+// per core. The core numbers have gaps, as on real machines.
 func machine() fstest.MapFS {
 	root := fstest.MapFS{
 		"proc/meminfo":                  {Data: []byte("MemTotal:       263856432 kB\nMemFree: 1 kB\n")},

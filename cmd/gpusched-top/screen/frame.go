@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// layout is the number of lines of each part of the screen.
+// layout is the number of lines that each part of the screen gets.
 type layout struct {
 	head int
 	gpus int // without their heading
 	jobs int // without their heading
 }
 
-// layout gives the GPUs the lines that they need, up to half of the free ones.
+// layout gives the GPUs as many lines as they need, up to half of the available lines.
 func (m *Model) layout() layout {
 	head := 1
 	switch alarm := m.alarm(); {
@@ -32,7 +32,7 @@ func (m *Model) layout() layout {
 	gpus := len(m.picture.GPUs.GPUs)
 	most := max(1, room/2-1)
 	if wanted := len(m.rows); wanted+1 < room-most-1 {
-		most = max(most, room-wanted-2) // the jobs leave these lines empty
+		most = max(most, room-wanted-2) // the GPUs also get lines that the jobs do not need
 	}
 	gpus = min(gpus, most)
 	if gpus > 0 {
@@ -125,8 +125,8 @@ func (m *Model) drawHead(lines int) Frame {
 	return append(out, m.thirdLine())
 }
 
-// thirdLine draws the user's own jobs and the active filters. Where both do not fit, the filters
-// win.
+// thirdLine draws the user's own jobs and the active filters.
+// If there is no room for both, it draws the filters.
 func (m *Model) thirdLine() Line {
 	l, marks := m.line(), ""
 	if m.Mine {
@@ -147,7 +147,7 @@ func (m *Model) thirdLine() Line {
 	return l.spans
 }
 
-// alarm returns the problem that concerns the whole screen, if any.
+// alarm returns a problem that concerns the whole screen, or "".
 func (m *Model) alarm() string {
 	old := m.now.Sub(m.picture.At)
 	age := "no answer for " + term.Age(old) + ", this is from " + m.picture.At.In(m.Zone).Format("15:04:05")
@@ -176,7 +176,7 @@ func healthStyle(h job.Health) term.Style {
 	return term.Red
 }
 
-// promised describes the memory and CPUs allocated to jobs.
+// promised describes how much memory and how many CPUs are allocated to jobs.
 func promised(h *job.HostView) string {
 	var parts []string
 	if h.MemBytes > 0 {
@@ -191,7 +191,7 @@ func promised(h *job.HostView) string {
 	return "; " + strings.Join(parts, ", ")
 }
 
-// rounded formats a size, from 10 GiB on in whole GiB.
+// rounded formats a size. Sizes from 10 GiB on are in whole GiB.
 func rounded(n int64) string {
 	if n >= 10<<30 {
 		n = n >> 30 << 30
@@ -202,8 +202,8 @@ func rounded(n int64) string {
 // mostNote is the maximum number of lines of a note or an alarm.
 const mostNote = 3
 
-// lastLines draws, in this order of precedence, the open question, the filter being typed, the last
-// note, or the keys.
+// lastLines draws the first of these that exists: the open question, the filter that is being
+// typed, the last note, the keys.
 func (m *Model) lastLines() Frame {
 	switch {
 	case m.question != nil:
@@ -218,7 +218,7 @@ func (m *Model) lastLines() Frame {
 	return m.prose(style, m.note, max(1, min(mostNote, m.height/6)))
 }
 
-// drawQuestion draws a question in as many lines as it needs, with the possible answers at its end.
+// drawQuestion draws a question in as many lines as it needs. The possible answers are at its end.
 func (m *Model) drawQuestion(text string) (out Frame) {
 	const answers = "[y/N]"
 	lines := folded(text, max(1, m.width-2))
@@ -271,7 +271,7 @@ func (m *Model) lastLine() Line {
 	return m.hints("s show", "l logs", "w why", "c cancel", "/ filter", "Tab GPUs", "o sort", "u mine", "? help", "q quit")
 }
 
-// hints draws the keys that fit. The last two, for help and for leaving, take precedence.
+// hints draws as many keys as fit. It always draws the last two keys, help and leave.
 func (m *Model) hints(keys ...string) Line {
 	l, last := m.line(), len(keys)-2
 	room := l.width + 2 - term.Columns(strings.Join(keys[last:], "  ")) - 2

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// filledWith replaces every string of a picture with text.
+// filledWith replaces every string in a picture with text.
 func filledWith(p Picture, text string) Picture {
 	for _, answer := range []any{&p.GPUs, p.List, p.Status, p.Own} {
 		replace(reflect.ValueOf(answer), text)
@@ -24,7 +24,7 @@ func filledWith(p Picture, text string) Picture {
 	return p
 }
 
-// replace sets every string below a value to text.
+// replace sets every string inside a value to text.
 func replace(v reflect.Value, text string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -46,8 +46,8 @@ func replace(v reflect.Value, text string) {
 	}
 }
 
-// Invariants 1 and 2: whatever the scheduler answers and a command prints, a frame has no control
-// characters, and no line is wider than the screen.
+// Invariants 1 and 2: whatever the scheduler answers and whatever a command prints, a frame has no
+// control characters, and no line is wider than the screen.
 func FuzzFrame(f *testing.F) {
 	f.Add("\x1b[31m\x1b]52;c;ZXZpbA==\x07", 80, 24, "ab/\x1b")
 	f.Add("größe-模型\u202e\u200d\u009b31m", 40, 10, "gsq?jwl")
@@ -87,7 +87,7 @@ func FuzzFrame(f *testing.F) {
 
 func abs(n int) int { return max(n, -(n + 1)) }
 
-// unstyled removes the sequences that Styled adds, and no others.
+// unstyled removes only the sequences that Styled adds.
 func unstyled(text string) string {
 	for _, s := range []term.Style{bold, dim, reverse, cyan, blue, magenta, term.Red, term.Green, term.Yellow, "0"} {
 		text = strings.ReplaceAll(text, "\x1b["+string(s)+"m", "")

@@ -14,11 +14,11 @@ import (
 
 // gpuLayout selects the columns of the GPU table.
 type gpuLayout struct {
-	model, spark, bar, amount int // widths, 0 for a hidden column
+	model, spark, bar, amount int // column widths; 0 hides a column
 	temp, power               bool
 }
 
-// gpuWidths chooses columns for the width of the screen. The rest of a line is for the jobs.
+// gpuWidths chooses columns that fit the width of the screen. The rest of a line shows the jobs.
 func (m *Model) gpuWidths() (l gpuLayout) {
 	model := 5
 	for i := range m.picture.GPUs.GPUs {
@@ -39,7 +39,7 @@ func (m *Model) gpuWidths() (l gpuLayout) {
 	return gpuLayout{bar: 8, amount: 7}
 }
 
-// missing names the columns for which the screen is too narrow.
+// missing names the columns that do not fit on the screen.
 func (m *Model) missing() string {
 	var names []string
 	l := m.gpuWidths()
@@ -58,7 +58,7 @@ func (m *Model) missing() string {
 	return strings.Join(names, " ")
 }
 
-// writeGPUs draws the GPU table, with its heading.
+// writeGPUs draws the GPU table with its heading.
 func (m *Model) writeGPUs(lines int) Frame {
 	gpus := m.picture.GPUs.GPUs
 	at := m.gpuWidths()
@@ -161,7 +161,7 @@ func tempStyle(n int) term.Style {
 	return plain
 }
 
-// amount formats used and total memory in the unit of the total.
+// amount formats the used and the total memory, both in the unit of the total.
 func amount(g api.GPU) string {
 	const gib = 1 << 30
 	total := g.MemTotalBytes
@@ -179,7 +179,7 @@ func amount(g api.GPU) string {
 // makers are the prefixes that shortModel removes.
 var makers = []string{"NVIDIA ", "GeForce ", "Tesla ", "Quadro "}
 
-// shortModel returns the model without its maker.
+// shortModel returns the model's name without its maker.
 func shortModel(name string) string {
 	for _, word := range makers {
 		name = strings.TrimPrefix(name, word)
@@ -199,11 +199,11 @@ func fitting(name string, width int) string {
 	return name
 }
 
-// Blocks of a memory bar: jobs alternate between two, then come foreign processes, other use and
-// free memory.
+// jobBlocks are the blocks of jobs in a memory bar. Jobs alternate between the two. Foreign
+// processes, other use and free memory follow.
 var jobBlocks = []string{"█", "▓"}
 
-// jobStyle returns the colour of a job, which is the same on all its GPUs.
+// jobStyle returns the colour of a job. It is the same on all GPUs of the job.
 func jobStyle(id job.ID) term.Style {
 	colours := []term.Style{term.Green, cyan, blue, magenta}
 	return colours[uint64(id)%uint64(len(colours))]
@@ -215,8 +215,8 @@ const (
 	freeBlock    = "░"
 )
 
-// memoryBar draws the memory used by jobs, by foreign processes, and by neither. Every part in use
-// gets at least one column while columns are left.
+// memoryBar draws the memory that jobs use, that foreign processes use, and that neither uses.
+// Every part in use gets at least one column while columns are left.
 func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 	if g.MemTotalBytes == 0 {
 		l.put(plain, strings.Repeat(" ", columns))
@@ -237,14 +237,14 @@ func (m *Model) memoryBar(l *line, g api.GPU, columns int) {
 		part(jobStyle(s.Job), jobBlocks[i%len(jobBlocks)], max(0, s.UsedBytes))
 	}
 	part(term.Yellow, foreignBlock, g.Foreign().Bytes+max(0, g.UnlistedBytes))
-	// The little that the driver itself uses on each GPU gets no column.
+	// The small amount that the driver itself uses on each GPU gets no column.
 	if used > int64(g.MemTotalBytes)/int64(2*columns) {
 		part(dim, otherBlock, used)
 	}
 	l.put(dim, strings.Repeat(freeBlock, left))
 }
 
-// gpuWords says why jobs cannot use a GPU, if anything prevents it.
+// gpuWords says why jobs cannot use a GPU. It returns "" if they can.
 func gpuWords(g api.GPU, now time.Time) (string, term.Style) {
 	detail := g.Detail(words.Reader{})
 	word, style := string(g.State), term.Yellow

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// Keys lists the keys with what they do, for help and for the manual.
+// Keys lists the keys and their effects. Help and the manual show them.
 var Keys = [][2]string{
 	{"Up, Down, k, j", "select a job or a GPU; also PgUp, PgDn, Home, End (g, G)"},
 	{"Tab", "switch between jobs and GPUs"},
@@ -23,10 +23,10 @@ var Keys = [][2]string{
 	{"q, Esc, Ctrl-C", "quit; Ctrl-Z suspends top until the shell's fg"},
 }
 
-// keyWidth is the width of the left column.
+// keyWidth is the width of the column with the keys.
 const keyWidth = 16
 
-// helpLines returns the whole text of help, wrapped to the screen.
+// helpLines returns the whole text of help, wrapped to the width of the screen.
 func (m *Model) helpLines() (lines []Line) {
 	add := func(key, text string) {
 		for i, part := range folded(text, max(10, m.width-keyWidth)) {
@@ -59,7 +59,7 @@ func (m *Model) helpLines() (lines []Line) {
 	return lines
 }
 
-// folded wraps a text at words.
+// folded wraps a text between words.
 func folded(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -71,7 +71,7 @@ func folded(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// helpKey scrolls help, or leaves it.
+// helpKey handles a key while help is shown: it scrolls or leaves help.
 func (m *Model) helpKey(k Key) {
 	last := max(0, len(m.helpLines())-(m.height-1))
 	switch k.Name {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// nameOf returns the key of a row, unique among all rows: an array has one row for each state of
-// its tasks.
+// nameOf returns the key of a row. No two rows have the same
+// key: an array has one row for each state of its tasks.
 func nameOf(j *api.Job) string {
 	if j.Together != "" {
 		return j.Called() + " " + j.StateWord()
@@ -22,7 +22,7 @@ func nameOf(j *api.Job) string {
 	return j.Called()
 }
 
-// idOf returns the id, with the indexes of the tasks if they fit.
+// idOf returns the id of a row, with the indexes of its tasks if they fit.
 func idOf(j api.Job) string {
 	if text := j.WithTasks(); len(text) <= longestID {
 		return text
@@ -30,7 +30,8 @@ func idOf(j api.Job) string {
 	return j.Called()
 }
 
-// stateWord returns a short word for the state, or for what is about to change it.
+// stateWord returns a short word for the state, or
+// for the action that is about to change the state.
 func stateWord(j api.Job) string {
 	word := string(j.State)
 	switch {
@@ -56,7 +57,8 @@ func stateStyle(j api.Job) term.Style {
 	return term.Yellow
 }
 
-// gpusOf lists the GPUs of a job, or in parentheses the number that it requests.
+// gpusOf lists the GPUs of a job. If it has none,
+// gpusOf returns the requested number in parentheses.
 func gpusOf(j api.Job) string {
 	if len(j.GPUs) == 0 {
 		if j.GPUMilli == 0 {
@@ -79,7 +81,7 @@ func gpusOf(j api.Job) string {
 	return strings.Join(parts, ",")
 }
 
-// since returns the time that a job has been waiting, or running without its suspensions.
+// since returns how long a job has been waiting or running. Suspensions do not count as running.
 func since(j api.Job, now time.Time) time.Duration {
 	if j.State == job.Queued || j.StartedAt.IsZero() {
 		return max(0, now.Sub(cmp.Or(j.QueuedAt, j.SubmittedAt)))
@@ -87,8 +89,8 @@ func since(j api.Job, now time.Time) time.Duration {
 	return j.Elapsed(now)
 }
 
-// timeLeft says how long a running job has left, by its limit or by prediction, and when a waiting one
-// is expected to start.
+// timeLeft says how much time a running job has left, by its limit or by prediction. For a waiting
+// job, it says when the job is expected to start.
 func (m *Model) timeLeft(j api.Job) string {
 	switch {
 	case j.State == job.Queued && j.ExpectedStart.IsZero() && j.StartUnknown:
@@ -114,7 +116,7 @@ func (m *Model) limit(j api.Job) time.Time {
 	return m.now.Add(j.TimeLimit.Duration() - since(j, m.now))
 }
 
-// coarse formats a duration, from 10 hours on without minutes.
+// coarse formats a duration. Durations from 10 hours on are without minutes.
 func coarse(d time.Duration) string {
 	if d >= 10*time.Hour {
 		d = d.Truncate(time.Hour)
@@ -122,18 +124,18 @@ func coarse(d time.Duration) string {
 	return term.Age(d)
 }
 
-// A column of the job table.
+// A column is a column of the job table.
 type column struct {
 	title    string
-	minWidth int // in characters, like maxWidth
+	minWidth int // in characters, as is maxWidth
 	maxWidth int
 	right    bool
 	cell     func(api.Job) string
 	style    func(api.Job) term.Style
-	need     int // the smallest screen width that shows it
+	need     int // minimum width of the screen that shows the column
 }
 
-// longestID is the maximum width of the first column.
+// longestID is the maximum width of the column with the id.
 const longestID = 14
 
 func (m *Model) jobColumns() []column {
@@ -152,7 +154,7 @@ func (m *Model) jobColumns() []column {
 
 func (m *Model) terminal() *term.Terminal { return &term.Terminal{TTY: true, Now: m.now} }
 
-// writeJobs draws the job table, with its heading, in the given number of lines.
+// writeJobs draws the job table with its heading in the given number of lines.
 func (m *Model) writeJobs(lines int) Frame {
 	cols := slices.DeleteFunc(m.jobColumns(), func(c column) bool { return m.width < c.need })
 	rows := m.rows[min(m.top, len(m.rows)):min(m.top+lines, len(m.rows))]
@@ -190,8 +192,8 @@ func (m *Model) writeJobs(lines int) Frame {
 	return out
 }
 
-// measure returns the column widths: what the cells need, reduced from the widest columns until the
-// table fits.
+// measure returns the widths of the columns. It begins with the widths that the cells need, and
+// reduces the widest columns until the table fits.
 func (m *Model) measure(cols []column, rows []api.Job) []int {
 	widths, over := make([]int, len(cols)), len(cols)-1-m.width
 	for i, c := range cols {
@@ -216,7 +218,7 @@ func (m *Model) measure(cols []column, rows []api.Job) []int {
 	return widths
 }
 
-// whichJobs says which part of the jobs is shown.
+// whichJobs says which part of the list of jobs is on the screen.
 func (m *Model) whichJobs(shown int) string {
 	total := len(m.rows)
 	if m.filter == "" {
@@ -231,7 +233,7 @@ func (m *Model) whichJobs(shown int) string {
 	return fmt.Sprintf("%d-%d of %d", m.top+1, m.top+shown, total)
 }
 
-// empty says why no job is shown.
+// empty says why the table shows no job.
 func (m *Model) empty() string {
 	switch {
 	case m.filter != "":

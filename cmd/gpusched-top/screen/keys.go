@@ -10,11 +10,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// maxFilter is the longest filter, in characters.
+// maxFilter is the maximum length of a filter in characters.
 const maxFilter = 60
 
-// key handles a key. It goes to the first of these that is active: the question, the filter being
-// typed, help, the pane, the tables.
+// key handles a key. The key goes to the first active one of these: the question, the filter that
+// is being typed, help, the pane, the tables.
 func (m *Model) key(k Key) []any {
 	switch {
 	case k.Name == "ctrl+c":
@@ -46,7 +46,7 @@ func (m *Model) leave() []any {
 	return []any{Quit{}}
 }
 
-// answer handles the answer to a question. Only y means yes.
+// answer handles a key while a question is open. Only y means yes.
 func (m *Model) answer(k Key) []any {
 	q := m.question
 	m.question = nil
@@ -77,7 +77,7 @@ func (m *Model) typeFilter(k Key) {
 	m.arrange()
 }
 
-// tableKey handles a key for the tables.
+// tableKey handles a key while the tables are active.
 func (m *Model) tableKey(k Key) []any {
 	switch k.Name {
 	case "q", "Q":
@@ -119,7 +119,7 @@ func (m *Model) tableKey(k Key) []any {
 	return nil
 }
 
-// move changes the selected job or GPU.
+// move selects another job or GPU.
 func (m *Model) move(key string) {
 	at, count, page := m.at(), len(m.rows), m.layout().jobs
 	if m.onGPUs {
@@ -147,7 +147,7 @@ func (m *Model) move(key string) {
 		m.selected = nameOf(&m.rows[at])
 	}
 	m.keep()
-	// Fetch the rows below the last known one.
+	// Fetch the rows below the last one in the picture.
 	if !m.onGPUs && m.wanted() > m.picture.Asked.Waiting {
 		m.fetchMore()
 	}
@@ -214,7 +214,7 @@ func (m *Model) askPause() {
 	}
 }
 
-// say shows the outcome of an action, and asks for a new picture.
+// say shows the outcome of an action and requests a new picture.
 func (m *Model) say(d Done) {
 	m.note, m.bad = d.Text, d.Err != nil
 	if d.Err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// Styles that package term does not name.
+// Styles for which package term has no names.
 const (
 	plain   = term.Plain
 	bold    = term.Bold
@@ -32,8 +32,8 @@ type Frame []Line
 // String returns the frame without styles.
 func (f Frame) String() string { return f.draw(func(s Span) string { return s.Text }) }
 
-// Styled returns the frame with terminal sequences. Without colour, bold and reverse remain, and
-// red and yellow become bold.
+// Styled returns the frame with terminal sequences. If colour is not set, only bold and reverse
+// remain, and red and yellow become bold.
 func (f Frame) Styled(colour bool) string {
 	return f.draw(func(s Span) string {
 		style := s.Style
@@ -72,10 +72,10 @@ func (f Frame) draw(span func(Span) string) string {
 	return b.String()
 }
 
-// A line fills one line of the screen from the left.
+// A line collects the text of one line of the screen from left to right.
 type line struct {
 	spans Line
-	width int // of the screen
+	width int // width of the screen
 	used  int
 	ascii bool
 	all   term.Style // if set, replaces the style of every part
@@ -83,7 +83,7 @@ type line struct {
 
 func (m *Model) line() *line { return &line{width: m.width, ascii: m.ASCII} }
 
-// put adds text, cut to the remaining width.
+// put adds a text. The text is cut if it exceeds the remaining width.
 func (l *line) put(style term.Style, text string) {
 	text = l.legible(text)
 	if room := l.width - l.used; term.Columns(text) > room {
@@ -103,7 +103,7 @@ func (l *line) put(style term.Style, text string) {
 	l.spans = append(l.spans, Span{style, text})
 }
 
-// cell adds text, cut or padded to a width.
+// cell adds a text that is cut or padded to a width.
 func (l *line) cell(style term.Style, text string, width int, right bool) {
 	l.put(style, term.Pad(l.cut(l.legible(text), width), width, right))
 }
@@ -114,7 +114,7 @@ func (l *line) fill() Line {
 	return l.spans
 }
 
-// right puts text at the right edge if all of it fits.
+// right writes a text at the right edge if all of it fits.
 func (l *line) right(style term.Style, text string) {
 	text = l.legible(text)
 	if gap := l.width - l.used - term.Columns(text); gap > 0 {
@@ -123,7 +123,7 @@ func (l *line) right(style term.Style, text string) {
 	}
 }
 
-// legible removes control characters, and with ascii set replaces all non-ASCII ones.
+// legible removes control characters. If ascii is set, it also replaces all non-ASCII characters.
 func (l *line) legible(text string) string {
 	text = term.Clean(text)
 	if !l.ascii {
@@ -151,7 +151,7 @@ func (l *line) cut(text string, width int) string {
 	return text
 }
 
-// asASCII replaces our own characters that some terminals lack.
+// asASCII replaces the characters of the screen that some terminals lack.
 var asASCII = map[rune]rune{
 	'…': '~', '█': '#', '▓': '=', '▒': 'x', '░': '.', '▚': '-', '·': '.',
 }

@@ -16,29 +16,29 @@ type Setting struct {
 	UID   int
 	Mine  bool           // show only the user's own jobs
 	ASCII bool           // print only ASCII
-	Zone  *time.Location // for displayed times
+	Zone  *time.Location // time zone of displayed times
 }
 
-// A Picture is what the scheduler answered to one Fetch.
+// A Picture contains the scheduler's answers to one Fetch.
 type Picture struct {
 	Asked Fetch
-	At    time.Time // when the answer came
+	At    time.Time // time of the answer
 
 	TookGPUs, TookJobs time.Duration
 
 	GPUs   api.GPUsReply
-	List   *api.ListReply // this and the following are nil if not requested
+	List   *api.ListReply // List and the fields below are nil if they were not requested
 	Status *api.StatusReply
 	Own    *api.ListReply // the first of the user's own waiting jobs
 }
 
-// The messages that Update accepts besides Picture.
+// Update accepts these messages and Picture.
 type (
-	// Key is a key by bubbletea's name, and the text that it types.
+	// Key is a key: its name in bubbletea, and the text that it types.
 	Key struct{ Name, Text string }
 	// Size is the size of the terminal.
 	Size struct{ Width, Height int }
-	// Tick is the time, about once a second.
+	// Tick reports the time, about once a second.
 	Tick struct{ Now time.Time }
 	// Failed reports that a Fetch got no answer.
 	Failed struct {
@@ -59,15 +59,15 @@ type (
 	// Printed is output of the command in a pane.
 	Printed struct {
 		Pane  int
-		Lines []string // complete ones
-		Last  string   // the beginning of the next
+		Lines []string // complete lines
+		Last  string   // beginning of an incomplete line
 		Ended bool
 	}
 )
 
-// The effects that Update returns.
+// Update returns these effects.
 type (
-	// Fetch asks for a Picture.
+	// Fetch requests a Picture.
 	Fetch struct {
 		Waiting int  // maximum number of waiting jobs, 0 for all
 		Mine    bool // only the user's own jobs
@@ -89,26 +89,26 @@ type (
 	}
 	// Close ends the command in the pane.
 	Close struct{ Pane int }
-	// Suspend returns the terminal to the shell until it resumes the program.
+	// Suspend returns the terminal to the shell until the shell resumes the program.
 	Suspend struct{}
 	// Quit ends the program.
 	Quit struct{}
 )
 
-// Intervals of polling.
+// Intervals and limits of polling.
 const (
-	// pollInterval is the time between two pictures while no change is known.
+	// pollInterval is the time between two pictures while the screen knows of no change.
 	pollInterval = 2 * time.Second
 	// minInterval is the minimum time between two pictures.
 	minInterval = time.Second
-	// loadFactor bounds the load on the scheduler: the delay after an answer is this many times the time
-	// that the answer took.
+	// loadFactor limits the load on the scheduler. The delay after an answer is loadFactor times
+	// the time that the answer took.
 	loadFactor = 20
-	// statusInterval is the time between two requests for the status. While every change is announced, it
-	// also is the time between two requests for the jobs, whose expected starts change without an
-	// event.
+	// statusInterval is the time between two requests for the status. While
+	// every change is announced, it is also the time between two requests
+	// for the jobs: their expected starts change without an event.
 	statusInterval = 6 * time.Second
-	// staleAfter is the age from which the picture's age is shown.
+	// staleAfter is a limit: if the picture is older, its age is shown.
 	staleAfter = 8 * time.Second
 )
 
@@ -119,24 +119,24 @@ type Model struct {
 	now           time.Time
 
 	picture   Picture
-	owners    map[job.ID]string // users of the jobs seen
+	owners    map[job.ID]string // users of all jobs seen so far
 	points    map[string][]point
-	problem   error // why there is no newer picture
+	problem   error // why the picture is not newer
 	asking    bool
-	next      time.Time // when to ask for the next picture
-	nextJobs  time.Time // earliest time to include the jobs
+	next      time.Time // when to request another picture
+	nextJobs  time.Time // earliest time for a request that includes the jobs
 	status    time.Time // when the status was last requested
 	jobs      time.Time // when the jobs were last requested
 	changed   bool
-	announced bool   // every change is announced
+	announced bool   // the scheduler announces every change
 	selected  string // nameOf of the selected row
-	place     int    // its index in rows
+	place     int    // index of the selected row in rows
 	gpu       int    // index of the selected GPU
-	top       int    // the first row shown
+	top       int    // index of the first row on the screen
 	gpuTop    int
 	onGPUs    bool // keys go to the GPU table
 	filter    string
-	typing    bool // the filter is being typed
+	typing    bool // the user is typing the filter
 	sort      sorting
 	question  *question
 	note      string // outcome of the last action
@@ -148,10 +148,10 @@ type Model struct {
 	rows      []api.Job // shown jobs, in order
 }
 
-// A question is asked before an action.
+// A question is shown before an action.
 type question struct {
 	text string
-	yes  any // the effect of answering yes
+	yes  any // effect of the answer yes
 }
 
 // New returns an empty screen.
@@ -213,8 +213,8 @@ func (m *Model) setPicture(p Picture) {
 	m.arrange()
 }
 
-// rememberUsers stores the users of jobs. A list of the user's own jobs lacks the users of other jobs
-// that have GPUs.
+// rememberUsers stores the users of jobs. If only the user's own jobs are listed, a picture lacks
+// the users of other jobs that have GPUs.
 func (m *Model) rememberUsers(jobs []api.Job) {
 	if len(m.owners) > 100_000 {
 		clear(m.owners)
@@ -226,7 +226,8 @@ func (m *Model) rememberUsers(jobs []api.Job) {
 	}
 }
 
-// delayAfter returns the delay after an answer. It grows with the scheduler's work for the answer.
+// delayAfter returns the delay after an answer. The more time
+// the scheduler needed for the answer, the longer the delay.
 func delayAfter(took, atLeast time.Duration) time.Duration {
 	return max(atLeast, min(loadFactor*took, time.Minute))
 }
@@ -274,7 +275,7 @@ func (m *Model) ask() []any {
 }
 
 // wanted returns the number of waiting jobs to fetch: those on the screen and some more, so that
-// scrolling needs no request. It is 0, for all, if they are to be filtered or sorted.
+// scrolling needs no request. If the jobs are filtered or sorted, it returns 0, which means all.
 func (m *Model) wanted() int {
 	if m.filter != "" || m.typing || m.sort != byQueue {
 		return 0
@@ -295,7 +296,7 @@ func (m *Model) arrange() {
 	if m.picture.List != nil {
 		m.rows = m.picture.List.Jobs
 	}
-	if m.filter != "" { // before grouping, so that a row counts only the matching tasks
+	if m.filter != "" { // filter before grouping, so that a row counts only matching tasks
 		m.rows = slices.DeleteFunc(slices.Clone(m.rows), func(j api.Job) bool { return !matches(j, m.filter) })
 	}
 	m.rows = api.ByState(m.rows, 0)
@@ -315,8 +316,8 @@ func matches(j api.Job, filter string) bool {
 	return true
 }
 
-// keep scrolls so that the selected job and GPU are visible. If the selected job is gone, the next
-// one is selected.
+// keep scrolls so that the selected job and GPU are visible. If the selected job is gone, keep
+// selects the job after it.
 func (m *Model) keep() {
 	room := m.layout()
 	gpus := len(m.picture.GPUs.GPUs)
@@ -329,13 +330,14 @@ func (m *Model) keep() {
 	}
 }
 
-// inView returns the first visible row, moved as little as possible so that the row at is visible.
+// inView returns the first visible row. It moves the view as little as possible to show the row at.
 func inView(top, at, count, shown int) int {
 	shown = max(1, shown)
 	return max(0, at-shown+1, min(top, at, count-shown))
 }
 
-// at returns the index of the selected job, or its last index if it is gone.
+// at returns the index of the selected job. If the
+// job is gone, at returns the index that it last had.
 func (m *Model) at() int {
 	at := slices.IndexFunc(m.rows, func(j api.Job) bool { return nameOf(&j) == m.selected })
 	if at < 0 {
@@ -344,7 +346,7 @@ func (m *Model) at() int {
 	return at
 }
 
-// A sorting is an order of the jobs.
+// A sorting is an order in which the jobs are listed.
 type sorting int
 
 const (
@@ -360,7 +362,8 @@ func (s sorting) String() string {
 	return [...]string{"queue", "user", "name", "GPUs", "time"}[s]
 }
 
-// compare returns the comparison for a sorting. For GPUs and time, the largest values come first.
+// compare returns the comparison function of a sorting.
+// For GPUs and time, the largest values come first.
 func (s sorting) compare(now time.Time) func(a, b api.Job) int {
 	return func(a, b api.Job) int {
 		switch s {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// fetches returns the Fetches among effects.
+// fetches returns the effects that are Fetches.
 func fetches(effects []any) (list []Fetch) {
 	for _, e := range effects {
 		if f, ok := e.(Fetch); ok {
@@ -23,16 +23,16 @@ func fetches(effects []any) (list []Fetch) {
 	return list
 }
 
-// The screen polls every two seconds, with one request at a time, and asks for the jobs less often
-// if the answer costs the scheduler much. While changes are announced, it asks for the jobs after a
-// change, at most every second, and now and then.
+// The screen polls every two seconds, with one request at a time. If the answer costs the scheduler
+// much, the screen requests the jobs less often. While changes are announced, it requests the jobs
+// after a change, at most every second, and also at long intervals.
 func TestPollingIntervals(t *testing.T) {
 	for _, c := range []struct {
 		name               string
-		took               time.Duration // for the jobs
+		took               time.Duration // duration of an answer with the jobs
 		announced, changed bool
 		err                error
-		all, jobs          int // requests in a minute
+		all, jobs          int // expected requests in a minute
 	}{
 		{name: "a short queue", took: 5 * time.Millisecond, all: 30, jobs: 30},
 		{name: "a long queue", took: 400 * time.Millisecond, all: 30, jobs: 8},
@@ -75,7 +75,7 @@ func TestPollingIntervals(t *testing.T) {
 	}
 }
 
-// queue returns a picture of total waiting jobs, as many as were asked for.
+// queue returns a picture of total waiting jobs. It contains as many of them as f requests.
 func queue(f Fetch, total int) Picture {
 	p := Picture{Asked: f, At: at, List: &api.ListReply{}, Status: &api.StatusReply{Counts: map[job.State]int{"queued": total}}}
 	n := total
@@ -89,8 +89,8 @@ func queue(f Fetch, total int) Picture {
 	return p
 }
 
-// Of 10 000 waiting jobs, only those on the screen and some more are fetched, or all if they are
-// searched or sorted.
+// Of 10 000 waiting jobs, only those on the screen and some more are fetched. If the jobs are
+// searched or sorted, all are fetched.
 func TestFetchesWhatIsShown(t *testing.T) {
 	m := New(Setting{UID: alice})
 	m.Update(Size{80, 24})
@@ -124,7 +124,7 @@ func TestFetchesWhatIsShown(t *testing.T) {
 	}
 }
 
-// The selection follows its job. If the job is gone, the next one is selected.
+// The selection follows its job. If the job is gone, the job after it is selected.
 func TestSelection(t *testing.T) {
 	m := shown(lab(), 80, 24, Setting{})
 	for range 3 {
@@ -143,7 +143,7 @@ func TestSelection(t *testing.T) {
 	}
 	p.List.Jobs = slices.DeleteFunc(p.List.Jobs, func(j api.Job) bool { return j.ID == 44 })
 	m.Update(p)
-	if m.selected != "43" { // it took the place
+	if m.selected != "43" { // job 43 is now at the same place
 		t.Errorf("%s is selected", m.selected)
 	}
 	m.Update(Picture{At: at, List: &api.ListReply{}})
@@ -179,7 +179,7 @@ func TestKeys(t *testing.T) {
 		{keys: "/ q esc q", want: []any{Quit{}}},
 	} {
 		m := shown(lab(), 80, 24, Setting{})
-		m.next = at.Add(time.Hour) // no polling during the test
+		m.next = at.Add(time.Hour) // the test itself must cause no polling
 		var got []any
 		for key := range strings.FieldsSeq(c.keys) {
 			k := Key{Name: key}
@@ -194,7 +194,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// With only one's own jobs shown, the GPU table still names the other users.
+// If only the user's own jobs are shown, the GPU table still names the other users.
 func TestMine(t *testing.T) {
 	m := shown(lab(), 120, 24, Setting{})
 	asked := fetches(m.Update(Key{Name: "u"}))
@@ -209,7 +209,7 @@ func TestMine(t *testing.T) {
 	}
 }
 
-// A sparkline shows samples in their columns, however irregular they are.
+// A sparkline shows each sample in the right column, however irregular the samples are.
 func TestSparkline(t *testing.T) {
 	now := at
 	points := func(ago ...int) (list []point) {
@@ -221,7 +221,7 @@ func TestSparkline(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		points []point
-		want   string // six columns of ten seconds
+		want   string // six columns, each of ten seconds
 	}{
 		{"nothing", nil, "      "},
 		{"each ten seconds", points(55, 0, 45, 20, 35, 40, 25, 60, 15, 80, 5, 100), "024689"},
@@ -237,7 +237,7 @@ func TestSparkline(t *testing.T) {
 	}
 }
 
-// A sample is kept once and as long as it is shown, even if the clock is set back.
+// A sample is stored once, and is kept as long as it is shown, even if the clock is set back.
 func TestRemember(t *testing.T) {
 	m := New(Setting{})
 	see := func(at time.Time, util int) {
@@ -260,7 +260,8 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// The lines of a pane are bounded, and a followed pane stays at its end.
+// The number of lines in a pane is limited. A pane that
+// follows its command stays at the end of the output.
 func TestPane(t *testing.T) {
 	m := shown(lab(), 80, 24, Setting{})
 	m.Update(Key{Name: "l"})
@@ -284,7 +285,7 @@ func TestPane(t *testing.T) {
 	}
 }
 
-// sweep returns a picture of an array whose tasks run or wait, and of a job behind it.
+// sweep returns a picture of an array whose tasks run or wait, and of a job that waits behind it.
 func sweep(tasks int) Picture {
 	p := Picture{At: at, List: &api.ListReply{}, Status: &api.StatusReply{}}
 	for i := range tasks {
@@ -301,9 +302,9 @@ func sweep(tasks int) Picture {
 	return p
 }
 
-// A thousand running tasks have one row, which stays selected, and the waiting jobs are on the
-// screen. A filter finds a single task. Actions on a row apply to its tasks; details are shown for
-// the array.
+// A thousand running tasks share one row. The row stays selected, and
+// the waiting jobs fit on the screen. A filter finds a single task.
+// Actions on a row apply to its tasks; details are about the array.
 func TestTasksShareARow(t *testing.T) {
 	m := shown(sweep(1000), 80, 24, Setting{})
 	var rows []string

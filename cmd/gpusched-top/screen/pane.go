@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/term"
 )
 
-// maxLines is the number of lines kept in a pane; the oldest are dropped.
+// maxLines is the maximum number of lines in a pane. The oldest lines are dropped.
 const maxLines = 5000
 
 // A pane shows the output of a command about a job.
@@ -15,16 +15,16 @@ type pane struct {
 	number int
 	args   []string
 	lines  []string
-	last   string   // the incomplete last line
-	gone   bool     // lines were dropped
-	rows   []string // the lines, wrapped
-	width  int      // width for which rows are wrapped
-	top    int      // first row shown
-	follow bool     // stay at the end
+	last   string   // incomplete last line
+	gone   bool     // some lines were dropped
+	rows   []string // wrapped lines
+	width  int      // width to which rows are wrapped
+	top    int      // index of the first row on the screen
+	follow bool     // the pane stays at the end of the output
 	ended  bool
 }
 
-// openPane runs a command about the selected job.
+// openPane opens a pane and runs a command about the selected job in it.
 func (m *Model) openPane(args ...string) []any {
 	j, ok := m.job()
 	if !ok {
@@ -40,13 +40,13 @@ func (m *Model) print(p Printed) {
 	if m.pane == nil || m.pane.number != p.Pane {
 		return
 	}
-	m.shown() // brings rows up to date
+	m.shown() // updates rows
 	for _, text := range p.Lines {
 		m.pane.lines = append(m.pane.lines, text)
 		m.pane.rows = append(m.pane.rows, m.rowsOf(text)...)
 	}
 	m.pane.last, m.pane.ended = p.Last, m.pane.ended || p.Ended
-	if len(m.pane.lines) > 2*maxLines { // only now and then, because all lines are wrapped again
+	if len(m.pane.lines) > 2*maxLines { // drop lines only rarely, because all lines must then be wrapped again
 		m.pane.lines = append([]string(nil), m.pane.lines[len(m.pane.lines)-maxLines:]...)
 		m.pane.gone, m.pane.width = true, 0
 		before := len(m.pane.rows)
@@ -54,7 +54,7 @@ func (m *Model) print(p Printed) {
 	}
 }
 
-// rowsOf wraps a line for the screen.
+// rowsOf wraps a line to the width of the screen.
 func (m *Model) rowsOf(text string) []string {
 	return wrapped(expanded(text), m.width, m.pane.args[0] != "logs")
 }
@@ -86,7 +86,7 @@ func expanded(text string) string {
 	}
 }
 
-// wrapped splits a text into pieces of the given width, for sentences at words.
+// wrapped splits a text into pieces of the given width. A sentence is split between words.
 func wrapped(text string, width int, sentence bool) (out []string) {
 	text = term.Clean(text)
 	start, used, word := 0, 0, 0

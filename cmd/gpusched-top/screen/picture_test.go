@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/golden"
 )
 
-// The picture in the README is what the program draws.
+// The picture in the README shows what the program draws.
 func TestPicture(t *testing.T) {
 	const width, height = 112, 23
 	p := lab()
-	p.List.Jobs[3].Name = "bert-base" // not every reader's fonts have the characters of the original name
+	p.List.Jobs[3].Name = "bert-base" // some readers' fonts lack characters of the original name
 	m := shown(p, width, height, Setting{})
 	svg := pictures.SVG("gpusched top: GPUs, memory by job, and the queue", m.Frame().Styled(true), width)
 	golden.Check(t, "../../../../contrib/pictures/top.svg", svg)

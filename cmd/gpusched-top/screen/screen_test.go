@@ -56,7 +56,7 @@ func waiting(id job.ID, uid int, name, why string, since, start time.Duration) a
 	return j
 }
 
-// lab returns a picture of eight GPUs and jobs in all kinds of states.
+// lab returns a picture of eight GPUs and of jobs in all states.
 func lab() Picture {
 	train, shared, half := running(41, alice, "train-resnet", 3*time.Hour+12*time.Minute, 0, 1), running(42, bob, "notebook", 26*time.Hour, 2), running(43, alice, "eval", 5*time.Minute, 2)
 	train.TimeLimit = job.Span(8 * time.Hour)
@@ -101,7 +101,7 @@ func shown(p Picture, width, height int, s Setting) *Model {
 	m := New(s)
 	m.Update(Size{width, height})
 	m.Update(Tick{at})
-	// A minute of varying samples.
+	// Add samples that vary over a minute.
 	for i := range 12 {
 		past := p.GPUs
 		past.SampledAt, past.GPUs = at.Add(time.Duration(i-12)*5*time.Second), nil
@@ -117,7 +117,7 @@ func shown(p Picture, width, height int, s Setting) *Model {
 	return m
 }
 
-// Each golden file is the frame after some messages, at one size.
+// Each golden file contains the frame after some messages at one screen size.
 func TestFrames(t *testing.T) {
 	away := Failed{At: at, Err: errors.New("the scheduler at /run/gpusched/gpusched.sock cannot be reached: nobody listens there")}
 	many := lab()
@@ -191,7 +191,7 @@ func fits(t *testing.T, f Frame, width, height int) {
 	}
 }
 
-// The manual lists the same keys as help.
+// The manual and help list the same keys.
 func TestManualListsTheKeys(t *testing.T) {
 	page, err := os.ReadFile("../../gpusched/manual/text/top.txt")
 	if err != nil {

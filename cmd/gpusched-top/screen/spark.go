@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// span is the time that a sparkline covers.
+	// span is the period that a sparkline covers.
 	span = time.Minute
-	// held is the time that a sample counts if no other follows. By default, the scheduler samples
-	// every 5 s.
+	// held is how long a sample counts if no other sample
+	// follows. By default, the scheduler samples every 5 s.
 	held = 15 * time.Second
-	// maxPoints is the number of samples kept for a GPU. The screen asks at most once a second.
+	// maxPoints is the maximum number of samples of a
+	// GPU. The screen requests at most one per second.
 	maxPoints = 90
 )
 
-// A point is one sample of a GPU's utilisation, in percent.
+// A point is one sample of a GPU's utilisation in percent.
 type point struct {
 	at   time.Time
 	util int
 }
 
-// remember stores the utilisation of each GPU, once for each sample.
+// remember stores the utilisation of each GPU. It stores each sample only once.
 func (m *Model) remember(reply *api.GPUsReply) {
 	at := reply.SampledAt
 	if at.IsZero() {
@@ -53,8 +54,8 @@ func (m *Model) remember(reply *api.GPUsReply) {
 var levels = []rune("▁▂▃▄▅▆▇█")
 
 // sparkline draws the minute before now in the given number of columns. A column shows the highest
-// sample of its part of the minute; without one, the sample before, or a space if that is too old.
-// In ASCII, digits stand for tenths.
+// sample of its part of the minute. Without a sample, the column shows the sample before it, or a
+// space if that sample is too old. In ASCII, the digit 7 means 70 to 79 %.
 func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	var b strings.Builder
 	step := span / time.Duration(max(1, width))
@@ -73,7 +74,7 @@ func sparkline(points []point, now time.Time, width int, ascii bool) string {
 	return b.String()
 }
 
-// level returns the index of a block. The lowest block is for 0 % alone.
+// level returns the index of a block. The lowest block means exactly 0 %.
 func level(util int) int {
 	if util <= 0 {
 		return 0
@@ -81,8 +82,8 @@ func level(util int) int {
 	return min(1+util*(len(levels)-1)/100, len(levels)-1)
 }
 
-// between returns the highest sample after from and up to to. Without one it returns the last
-// before that still counts, or -1.
+// between returns the highest sample after from, up to and including to. Without such a sample, it
+// returns the last earlier sample that still counts, or -1.
 func between(points []point, from, to time.Time) int {
 	before, within := -1, -1
 	for _, p := range points {

@@ -1,5 +1,5 @@
-// Command attacker tries what somebody with an ordinary account could try, for the machine tests
-// (packaging/test/suite). It runs inside the machine:
+// Command attacker tries what a person with an ordinary account could try. The machine tests
+// (packaging/test/suite) use it. It runs inside the machine:
 //
 //	attacker http JOB            requests that no client would send, on the daemon's socket
 //	attacker ask METHOD PATH     one request, sent as it is given
@@ -11,7 +11,7 @@
 //	attacker flood KIND SECONDS  as many requests or connections as possible
 //	attacker latency FILE        for the victim: time 'gpusched list' until SIGTERM
 //
-// JOB and PID are another account's running job and its main process. Each attempt prints a line of
-// tab-separated fields: "refused", or "HOLE" if it was not, the subject, the attempt, and its
-// outcome.
+// JOB and PID are another account's running job and its main process. Each
+// attempt prints one line of tab-separated fields: "refused" or, if the
+// attempt succeeded, "HOLE"; then the subject, the attempt and its outcome.
 package main

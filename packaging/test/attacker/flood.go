@@ -19,7 +19,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// floods are requests that cost the daemon more than they cost the sender.
+// floods are requests that cost the daemon more effort than the sender.
 var floods = map[string][]byte{
 	"list":   request("GET", "/v1/jobs?ended=10000&reasons=1", "", ""),
 	"ids":    request("GET", "/v1/jobs?ids=1-10000", "", ""),
@@ -28,7 +28,7 @@ var floods = map[string][]byte{
 	"broken": []byte("\x00\r\n\r\n"),
 }
 
-// clients returns how many connections a flood tries to hold at once.
+// clients returns how many connections a flood tries to keep open at the same time.
 func clients(kind string) int {
 	if kind != "crowd" {
 		return 200
@@ -41,11 +41,12 @@ func clients(kind string) int {
 	return 10_000
 }
 
-// counts is the outcome of a flood.
+// counts are the results of a flood.
 type counts struct{ sent, answered, turned, open, most atomic.Int64 }
 
-// flood sends one request over and over on many connections. "hold" opens connections, sends half a
-// line and keeps them open, "crowd" does so with 10 000, and "drip" keeps sending single bytes.
+// flood sends one request again and again on many connections. "hold" opens connections, sends half
+// a line and keeps the connections open. "crowd" does the same with 10 000 connections. "drip"
+// keeps sending single bytes.
 func flood(kind string, d time.Duration) {
 	end := time.Now().Add(d)
 	var n counts
@@ -62,7 +63,7 @@ func flood(kind string, d time.Duration) {
 		kind, n.sent.Load(), n.answered.Load(), n.turned.Load(), n.most.Load(), d)
 }
 
-// once makes one connection of the flood.
+// once opens one connection of the flood and uses it.
 func (n *counts) once(kind string, end time.Time) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
@@ -97,7 +98,7 @@ func (n *counts) once(kind string, end time.Time) {
 	}
 }
 
-// latency measures 'gpusched list' until SIGTERM.
+// latency measures the duration of 'gpusched list' again and again until SIGTERM.
 func latency(path string) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)

@@ -16,25 +16,25 @@ import (
 
 const socket = "/run/gpusched/gpusched.sock"
 
-// cut is the status of a connection that ended without an answer; mute is the status of a
+// cut is the status of a connection that ended without an answer. mute is the status of a
 // connection that neither answered nor ended.
 const (
 	cut  = 0
 	mute = -1
 
-	// patience allows for an emulated machine, which reads a million arguments slowly.
+	// patience is long enough for an emulated machine, which reads a million arguments slowly.
 	patience = 2 * time.Minute
 )
 
-// limit sets time limits for reads and writes on a socket.
+// limit sets time limits on reads and writes of a socket.
 func limit(fd int) {
 	for _, what := range []int{unix.SO_RCVTIMEO, unix.SO_SNDTIMEO} {
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, what, &unix.Timeval{Sec: int64(patience.Seconds())})
 	}
 }
 
-// ask sends bytes and returns the answer. It asks again while the daemon only refuses to answer so
-// many requests.
+// ask sends bytes and returns the answer. If the daemon
+// refuses only because of too many requests, ask tries again.
 func ask(raw []byte) (status int, answer string) {
 	for range 100 {
 		if status, answer = askOnce(raw); !strings.Contains(answer, "Retry-After") {
@@ -45,7 +45,7 @@ func ask(raw []byte) (status int, answer string) {
 	return status, answer
 }
 
-// askOnce reads until the connection ends.
+// askOnce sends bytes once and reads until the connection ends.
 func askOnce(raw []byte) (status int, answer string) {
 	c, err := net.Dial("unix", socket)
 	if err != nil {
@@ -53,7 +53,7 @@ func askOnce(raw []byte) (status int, answer string) {
 	}
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(patience))
-	go c.Write(raw) // the answer may come before all of it is read
+	go c.Write(raw) // the daemon may answer before it has read everything
 	text, err := io.ReadAll(io.LimitReader(c, 4<<20))
 	if e, ok := err.(net.Error); ok && e.Timeout() && len(text) == 0 {
 		return mute, "no answer"
@@ -70,14 +70,14 @@ func request(method, path, header, body string) []byte {
 		path, header, len(body), body)
 }
 
-// A wire is bytes to send on the socket and the statuses that refuse them.
+// A wire contains bytes to send on the socket, and the statuses that count as a refusal.
 type wire struct {
 	what string
 	raw  []byte
 	want []int
 }
 
-// send sends all of them, some at the same time, because many are slow on purpose.
+// send sends all items of the list, up to 40 at the same time, because many are slow on purpose.
 func send(subject string, list []wire) {
 	var all sync.WaitGroup
 	room := make(chan struct{}, 40)

@@ -19,7 +19,7 @@ func identity(id string) {
 	const subject = "forged identity"
 	cancel := request("POST", "/v1/jobs/"+id+"/cancel", "", "{}")
 
-	// As root of its own user namespace.
+	// Try it as root of a new user namespace.
 	out, err := await.Output(context.Background(), patience, []string{"/proc/self/exe", "as-root"},
 		asRoot(syscall.CLONE_NEWUSER))
 	attempt(subject, "root of a user namespace pauses a GPU", err != nil ||
@@ -28,7 +28,7 @@ func identity(id string) {
 	denied(subject, "credentials of root with a message", credentials(0))
 	denied(subject, "credentials of another's process", credentials(1001))
 
-	// With a process name that looks like lines of /proc/PID/status.
+	// Try it with a process name that looks like lines of /proc/PID/status.
 	name := [16]byte{}
 	copy(name[:], "x\nUid:\t0\t0\t0\t0")
 	unix.Prctl(unix.PR_SET_NAME, uintptrOf(&name), 0, 0, 0)
@@ -43,7 +43,7 @@ func identity(id string) {
 	race(subject, cancel)
 }
 
-// asRoot makes a command run as root of its own namespaces.
+// asRoot makes a command run as root of new namespaces.
 func asRoot(flags uintptr) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -54,7 +54,7 @@ func asRoot(flags uintptr) func(*exec.Cmd) {
 	}
 }
 
-// asNamespaceRoot runs as root of a user namespace.
+// asNamespaceRoot sends a request as root of a user namespace.
 func asNamespaceRoot() string {
 	status, answer := ask(request("POST", "/v1/gpus/0/pause", "", `{"reason":"mine"}`))
 	return fmt.Sprint(status, " as ", os.Getuid(), " ", answer)
@@ -75,8 +75,8 @@ func credentials(uid uint32) error {
 	return unix.Sendmsg(fd, []byte("GET / HTTP/1.1\r\n\r\n"), oob, nil, 0)
 }
 
-// race makes connections in processes that then become a set-user-id program of root's, before
-// another process sends the request.
+// race opens connections in processes that then become a set-user-id program of root's. After that,
+// another process sends the request on the connection.
 func race(subject string, raw []byte) {
 	for range 8 {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// inside makes the attempts of a job on GPU 0 against another account's job on GPU 1.
+// inside makes all attempts of a job on GPU 0 against another account's job on GPU 1.
 func inside(id string, pid int) {
 	home, err := os.MkdirTemp("", "attacker-")
 	if err != nil {
@@ -33,8 +33,7 @@ func inside(id string, pid int) {
 	}
 }
 
-// again repeats all attempts as root in user, mount and control group namespaces
-// of its own.
+// again repeats all attempts as root in new user, mount and control group namespaces.
 func again(id string, pid int) {
 	argv := []string{"/proc/self/exe", "inside", id, fmt.Sprint(pid), "as", "root"}
 	out, err := await.Output(context.Background(), 5*patience, argv,
@@ -45,8 +44,8 @@ func again(id string, pid int) {
 	}
 }
 
-// devices tries to open GPUs that are not the job's. ENXIO would mean that the filter let the open
-// through to a missing driver.
+// devices tries to open GPUs that do not belong to the job. ENXIO would mean that the filter let
+// the open through to a missing driver.
 func devices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {
@@ -102,7 +101,7 @@ func devices(dir string, pid int) {
 	attempt(subject, "descriptors inherited from the launcher", foreign == "", foreign)
 }
 
-// opened opens a file and closes it at once; it returns the error.
+// opened opens a file, closes it at once, and returns the error.
 func opened(path string, flags int) error {
 	fd, err := unix.Open(path, flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err == nil {
@@ -111,7 +110,7 @@ func opened(path string, flags int) error {
 	return err
 }
 
-// groups tries to leave the job's control group and to reach into others.
+// groups tries to leave the job's control group and to change others.
 func groups(id string, pid int) {
 	const subject = "control groups"
 	const root = "/sys/fs/cgroup/"
@@ -152,7 +151,7 @@ func groups(id string, pid int) {
 	}
 }
 
-// processes tries to reach into other processes: the other job, the daemon, init.
+// processes tries to read and change other processes: those of the other job, the daemon, and init.
 func processes(pid int) {
 	const subject = "others' processes"
 	for _, p := range []int{pid, parentOfAll("gpuschedd"), parentOfAll("gpusched-nvml"), 1} {
@@ -211,7 +210,7 @@ func parentOfAll(name string) int {
 // privileges tries to become another account.
 func privileges(dir string) {
 	const subject = "privileges"
-	if os.Getuid() != 0 { // root of a user namespace may do these to itself
+	if os.Getuid() != 0 { // root of a user namespace may do these things to itself
 		for _, id := range []int{0, 1001} {
 			denied(subject, fmt.Sprint("setuid ", id), raw(unix.SYS_SETRESUID, id, id, id))
 			denied(subject, fmt.Sprint("setgid ", id), raw(unix.SYS_SETRESGID, id, id, id))
@@ -234,7 +233,7 @@ func privileges(dir string) {
 	denied(subject, "give a file to root", os.Chown(tool, 65534, 65534))
 	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/kernel/uevent_helper",
 		"/proc/sys/kernel/modprobe", "/etc/ld.so.preload", "/etc/passwd"} {
-		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // opened, not written
+		denied(subject, "write "+path, opened(path, unix.O_WRONLY|unix.O_APPEND)) // opens the file, but writes nothing
 	}
 	denied(subject, "raise a limit", unix.Setrlimit(unix.RLIMIT_NICE, &unix.Rlimit{Cur: 40, Max: 40}))
 	denied(subject, "real-time priority", raw(unix.SYS_SCHED_SETSCHEDULER, 0, 1, int(uintptrOf(&struct{ p int32 }{50}))))
@@ -251,7 +250,7 @@ func raw(call uintptr, a, b, c int) error {
 
 // bpf loads a device filter that allows everything.
 func bpf() error {
-	code := []uint64{0x00000001000000b7, 0x0000000000000095} // r0 = 1; exit
+	code := []uint64{0x00000001000000b7, 0x0000000000000095} // the program "r0 = 1; exit"
 	licence := []byte("GPL\x00")
 	attr := struct {
 		kind, count      uint32
@@ -270,7 +269,7 @@ func bpf() error {
 	return nil
 }
 
-// files tries to read and to change files that are not the job's.
+// files tries to read and to change files that do not belong to the job.
 func files(id string, pid int) {
 	const subject = "others' files"
 	for _, path := range []string{
@@ -314,10 +313,10 @@ func files(id string, pid int) {
 	denied(subject, "watch /run/gpusched/specs", err)
 }
 
-// notifications sends the service manager notifications about other units. It refuses silently, so
-// after each one this checks what it recorded: another main process or a descriptor for our unit,
-// or anything for the other unit. Notifications that harm only the job itself, such as
-// WATCHDOG=trigger, are left out.
+// notifications sends the service manager notifications about other units. The service manager
+// refuses silently, so notifications checks after each one what the service manager recorded:
+// another main process or a descriptor for our unit, or anything for the other unit. Notifications
+// that harm only the job itself, such as WATCHDOG=trigger, are left out.
 func notifications(id string, pid int) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {

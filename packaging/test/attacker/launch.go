@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchLaunches reaches into every process of another account's job from its first moment: first it
-// is systemd's, then it runs the launcher, then the command.
+// watchLaunches attacks every process of another account's job from its first moment. At first the
+// process runs systemd's code, then the launcher, then the command.
 func watchLaunches(d time.Duration) {
 	const subject = "processes being launched"
 	own := fmt.Sprint("gpujobs-u", os.Getuid(), ".slice")
@@ -43,7 +43,7 @@ func watchLaunches(d time.Duration) {
 	attempt(subject, fmt.Sprint("of ", len(seen), " moments, as ", len(names), " programs"), len(seen) > 0, tries)
 }
 
-// reach tries everything that would show or change another account's process.
+// reach tries everything that would read or change another account's process.
 func reach(subject, pid, comm string) int {
 	var number int
 	fmt.Sscan(pid, &number)
@@ -61,7 +61,7 @@ func reach(subject, pid, comm string) int {
 			if n == 0 && readErr != nil {
 				err = readErr // the process has just ended
 				if name == "environ" || name == "auxv" {
-					err = unix.ESRCH // empty: a zombie, or a process without a command line yet
+					err = unix.ESRCH // empty: a zombie, or a process that has no command line yet
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-var saying sync.Mutex // guards standard output
+var saying sync.Mutex // guards the standard output
 
 // attempt prints the outcome of an attempt.
 func attempt(subject, what string, refused bool, outcome any) {

@@ -34,8 +34,8 @@ func give(device, at string) {
 	time.Sleep(time.Hour)
 }
 
-// take tries to open the device, then takes an open descriptor of it and keeps it, with a claim on
-// the GPU's memory as a program that used it would have.
+// take tries to open the device. It then receives an open descriptor of the device and keeps it. It
+// also claims memory of the GPU, as a program that uses the GPU would.
 func take(device, at, gpu string) {
 	const subject = "passed descriptors"
 	_, err := unix.Open(device, unix.O_WRONLY|unix.O_CLOEXEC, 0)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sayStopping is a job that tells the service manager at once that it is stopping, keeps asking for
-// more time to stop, and runs forever.
+// sayStopping runs as a job. It tells the service manager at once that it is stopping, keeps asking
+// for more time to stop, and runs forever.
 func sayStopping() {
 	signal.Ignore(syscall.SIGTERM)
 	to := &unix.SockaddrUnix{Name: "/run/systemd/notify"}

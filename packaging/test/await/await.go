@@ -20,17 +20,17 @@ func (e *LateError) Error() string {
 	return fmt.Sprintf("waiting for %s: not within %s", e.What, e.Limit)
 }
 
-// Unwrap makes errors.Is(err, context.DeadlineExceeded) true.
+// Unwrap makes errors.Is(err, context.DeadlineExceeded) true for a LateError.
 func (e *LateError) Unwrap() error { return context.DeadlineExceeded }
 
-// For returns a context that ends after limit; Cause then reports what was waited for. Call stop
-// when the wait is over.
+// For returns a context that ends after limit. Cause then returns an error that says what was
+// waited for. Call stop when the wait is over.
 func For(ctx context.Context, what string, limit time.Duration) (bounded context.Context, stop context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, &LateError{what, limit})
 }
 
-// Cause returns why a wait under ctx failed with err: if the context ended, its cause, with err if
-// that says more. It returns nil if err is nil.
+// Cause returns the reason why a wait under ctx failed with err. If ctx has ended, the reason is
+// the cause of its end; err is added if it says more. Cause returns nil if err is nil.
 func Cause(ctx context.Context, err error) error {
 	why := context.Cause(ctx)
 	switch {
@@ -42,8 +42,8 @@ func Cause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", why, err)
 }
 
-// Until calls look at intervals of every until it reports ok, for at most limit. The error quotes
-// what look saw last. An error of look ends the wait.
+// Until calls look until look reports ok, for at most limit, with the pause every between two
+// calls. An error from Until quotes what look saw last. An error from look ends the wait.
 func Until(ctx context.Context, what string, limit, every time.Duration,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	return Watch(ctx, what, limit, func(ctx context.Context) error {
@@ -56,8 +56,8 @@ func Until(ctx context.Context, what string, limit, every time.Duration,
 	}, look)
 }
 
-// Watch is like Until, but next decides when to look again: it blocks until then, or until its
-// context ends.
+// Watch is like Until, but next decides when look is called
+// again. next blocks until then, or until its context ends.
 func Watch(ctx context.Context, what string, limit time.Duration, next func(context.Context) error,
 	look func(context.Context) (seen string, ok bool, err error)) error {
 	ctx, stop := For(ctx, what, limit)
@@ -81,9 +81,9 @@ func Watch(ctx context.Context, what string, limit time.Duration, next func(cont
 	}
 }
 
-// Output runs a command for at most limit and returns its standard output. The functions in set may
-// change the command first. The error has the last lines of the output and wraps any
-// *exec.ExitError.
+// Output runs a command for at most limit and returns its standard
+// output. The functions in set may change the command first. An error
+// contains the last lines of the output and wraps any *exec.ExitError.
 func Output(ctx context.Context, limit time.Duration, argv []string, set ...func(*exec.Cmd)) (string, error) {
 	ctx, stop := For(ctx, strings.Join(argv, " "), limit)
 	defer stop()
@@ -105,10 +105,10 @@ func Output(ctx context.Context, limit time.Duration, argv []string, set ...func
 }
 
 const (
-	// patience is the time after a command's end that its background processes may hold its output
-	// open.
+	// patience limits how long a command's background
+	// processes may keep its output open after its end.
 	patience = 5 * time.Second
-	// lastLines is the number of output lines in an error.
+	// lastLines is the number of output lines that an error quotes.
 	lastLines = 20
 )
 
@@ -118,7 +118,7 @@ func Tail(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// indented puts a non-empty text on new lines.
+// indented puts a non-empty text on a new line.
 func indented(text string) string {
 	if text == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Invariants 1 and 2 for a state that never comes.
+// Invariants 1 and 2: a wait ends although its state never comes.
 func TestUntilEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, looks := time.Now(), 0
@@ -27,7 +27,7 @@ func TestUntilEnds(t *testing.T) {
 	})
 }
 
-// A look that hangs itself ends with the wait.
+// If look itself hangs, it ends together with the wait.
 func TestUntilEndsALookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Until(t.Context(), "an answer", time.Minute, time.Second, func(ctx context.Context) (string, bool, error) {

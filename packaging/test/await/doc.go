@@ -1,5 +1,5 @@
-// Package await bounds every wait of the tools and machine tests of this repository: for a command,
-// for a state, for anything that may never come. It knows nothing about what is waited for.
+// Package await limits every wait of the tools and machine tests of this repository: for a command,
+// for a state, or for anything else that may never come. It does not know what is waited for.
 //
 // Invariants:
 //

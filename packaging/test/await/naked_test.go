@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// waiting lists the trees whose waits must have a limit.
+// waiting lists the directories whose waits must have a limit.
 var waiting = []string{"packaging", "contrib", "gpu/fakenvml"}
 
-// unbounded maps the functions that may wait without a limit to the reason.
+// unbounded maps each function that may wait without a limit to the reason.
 var unbounded = map[string]string{
 	"packaging/test/vm/box.go spawn":             "the container lives as long as its machine, and is ended by its handle",
 	"packaging/test/vm/box.go command":           "Run bounds it; who has it from Command or Terminal talks to it",
@@ -61,7 +61,7 @@ func TestNoNakedWaits(t *testing.T) {
 	}
 }
 
-// The guard finds each of these, but not the same code with a limit.
+// TestNoNakedWaits finds each of these waits, but not the same code with a limit.
 func TestNakedWaitsAreFound(t *testing.T) {
 	for body, want := range map[string]string{
 		`exec.Command("true").Run()`:                                           "a command without a context",
@@ -119,7 +119,8 @@ func nakedIn(t *testing.T, path string) (found []finding) {
 	return found
 }
 
-// naked searches one function. A test's contexts are bounded, because go test ends the test.
+// naked searches one function for waits without a limit. In a test, contexts count as limited,
+// because 'go test' ends the test.
 func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	all := calls(f.Body)
 	has := func(names ...string) bool {
@@ -128,7 +129,7 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	add := func(at ast.Node, format string) {
 		found = append(found, finding{pos: at.Pos(), function: f.Name.Name, what: format})
 	}
-	bounded := map[ast.Expr]bool{} // contexts that are passed to functions that bound them
+	bounded := map[ast.Expr]bool{} // contexts that are passed to functions which limit them
 	for _, c := range all {
 		name := called(c)
 		if strings.HasPrefix(name, "await.") || name == "signal.NotifyContext" || name == "context.WithTimeout" || !strings.Contains(name, ".") && isOurs(name) {
@@ -162,8 +163,8 @@ func naked(f *ast.FuncDecl, test bool) (found []finding) {
 	return found
 }
 
-// isOurs reports whether a name is a function of this package, which it calls without a package
-// name.
+// isOurs reports whether a name is a function of package await.
+// The package calls its own functions without a package name.
 func isOurs(name string) bool {
 	return slices.Contains([]string{"For", "Until", "Watch", "Output"}, name)
 }
@@ -183,7 +184,7 @@ func calls(in ast.Node) (all []*ast.CallExpr) {
 	return all
 }
 
-// called returns the name that a call names: "exec.Command", "conn.SetDeadline", "f".
+// called returns the name of a called function, such as "exec.Command", "conn.SetDeadline" or "f".
 func called(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
@@ -192,7 +193,7 @@ func called(c *ast.CallExpr) string {
 		if x, ok := f.X.(*ast.Ident); ok {
 			return fmt.Sprint(x.Name, ".", f.Sel.Name)
 		}
-		return "?." + f.Sel.Name // a method of another call's result or of a field
+		return "?." + f.Sel.Name // a method of a field, or of another call's result
 	}
 	return ""
 }

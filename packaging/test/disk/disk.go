@@ -12,34 +12,35 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// blockSize is the number of bytes that a cut keeps or loses together.
+// blockSize is the number of bytes that a cut keeps or loses as a whole.
 const blockSize = 4096
 
-// A Disk is a file with a write cache in memory. Its methods may be called from any goroutine.
+// A Disk is a file with a write cache in memory. Its methods are safe for concurrent use.
 type Disk struct {
 	size int64
 
 	mu      sync.Mutex
 	file    *os.File
-	newest  map[int64][]byte // whole blocks written since the last flush, by number
+	newest  map[int64][]byte // whole blocks with all writes since the last flush, by number
 	pending []write          // the same writes one by one, oldest first
 	flushes int
-	planned *plan // what to do at one of the next writes; nil is nothing
+	planned *plan // action after one of the next writes; nil for none
 }
 
-// A plan is an action to run right after a write, before the next request.
+// A plan is an action that runs right after a write, before the next request.
 type plan struct {
-	writes int // number of writes until then
+	writes int // number of writes until the action runs
 	do     func()
 }
 
-// A write is an unflushed write to a block or a part of one.
+// A write is an unflushed write to a whole block or to a part of it.
 type write struct {
 	off  int64
 	data []byte
 }
 
-// Open makes a disk of a file; the file's length is the disk's size and must be a multiple of 4096.
+// Open makes a disk from a file. The length of the file is
+// the size of the disk, and must be a multiple of 4096.
 func Open(path string) (*Disk, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -81,7 +82,7 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// WriteAt writes into the cache; a power cut may lose the write until Flush has returned.
+// WriteAt writes into the cache. Until a later Flush has returned, a power cut may lose the write.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 || off+int64(len(p)) > d.size {
 		return 0, io.ErrShortWrite
@@ -112,7 +113,7 @@ func (d *Disk) step() {
 	}
 }
 
-// writeBlock writes within one block.
+// writeBlock writes bytes that lie within one block.
 func (d *Disk) writeBlock(p []byte, off int64) error {
 	number, within := off/blockSize, off%blockSize
 	block, ok := d.newest[number]
@@ -149,17 +150,17 @@ func (d *Disk) forget() {
 	d.pending = nil
 }
 
-// Flushes returns how often the disk was flushed.
+// Flushes returns the number of flushes so far.
 func (d *Disk) Flushes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.flushes
 }
 
-// A Loss is the number of unflushed blocks that a cut kept and lost.
+// A Loss counts the unflushed blocks that a cut kept and lost.
 type Loss struct{ Kept, Lost int }
 
-// Cut does what a power cut does: it keeps each unflushed block with the given probability
+// Cut does what a power cut does: it keeps each unflushed block with the probability keep
 // (invariant 3). The disk can be used again afterwards.
 func (d *Disk) Cut(keep float64) (Loss, error) {
 	d.mu.Lock()
@@ -169,9 +170,9 @@ func (d *Disk) Cut(keep float64) (Loss, error) {
 	return loss, err
 }
 
-// CutCopy copies the disk to path as a Cut would leave it right after a later write (1 is the
-// next), and leaves the disk as it is. It calls moment at that time. Only one call may run at a
-// time; the disk serves no request while it copies.
+// CutCopy copies the disk to path in the state that a Cut right after a later write would leave.
+// The disk itself does not change. The write with number 1 is the next. CutCopy calls moment right
+// after the write. Only one call may run at a time, and the disk serves no request during the copy.
 func (d *Disk) CutCopy(ctx context.Context, path string, write int, keep float64, moment func()) (loss Loss,
 	err error) {
 	done := make(chan struct{})
@@ -221,10 +222,10 @@ func (d *Disk) spill(to io.WriterAt, keep float64) (Loss, error) {
 	return loss, nil
 }
 
-// copyLimit allows for some gigabytes on a host under load.
+// copyLimit is long enough for some gigabytes on a host under load.
 const copyLimit = 10 * time.Minute
 
-// Copy copies a disk's file and keeps it sparse.
+// Copy copies the file of a disk and keeps it sparse.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := await.Output(ctx, copyLimit, []string{"cp", "--sparse=always", "--reflink=auto", "--", from,
 		to}); err != nil {

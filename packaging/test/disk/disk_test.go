@@ -44,8 +44,8 @@ func (d *Disk) mustRead(t *testing.T) []byte {
 	return p
 }
 
-// cutAtSecond writes to the last three blocks and copies the disk as a cut after the second write
-// leaves it.
+// cutAtSecond writes to the last three blocks. It copies the
+// disk in the state that a cut after the second write leaves.
 func (d *Disk) cutAtSecond(t *testing.T, path string, keep float64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,15 +65,15 @@ func (d *Disk) cutAtSecond(t *testing.T, path string, keep float64) {
 	})
 }
 
-// Invariants 1 to 4, compared with a slice of bytes: random writes of any alignment, flushes and
-// cuts.
+// Invariants 1 to 4: the disk behaves like a slice of bytes
+// under random writes of any alignment, flushes and cuts.
 func TestRandom(t *testing.T) {
 	const blocks = 16
 	d := open(t, blocks)
 	r := rand.New(rand.NewPCG(1, 2))
-	now := make([]byte, blocks*blockSize) // what a read must return
-	durable := bytes.Clone(now)           // what a cut must keep in blocks without later writes
-	var written [blocks]bool              // since the last flush
+	now := make([]byte, blocks*blockSize) // bytes that a read must return
+	durable := bytes.Clone(now)           // bytes that a cut must keep in blocks without later writes
+	var written [blocks]bool              // written since the last flush
 	for step := range 3000 {
 		switch r.IntN(12) {
 		case 0:
@@ -153,7 +153,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A CutCopy whose context ends before a write is given up, and later writes do not trigger it.
+// The context of a CutCopy ends before a write. CutCopy
+// gives up, and later writes do not trigger it.
 func TestCutCopyGivenUp(t *testing.T) {
 	d := open(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,18 +14,18 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// The part of the NBD protocol that is needed (doc/proto.md of the NBD project): the fixed newstyle
-// handshake with one nameless export, and simple replies to read, write, flush and disconnect. FUA
-// is not offered, so that clients flush.
+// The part of the NBD protocol that this package needs (doc/proto.md of the NBD project): the fixed
+// newstyle handshake with one nameless export, and simple replies to read, write, flush and
+// disconnect. The server does not offer FUA, so clients flush instead.
 const (
 	magicInit    = 0x4e42444d41474943 // "NBDMAGIC"
 	magicOption  = 0x49484156454f5054 // "IHAVEOPT"
-	magicAnswer  = 0x3e889045565a9    // begins an option's reply
+	magicAnswer  = 0x3e889045565a9    // begins the reply to an option
 	magicRequest = 0x25609513
 	magicReply   = 0x67446698
 
 	flagsServer = 1<<0 | 1<<1 // fixed newstyle, no zeroes
-	flagsExport = 1<<0 | 1<<2 // has flags, supports flush
+	flagsExport = 1<<0 | 1<<2 // the export has flags and supports flush
 
 	optExportName = 1
 	optAbort      = 2
@@ -44,20 +44,20 @@ const (
 	longestRequest = 64 << 20
 )
 
-// A Server serves a disk on a socket. A client may be silent for as long as it has nothing to read
-// or write; only its own end or Close ends the wait.
+// A Server serves a disk on a socket. A client may be silent while it has nothing to read or write.
+// The server waits for it until the client ends, or until Close.
 type Server struct {
 	disk   *Disk
 	listen net.Listener
 	work   sync.WaitGroup
-	leave  time.Duration // time that Close gives clients to leave
-	conns  sync.Map      // net.Conn of each connected client
+	leave  time.Duration // how long Close waits for clients to leave
+	conns  sync.Map      // the net.Conn of each connected client
 }
 
-// leaveLimit allows for the pending requests of a client that was killed.
+// leaveLimit is long enough for the pending requests of a client that was killed.
 const leaveLimit = 20 * time.Second
 
-// Serve serves the disk to every client of a unix socket until Close.
+// Serve serves the disk to all clients of a unix socket until Close is called.
 func Serve(d *Disk, socket string) (*Server, error) {
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Server) accept() {
 	}
 }
 
-// Close stops accepting clients and waits until the connected ones are gone, so end them first. It
-// disconnects a client that stays, and returns an error then.
+// Close stops accepting clients and waits until the connected clients are gone. The caller should
+// therefore end them first. If a client stays, Close disconnects it and returns an error.
 func (s *Server) Close() error {
 	err := s.listen.Close()
 	gone := make(chan struct{})
@@ -106,7 +106,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, fmt.Errorf("%w; seen last: %d are connected", context.Cause(ctx), left))
 }
 
-// serve serves one client until it is gone.
+// serve serves one client until the client is gone.
 func serve(conn io.ReadWriter, d *Disk) error {
 	c := client{bufio.NewReaderSize(conn, 1<<20), bufio.NewWriterSize(conn, 1<<20)}
 	if err := c.handshake(d.size); err != nil {
@@ -129,14 +129,15 @@ type client struct {
 	w *bufio.Writer
 }
 
-// put writes numbers in the protocol's byte order; the writer keeps an error until Flush.
+// put writes numbers in the protocol's byte order. If a
+// write fails, the writer returns the error from Flush.
 func (c client) put(values ...any) {
 	for _, v := range values {
 		binary.Write(c.w, binary.BigEndian, v)
 	}
 }
 
-// handshake returns nil once the client has asked to begin.
+// handshake returns nil when the client has asked to begin.
 func (c client) handshake(size int64) error {
 	c.put(uint64(magicInit), uint64(magicOption), uint16(flagsServer))
 	if err := c.w.Flush(); err != nil {
@@ -188,8 +189,8 @@ func (c client) answer(option uint32, size int64) (begin bool, err error) {
 	return false, nil
 }
 
-// request performs one request and writes its reply. Requests run one after another, so that a
-// flush covers all earlier ones.
+// request performs one request and writes its reply. Requests run one after another; a flush
+// therefore covers all earlier requests.
 func (c client) request(d *Disk) error {
 	var r struct {
 		Magic       uint32

@@ -42,7 +42,7 @@ func (g *guest) request(cmd uint16, cookie, off uint64, n uint32) {
 	g.send(uint32(magicRequest), uint16(0), cmd, cookie, off, n)
 }
 
-// connect begins with an option that the server does not support.
+// connect connects as a guest. It begins with an option that the server does not support.
 func connect(t *testing.T, socket string) *guest {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)
@@ -52,7 +52,7 @@ func connect(t *testing.T, socket string) *guest {
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	g := &guest{t: t, conn: conn}
 	g.want([]byte("NBDMAGICIHAVEOPT"), uint16(3))
-	g.send(uint32(3), []byte("IHAVEOPT"), uint32(8), uint32(0)) // structured replies
+	g.send(uint32(3), []byte("IHAVEOPT"), uint32(8), uint32(0)) // option: structured replies
 	g.want(uint64(magicAnswer), uint32(8), uint32(repErrUnknown), uint32(0))
 	g.send([]byte("IHAVEOPT"), uint32(optGo), uint32(6), uint32(0), uint16(0))
 	g.want(uint64(magicAnswer), uint32(optGo), uint32(repInfo), uint32(12), uint16(0), uint64(4*blockSize), uint16(5))
@@ -60,7 +60,7 @@ func connect(t *testing.T, socket string) *guest {
 	return g
 }
 
-// Requests are answered in their order, and a flush makes everything before it durable.
+// Requests are answered in their order. A flush makes all earlier writes durable.
 func TestNBD(t *testing.T) {
 	d := open(t, 4)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -75,7 +75,7 @@ func TestNBD(t *testing.T) {
 	g.request(cmdWrite, 3, 4*blockSize, 1)
 	g.send([]byte("x"))
 	g.request(cmdRead, 4, 4*blockSize-1, 2)
-	g.request(4, 5, 0, 512) // trim
+	g.request(4, 5, 0, 512) // trim, which the server does not support
 	g.want(uint32(magicReply), uint32(0), uint64(1))
 	g.want(uint32(magicReply), uint32(0), uint64(2), []byte("2345"))
 	g.want(uint32(magicReply), uint32(errIO), uint64(3))
@@ -98,8 +98,8 @@ func TestNBD(t *testing.T) {
 	}
 }
 
-// A client that does not leave, such as a QEMU that hangs in the kernel, is disconnected and
-// reported.
+// A client that does not leave, such as a QEMU that
+// hangs in the kernel, is disconnected and reported.
 func TestNBDClientStays(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := Serve(open(t, 4), socket)

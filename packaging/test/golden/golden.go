@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the test gets into its testdata; commit only changes that you understand")
 
-// Check compares a text with a file in testdata, or writes the file with -update.
+// Check compares a text with a file in testdata. With -update it writes the file instead.
 func Check(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

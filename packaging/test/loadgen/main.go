@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// shares are the GPUs of the jobs, in turn, in thousandths.
+// shares are the GPUs that the jobs request in turn, in thousandths of a GPU.
 var shares = []int{0, 1000, 500, 0, 2000, 500}
 
 func main() {
@@ -63,11 +63,12 @@ func request(name string, n int, hold bool, argv []string) api.SubmitRequest {
 	return r
 }
 
-// submit sends a request until the job is acknowledged. With cut, the first try is cut off.
+// submit sends a request until the job is acknowledged.
+// If cut is set, the first attempt is cut off.
 func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 	if cut {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(5000))*time.Microsecond)
-		client.Submit(ctx, r) // its outcome does not matter: the next request has the same key
+		client.Submit(ctx, r) // the result does not matter: the next request has the same key
 		cancel()
 	}
 	var reply api.SubmitReply
@@ -77,7 +78,7 @@ func submit(client *api.Client, r api.SubmitRequest, cut bool) (int64, error) {
 			reply, err = client.Submit(ctx, r)
 			var e *api.Error
 			if errors.As(err, &e) && e.Code != api.CodeUnreachable && e.Code != api.CodeUnavailable {
-				return "", false, err // refused
+				return "", false, err // the daemon refused the job
 			}
 			return fmt.Sprint(err), err == nil, nil
 		})

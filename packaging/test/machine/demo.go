@@ -15,10 +15,10 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// lineLimit bounds each line of a step; natively a line takes a second.
+// lineLimit is the time limit of each line of a step. Natively a line takes a second.
 const lineLimit = 2 * time.Minute
 
-// A step shows one thing: lines to type, and what each must do.
+// A step shows one thing. It has lines to type and says what each line must do.
 type step struct {
 	shows string // a sentence for the reader
 	lines []line
@@ -29,16 +29,16 @@ type line struct {
 	user   string // "" is root
 	typed  string
 	code   int      // expected exit status
-	prints []string // expected parts of its output, in which runs of white space count as one space
-	again  bool     // it must print what the same line printed before
-	once   string   // a shell condition to wait for before typing
+	prints []string // expected parts of its output; several spaces or line breaks count as one space
+	again  bool     // the output must equal the earlier output of the same line
+	once   string   // shell condition to wait for before typing
 }
 
-// A typist types a line as a user and returns its exit status. The line's output goes to out as it
-// is printed.
+// A typist types a line as a user and returns its exit
+// status. The line's output goes to out as it is printed.
 type typist func(ctx context.Context, user, line string, out io.Writer) (code int, err error)
 
-// typistIn returns the typist of a machine.
+// typistIn returns a typist for a machine.
 func typistIn(m *vm.Machine) typist {
 	return func(ctx context.Context, user, line string, out io.Writer) (int, error) {
 		cmd := m.Command(ctx, user, "bash", "-c", line)
@@ -53,7 +53,7 @@ func typistIn(m *vm.Machine) typist {
 	}
 }
 
-// demo plays the steps in a machine. It returns 0 if all steps went as expected.
+// demo plays the steps in a machine. It returns 0 if all steps worked as expected.
 func demo(ctx context.Context, m *vm.Machine) (int, error) {
 	p := player{typist: typistIn(m), out: os.Stdout, printed: map[string]string{}}
 	steps := demoSteps(m.Kind())
@@ -82,11 +82,11 @@ func demo(ctx context.Context, m *vm.Machine) (int, error) {
 type player struct {
 	typist  typist
 	out     io.Writer
-	printed map[string]string // output by line
+	printed map[string]string // earlier output of each line
 }
 
-// play plays the steps in order and returns how many went wrong. It returns an error only if ctx
-// ends.
+// play plays the steps in order and returns how many
+// went wrong. It returns an error only if ctx ends.
 func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) {
 	for i, s := range steps {
 		fmt.Fprintf(p.out, "\n[%2d] %s\n", i+1, s.shows)
@@ -102,13 +102,13 @@ func (p *player) play(ctx context.Context, steps []step) (wrong int, err error) 
 	return wrong, nil
 }
 
-// step types the lines of a step up to the first that goes wrong, and reports whether all went as
-// expected.
+// step types the lines of a step and stops at the first line that goes wrong. It reports whether
+// all lines worked as expected.
 func (p *player) step(ctx context.Context, s step) bool {
 	for _, l := range s.lines {
 		fault := p.line(ctx, l)
 		if ctx.Err() != nil {
-			return false // an interrupt says nothing about the line
+			return false // after an interrupt the line's result means nothing
 		}
 		if fault != "" {
 			fmt.Fprintf(p.out, "     WRONG: %s\n", fault)
@@ -146,8 +146,8 @@ func (p *player) line(ctx context.Context, l line) string {
 	return l.fault(code, out.all.String(), before)
 }
 
-// fault returns what is wrong with a line's exit code and output, or "". before is what the line
-// printed before.
+// fault returns what is wrong with a line's exit code and
+// output, or "". before is the earlier output of the same line.
 func (l line) fault(code int, printed, before string) string {
 	if code != l.code {
 		return fmt.Sprintf("this should end with status %d; it ended with %d", l.code, code)
@@ -163,7 +163,7 @@ func (l line) fault(code int, printed, before string) string {
 	return ""
 }
 
-// indented is a writer that passes lines on, indented, as they come, and keeps them.
+// indented is a writer that indents lines, passes them on as they arrive, and keeps them.
 type indented struct {
 	to  io.Writer
 	all bytes.Buffer
@@ -182,14 +182,14 @@ func (w *indented) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end terminates an unfinished line.
+// end completes an unfinished line.
 func (w *indented) end() {
 	if w.mid {
 		io.WriteString(w.to, "\n")
 	}
 }
 
-// keep opens a shell in the machine; without a terminal it waits for an interrupt.
+// keep opens a shell in the machine. Without a terminal it waits for an interrupt instead.
 func keep(ctx context.Context, m *vm.Machine) error {
 	if onTerminal() {
 		fmt.Print("\nA root shell in the machine: 'su - alice' and 'su - bob' become a user; 'exit' ends the machine.\n")

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// play plays steps with a typist and returns what the reader sees, with all times masked, and the
-// number of wrong steps.
+// play plays steps with a typist. It returns what the reader sees, with all times masked, and the
+// number of steps that went wrong.
 func play(ctx context.Context, typed typist, steps ...step) (screen string, wrong int, err error) {
 	var out strings.Builder
 	p := player{typist: typed, out: &out, printed: map[string]string{}}
@@ -19,7 +19,7 @@ func play(ctx context.Context, typed typist, steps ...step) (screen string, wron
 	return regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(out.String(), "T"), wrong, err
 }
 
-// echo prints the line and exits with status 3 if it is "three".
+// echo prints the line. It exits with status 3 if the line is "three".
 func echo(_ context.Context, _, line string, out io.Writer) (int, error) {
 	io.WriteString(out, "you typed:\n\n  "+line)
 	if line == "three" {
@@ -57,7 +57,7 @@ func TestReaderSeesEachStep(t *testing.T) {
 	}
 }
 
-// Invariant 2: a wrong step says what was expected, and the steps after it are played.
+// Invariant 2: a step that goes wrong says what was expected, and later steps are still played.
 func TestWrongStepCounts(t *testing.T) {
 	lines := 0
 	counts := func(_ context.Context, _, _ string, out io.Writer) (int, error) {
@@ -85,7 +85,7 @@ func TestWrongStepCounts(t *testing.T) {
 	}
 }
 
-// Invariant 2: a line that hangs counts as wrong after its limit; an interrupt ends the demo.
+// Invariant 2: a line that hangs counts as wrong after its time limit. An interrupt ends the demo.
 func TestLineThatHangs(t *testing.T) {
 	hangs := func(ctx context.Context, _, _ string, _ io.Writer) (int, error) {
 		<-ctx.Done()

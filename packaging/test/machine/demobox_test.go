@@ -19,7 +19,7 @@ func newestDeb(t *testing.T) string {
 	return found[len(found)-1]
 }
 
-// The demo passes in a box.
+// The demo passes in a real box.
 func TestDemoInABox(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), build(t), "-deb", newestDeb(t), "demo").CombinedOutput()
 	if got := code(t, err); got != 0 || !strings.Contains(string(out), " steps as they should be, 0 not, in ") {
@@ -27,7 +27,7 @@ func TestDemoInABox(t *testing.T) {
 	}
 }
 
-// A demo in which a step goes wrong exits with 1: here the package contains no scheduler.
+// A demo with a step that goes wrong exits with 1. Here the package contains no scheduler.
 func TestWrongDemoFails(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-ec", emptyDeb, "sh", dir).CombinedOutput(); err != nil {

@@ -1,23 +1,23 @@
 // Command machine boots a throw-away test machine (package vm), runs a command or a root shell in
-// it, and removes it.
+// it, and removes the machine.
 //
 //	go run ./packaging/test/machine [-deb FILE | -tree FILE] [-fake-gpus[=islands] | -host-gpus]
 //		[-slurm] [-copy HOST:GUEST] box|emulated [-- CMD…]
 //	go run ./packaging/test/machine -deb FILE | -tree FILE demo [box|emulated]
 //	go run ./packaging/test/machine image [box|emulated]
 //
-// demo plays the steps of steps.go in a machine with four simulated GPUs and shows each as it
-// happens. image only builds the image that machines boot from, for instance during a compilation,
-// so that nothing waits for it later.
+// demo plays the steps of steps.go in a machine with four simulated GPUs, and shows each step as it
+// happens. image only builds the image from which machines boot. Run during a compilation, for
+// instance, it saves waiting later.
 //
-// The command owns the translation of its options to package vm and its exit code: the command's
-// own; for the demo 0, or 1 if a step went wrong; 2 for wrong usage, 125 if the machine itself
-// failed, 130 after an interrupt.
+// The exit code is the exit code of CMD. The demo exits with 0, or with 1 if a step went wrong. Other
+// exit codes are 2 for wrong usage, 125 if the machine itself failed, and 130 after an interrupt. This
+// command only translates its options for package vm, and the results to an exit code.
 //
 // Invariants:
 //
-//  1. However it ends, except by SIGKILL, the machine is removed first; after a SIGKILL the next
-//     start removes the rest.
-//  2. The demo waits for events, never for a time. A step that goes wrong says what was expected;
-//     the other steps are still played.
+//  1. However the command ends, it removes the machine first, except after SIGKILL. After a
+//     SIGKILL, a later start removes the rest.
+//  2. The demo waits for events, never for a fixed time. A step that goes wrong says what was
+//     expected, and the other steps are still played.
 package main

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A machine with islands has eight GPUs and their nodes.
+// A machine with islands has eight GPUs and their device nodes.
 func TestIslandsAreThere(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), build(t), "-fake-gpus=islands", "box", "--", "bash", "-c",
 		"stat -c '%n %t:%T %a' /dev/nvidia[4-7]; grep -c island /run/fakenvml/gpus").Output()

@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// build builds the command.
+// build compiles the command machine and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "machine")
@@ -53,7 +53,7 @@ func TestExitCodeIsTheCommands(t *testing.T) {
 	}
 }
 
-// Invariant 1.
+// Invariant 1: an interrupt removes the machine.
 func TestInterruptRemovesTheMachine(t *testing.T) {
 	program := build(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -82,7 +82,7 @@ func TestInterruptRemovesTheMachine(t *testing.T) {
 	}
 }
 
-// runDirOf returns the run directory whose lock the process holds.
+// runDirOf returns the run directory whose lock a process holds.
 func runDirOf(t *testing.T, pid int) string {
 	t.Helper()
 	links, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd", "*"))

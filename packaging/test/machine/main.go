@@ -69,10 +69,10 @@ func run(ctx context.Context, args []string) (int, error) {
 	return use(ctx, req, line)
 }
 
-// article gives each kind its article.
+// article gives each kind of machine its English article.
 var article = map[vm.Kind]string{vm.Box: "a box", vm.Emulated: "an emulated machine"}
 
-// use boots the machine, serves the request in it, and removes it.
+// use boots the machine, runs the request in it, and removes the machine.
 func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 	libs, err := os.MkdirTemp("", "machine-")
 	if err != nil {
@@ -103,7 +103,7 @@ func use(ctx context.Context, req request, line *progress.Line) (int, error) {
 	return code, errors.Join(err, closeErr)
 }
 
-// serve installs what the request names in the machine and runs its command.
+// serve installs the parts that the request names in the machine and runs the request's command.
 func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOptions, line *progress.Line) (int,
 	error) {
 	line.Say("machine: installing what is to run in it")
@@ -120,7 +120,7 @@ func serve(ctx context.Context, m *vm.Machine, req request, parts vm.ProvisionOp
 	return talk(ctx, m, req.argv)
 }
 
-// phase does one part of the work and logs how long it took, unless its name is empty.
+// phase runs one part of the work. It logs how long the part took, unless its name is empty.
 func (r request) phase(name string, work func() error) error {
 	began := time.Now()
 	err := work()
@@ -154,7 +154,7 @@ func compile(dir string, parts *vm.ProvisionOptions) (err error) {
 	return err
 }
 
-// copyIn copies files into the machine, executable by all.
+// copyIn copies files into the machine. All users can execute the copies.
 func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	for _, f := range files {
 		host, guest, _ := strings.Cut(f, ":")
@@ -165,7 +165,7 @@ func copyIn(ctx context.Context, m *vm.Machine, files []string) error {
 	return nil
 }
 
-// talk runs argv, or a shell if there is none, on our terminal if there is one.
+// talk runs argv on our terminal, if there is one. If argv is empty, talk runs a shell.
 func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	if len(argv) == 0 {
 		argv = []string{"bash", "-l"}
@@ -184,8 +184,8 @@ func talk(ctx context.Context, m *vm.Machine, argv []string) (int, error) {
 	return 0, err
 }
 
-// command returns argv as a command in the machine, on a terminal there if we are on a terminal;
-// restore resets our terminal.
+// command returns argv as a command in the machine. If we are on a terminal, the command has a
+// terminal in the machine. restore resets our terminal.
 func command(ctx context.Context, m *vm.Machine, argv []string) (cmd *exec.Cmd, restore func(), err error) {
 	if !onTerminal() {
 		return m.Command(ctx, "", argv...), func() {}, nil

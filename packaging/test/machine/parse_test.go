@@ -13,10 +13,10 @@ func TestParse(t *testing.T) {
 		args  []string
 		kind  vm.Kind
 		argv  []string
-		gpus  int // number of lines, which islands have
+		gpus  int // number of lines for GPUs; only islands have such lines
 		fake  bool
 		suite vm.Suite
-		more  []string // packages of the image
+		more  []string // further packages in the image
 		host  bool
 		verb  string
 		bad   bool

@@ -24,21 +24,21 @@ The first boots a throw-away Debian machine, runs CMD in it as root (or a root s
 switches:
 `
 
-// A request is what the command line asks for.
+// A request is the parsed command line.
 type request struct {
 	kind     vm.Kind
 	opts     vm.Options
 	deb      string
 	tree     string
 	fakeGPUs bool
-	gpus     []string // nil: the fake library's defaults
-	copies   []string // HOST:GUEST
-	argv     []string // nil: run a shell
-	demo     bool     // play the demo instead of argv
-	image    bool     // only build the image
+	gpus     []string // lines of GPUs; nil means the fake library's defaults
+	copies   []string // each HOST:GUEST
+	argv     []string // command to run; nil means a shell
+	demo     bool     // plays the demo instead of argv
+	image    bool     // only builds the image
 }
 
-// parse parses the command line. It prints what is wrong to stderr before it returns an error.
+// parse parses the command line. Before it returns an error, it prints to stderr what is wrong.
 func parse(args []string) (request, error) {
 	r := request{opts: vm.Options{Log: os.Stderr}}
 	flags := flag.NewFlagSet("machine", flag.ContinueOnError)
@@ -123,8 +123,8 @@ func (r *request) takeWords(words []string) error {
 	return nil
 }
 
-// checkFile returns an error unless the file to install, if any, is a regular file, so that nothing
-// slow starts without it.
+// checkFile returns an error if the file to install is
+// not a regular file. It runs before all slow steps.
 func (r request) checkFile() error {
 	path := r.deb + r.tree
 	if path == "" {

@@ -5,15 +5,15 @@ import "github.com/gpusched/gpusched/packaging/test/vm"
 const (
 	// unitOfJob1 prints the main process of job 1 and the invocation id of its unit.
 	unitOfJob1 = "systemctl show -p MainPID,InvocationID gpujob-1"
-	// seen holds once the scheduler has sampled the GPUs since its start.
+	// seen succeeds once the scheduler has sampled the GPUs since its start.
 	seen = "gpusched why 3 | grep -q 'held by job 1'"
 )
 
-// all lists all three jobs in their expected states.
+// all lists the three jobs in their expected states.
 var all = []string{"1 alice train running 0,1", "2 bob eval running 2", "3 bob wide queued (2)"}
 
-// demoSteps returns the steps, which show what the README's first page promises: two accounts, four
-// GPUs of 80 GiB.
+// demoSteps returns the steps of the demo. They show what the first page of the README promises,
+// with two accounts and four GPUs of 80 GiB.
 func demoSteps(kind vm.Kind) []step {
 	glance := "Every user can see the scheduler, the GPUs and the jobs at a glance"
 	if kind == vm.Box {
@@ -86,12 +86,12 @@ func demoSteps(kind vm.Kind) []step {
 	}
 }
 
-// memoryStep is the last step, for a machine whose kernel limits the memory of units.
+// memoryStep is the last step. It needs a machine whose kernel limits the memory of units.
 var memoryStep = step{"A job that takes more host memory than its --mem is killed by the kernel, and the scheduler says so", []line{
 	{user: "alice", typed: "gpusched submit -g 0 --mem 100M -n hungry --wait -- simcuda --alloc-host 300M", code: 137,
 		prints: []string{"job 5 killed for going over its host memory limit of 100M"}},
 }}
 
-// memoryNotShown is printed instead of memoryStep elsewhere.
+// memoryNotShown is printed instead of memoryStep on other machines.
 const memoryNotShown = `Not shown: the host memory limit, as this host gives a container no memory controller (cgroup v2);
      "make vm" boots an emulated machine that has one, and "make demo MACHINE=emulated" plays all of this there.`

@@ -19,17 +19,16 @@ import (
 )
 
 const (
-	// testLimit is longer than the tests of any package take while everything else runs.
+	// testLimit is longer than the tests of any package take while other stages run.
 	testLimit = 45 * time.Minute
 	// stageLimit is longer than any stage takes.
 	stageLimit = 50 * time.Minute
 )
 
-// closeLimit is the time after a stage's end that its background processes may hold its output
-// open.
+// closeLimit limits how long background processes may keep a stage's output open after its end.
 var closeLimit = 20 * time.Second
 
-// statusUnreachable is the exit status of a stage that cannot reach the machine that it asks.
+// statusUnreachable is the exit status of a stage that could not reach another machine.
 const statusUnreachable = 77
 
 // A tally is the result of a stage.
@@ -51,8 +50,8 @@ func (t tally) word() string {
 	return "ok"
 }
 
-// run runs the stage's command. It prints the lines of a failed test as they come, and the output
-// of any other command after that command has failed.
+// run runs the stage's command. The lines of a failed test are printed as they arrive. The output
+// of any other command is printed only if the command fails, after its end.
 func (s stage) run(ctx context.Context, say func(line string)) tally {
 	ctx, stop := await.For(ctx, "the end of the stage "+s.name, stageLimit)
 	defer stop()
@@ -68,7 +67,7 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 		say(err.Error())
 		return failure(s.name + ": " + err.Error())
 	}
-	if s.nice { // setpriority too, because the kernel first shares the processors among sessions
+	if s.nice { // also set the session's priority, because the kernel shares the processors among sessions first
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte("19"), 0)
 	}
 	var t tally
@@ -98,22 +97,23 @@ func (s stage) run(ctx context.Context, say func(line string)) tally {
 	return t
 }
 
-// prepare puts the stage's command in its own session, so that an interrupt reaches all of it.
+// prepare starts the stage's command in a separate
+// session, so that an interrupt reaches all its processes.
 func (s stage) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = closeLimit
 }
 
-// read prints gotestsum's lines as they come and counts its tests. It returns the lines of any
-// other command.
+// read prints the lines of gotestsum as they arrive and counts
+// its tests. It returns the lines of any other command.
 func (s stage) read(from io.Reader, say func(line string)) (t tally, held []string) {
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadString('\n')
 		line = strings.TrimRight(line, "\n")
 		switch {
-		case line == "" || strings.HasPrefix(line, "✓"): // a package that passed
+		case line == "" || strings.HasPrefix(line, "✓"): // the package passed
 		case !s.tests:
 			held = append(held, line)
 		case strings.HasPrefix(line, "=== FAIL: ") || strings.HasPrefix(line, "=== SKIP: "):
@@ -130,11 +130,11 @@ func (s stage) read(from io.Reader, say func(line string)) (t tally, held []stri
 	}
 }
 
-// done matches gotestsum's summary: tests, skipped tests, failed tests, and packages that did not
-// build.
+// done matches the summary of gotestsum: the numbers of tests, skipped tests, failed tests, and
+// packages that did not build.
 var done = regexp.MustCompile(`^DONE (\d+) tests?(?:, (\d+) skipped)?(?:, (\d+) failures?)?(?:, (\d+) errors?)? in `)
 
-// count reports whether the line is gotestsum's summary, and records it.
+// count reports whether a line is the summary of gotestsum, and records its numbers.
 func (t *tally) count(line string) bool {
 	m := done.FindStringSubmatch(line)
 	if m == nil {

@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// choose returns the stages with these names or in these groups, each once.
+// choose returns the stages with these names or in these groups. No stage occurs twice.
 func choose(names []string) (chosen []stage, err error) {
 	groups, err := stages(".")
 	if err != nil {
@@ -53,9 +53,9 @@ func choose(names []string) (chosen []stage, err error) {
 	return chosen, nil
 }
 
-// run runs the stages and reports whether all passed. It runs the phases one after another, the
-// lanes of a phase at the same time, and the stages of a lane one by one. A lane of niced stages
-// delays no later phase.
+// run runs the stages and reports whether all passed. The phases run one after another, the lanes
+// of a phase at the same time, and the stages of a lane one by one. No later phase waits for a lane
+// of stages with a lower priority (nice).
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
 	var beside sync.WaitGroup
@@ -80,8 +80,8 @@ func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	return r.sum(chosen)
 }
 
-// A report prints events and keeps the result of every stage. Its methods may be called from
-// several goroutines.
+// A report prints events and keeps the result of every
+// stage. Its methods are safe for concurrent use.
 type report struct {
 	began time.Time
 
@@ -102,7 +102,8 @@ func (r *report) runLane(ctx context.Context, lane []stage) {
 	}
 }
 
-// result runs a stage, unless a stage that it needs has failed.
+// result runs a stage and returns its result. If a
+// stage that it needs has failed, the stage is not run.
 func (r *report) result(ctx context.Context, s stage) tally {
 	for _, need := range s.needs {
 		r.mu.Lock()
@@ -126,7 +127,7 @@ func (r *report) say(word, stage, text string) {
 	fmt.Fprintf(r.out, "%3d:%02d %-5s %-13s %s\n", int(since.Minutes()), int(since.Seconds())%60, word, stage, text)
 }
 
-// sum prints the failures and the totals, and reports whether all passed.
+// sum prints the failures and the total numbers, and reports whether all stages passed.
 func (r *report) sum(chosen []stage) bool {
 	total := tally{}
 	for _, s := range chosen {

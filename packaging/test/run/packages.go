@@ -14,13 +14,14 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// raceless starts goroutines only in its tests, to run independent simulated worlds in parallel.
+// raceless is a package that starts goroutines only in its
+// tests. They run independent simulated worlds in parallel.
 const raceless = "./daemon/dst"
 
-// alone lists expensive tests of packages with goroutines that start no goroutine themselves: they
-// read the sources, parse lines, build a program (without the detector), look at pages in a
-// browser, or use the simulated Slurm, each command of which starts a program. They take ten times
-// as long under the race detector, so only stages without it run them.
+// alone lists expensive tests that start no goroutine themselves, although their packages have
+// goroutines. They read the sources, parse lines, build a program (without the detector), look at
+// pages in a browser, or use the simulated Slurm, which starts a program for each command. Under
+// the race detector they take ten times as long, so only stages without it run them.
 var alone = []string{
 	"TestWeededPhrases", "TestHouseRules", "TestNamedTestsExist", "TestNoCgo", "TestImportTable", "TestTheClientStartsFast",
 	"FuzzCommandLine",
@@ -31,16 +32,16 @@ var alone = []string{
 }
 
 // goScripts are the scripts of cmd/gpusched/client whose commands start goroutines. The race stage
-// runs only these, because each start of a program takes ten times as long under the detector.
+// runs only these scripts: under the detector, each start of a program takes ten times as long.
 var goScripts = []string{
 	"doctor", "events", "hosts_dies", "logs", "run", "submit_file", "submit_log", "terminal", "top", "wait",
 }
 
-// scriptsDir is the directory of those scripts.
+// scriptsDir is the directory of the scripts of cmd/gpusched/client.
 const scriptsDir = "cmd/gpusched/client/testdata/script"
 
-// withoutRace returns a pattern for -skip that matches what the race stage leaves out of the
-// packages with goroutines.
+// withoutRace returns a pattern for -skip. It matches the tests that the race stage leaves out of
+// the packages with goroutines.
 func withoutRace(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, scriptsDir, "*.txt"))
 	if err != nil {
@@ -55,17 +56,17 @@ func withoutRace(root string) (string, error) {
 	return only(alone) + "|^TestScripts$/" + only(scripts), nil
 }
 
-// A pkg is a package of the module, with its tests.
+// A pkg is a package of the module together with its tests.
 type pkg struct {
-	path string // as go test takes it
-	race bool   // part of the programs, and starts goroutines or needs cgo, as the race detector does
-	cgo  bool   // imports NVIDIA's C library or our package around it
+	path string // path as 'go test' takes it
+	race bool   // part of the programs, and starts goroutines or needs cgo, like the race detector
+	cgo  bool   // imports NVIDIA's C library, or our package that wraps it
 }
 
 // goroutine matches code that starts a goroutine: a go statement, WaitGroup.Go or a parallel test.
 var goroutine = regexp.MustCompile(`(?m)^\s*go |\.(Go|Parallel)\(`)
 
-// files is the template with which go list prints a package's source files.
+// files is a template for 'go list' that prints the source files of a package.
 const files = `{{join .GoFiles " "}} {{join .CgoFiles " "}} {{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}`
 
 // packages lists the packages of the module at root.

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// sumsUp is a stage whose command prints gotestsum's output.
+// sumsUp is a stage whose command prints the given output of gotestsum.
 func sumsUp(name string, status int, lines ...string) stage {
 	return stage{name: name, tests: true, argv: []string{"sh", "-c", `s=$1; shift; printf '%s\n' "$@"; exit $s`, "sh",
 		fmt.Sprint(status), strings.Join(lines, "\n")}}
@@ -28,7 +28,7 @@ func TestRunSumsUp(t *testing.T) {
 		name   string
 		stages []stage
 		last   string
-		want   string // a part of the output
+		want   string // expected part of the output
 	}{
 		{"all is well", []stage{good, {name: "step", argv: []string{"true"}}}, "13 passed, 0 failed", "ok    good          12 passed, 0 failed"},
 		{"one test fails", []stage{sumsUp("a", 1, "=== FAIL: p TestX (0.00s)", "DONE 3 tests, 1 failure in 0.1s")},
@@ -61,8 +61,8 @@ func TestRunSumsUp(t *testing.T) {
 	}
 }
 
-// The real gotestsum, run on a package made for this, prints failures, skips and its summary in the
-// form that run parses.
+// The real gotestsum runs on a package that the test makes. It prints failures, skips and its
+// summary in the form that run parses.
 func TestRealGotestsum(t *testing.T) {
 	t.Chdir("../../..")
 	for _, tt := range []struct {
@@ -95,7 +95,8 @@ func TestRealGotestsum(t *testing.T) {
 	}
 }
 
-// A process that a stage left behind, and that its end does not reach, does not delay the run.
+// A stage leaves a process behind that is not killed at
+// the end of the stage. This does not delay the run.
 func TestALeftoverHoldsNothingUp(t *testing.T) {
 	defer func(before time.Duration) { closeLimit = before }(closeLimit)
 	closeLimit = time.Millisecond
@@ -106,7 +107,7 @@ func TestALeftoverHoldsNothingUp(t *testing.T) {
 	s := stage{name: "s", tests: true, argv: []string{"sh", "-c",
 		"setsid sleep 1000 & echo $! > " + file + "; echo DONE 1 test in 1s; echo left; cat " + pipe}}
 	var said []string
-	got := s.run(t.Context(), func(line string) { // the stage ends after its output was read
+	got := s.run(t.Context(), func(line string) { // this line ends the stage, so its output is read before
 		said = append(said, line)
 		if err := os.WriteFile(pipe, nil, 0); err != nil {
 			t.Error(err)
@@ -145,7 +146,7 @@ func TestAFailureIsPrintedAtOnce(t *testing.T) {
 	}
 }
 
-// The lanes of a phase run at the same time, and phases one after another.
+// The lanes of a phase run at the same time. Phases run one after another.
 func TestLanes(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
@@ -159,7 +160,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A niced lane runs on beside later phases.
+// A lane with a lower priority (nice) continues during later phases.
 func TestANicedLaneHoldsUpNoPhase(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	var out bytes.Buffer
@@ -229,7 +230,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// make test tests every package once.
+// 'make test' tests every package exactly once.
 func TestEveryPackageIsTestedOnce(t *testing.T) {
 	t.Chdir("../../..")
 	list, err := packages(".")
@@ -254,8 +255,8 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	}
 }
 
-// The race stage tests every package with goroutines and no pure package, whose tests are slow
-// enough without the detector.
+// The race stage tests every package with goroutines. It tests no other package, because their
+// tests are slow enough without the detector.
 func TestRacePackages(t *testing.T) {
 	list, err := packages("../../..")
 	if err != nil {
@@ -278,7 +279,7 @@ func TestRacePackages(t *testing.T) {
 	}
 }
 
-// The race stage runs exactly the listed scripts, which exist.
+// The race stage runs exactly the listed scripts. All of them exist.
 func TestScriptsWithoutRace(t *testing.T) {
 	pattern, err := withoutRace("../../..")
 	if err != nil {
@@ -299,7 +300,7 @@ func TestScriptsWithoutRace(t *testing.T) {
 	}
 }
 
-// Each test that the race stage leaves out exists once, in a package of that stage.
+// Each test that the race stage leaves out exists exactly once, in a package of the race stage.
 func TestAlone(t *testing.T) {
 	t.Chdir("../../..")
 	list, err := packages(".")
@@ -324,7 +325,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// fuzz.sh fails if an input fails or nothing is fuzzed; running out of time is no failure.
+// fuzz.sh fails if an input fails or if nothing is fuzzed. It does not fail when its time is up.
 func TestFuzzScript(t *testing.T) {
 	dir := t.TempDir()
 	fake := "#!/bin/sh\ncase $1 in env) echo / ;; *) printf '#!/bin/sh\nprintf \"\n$SAID\"; exit $STATUS' >$5; chmod +x $5 ;; esac\n"

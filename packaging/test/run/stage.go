@@ -11,22 +11,22 @@ type stage struct {
 	name  string
 	what  string // description for people
 	argv  []string
-	phase int      // building, packing, boxes or after
-	lane  string   // the stages of a lane run one by one, the lanes of a phase at the same time
+	phase int      // one of building, packing, boxes and after
+	lane  string   // stages of one lane run one by one; lanes of a phase run at the same time
 	needs []string // stages that must have passed
-	nice  bool     // runs at a lower priority than the machines beside it
-	tests bool     // argv runs gotestsum, which counts tests
-	far   bool     // asks another machine; exits with statusUnreachable if it cannot reach it
+	nice  bool     // runs at a lower priority than the test machines
+	tests bool     // argv runs gotestsum, so tests are counted
+	far   bool     // asks another machine; exits with statusUnreachable if that is unreachable
 }
 
-// Groups of stages, by the make target that runs them.
+// Groups of stages, each named after its make target.
 const (
 	groupTest = "test"     // make test
 	groupAll  = "test-all" // make test-all
 )
 
-// Phases of a run. The tests of the last phase have time limits that they would exceed beside four
-// boxes.
+// Phases of a run, in order. The tests of the last phase have
+// time limits that they would exceed while four boxes run.
 const (
 	building = iota
 	packing
@@ -35,32 +35,35 @@ const (
 	phases
 )
 
-// eventDir is the directory of each stage's test events.
+// eventDir is the directory for the test events of each stage.
 const eventDir = ".out/test"
 
-// parts is the number of boxes that share the suite's tests.
+// parts is the number of boxes among which the tests of the suite are divided.
 const parts = 4
 
-// withSlurm matches the tests that share a box with a real Slurm and its callers.
+// withSlurm matches the tests that share a box in which a
+// real Slurm and programs that use Slurm are installed.
 const withSlurm = "^Test(SlurmEngine|Migrate|Snakemake)$"
 
-// hostile matches the tests of attacks and of kills at any moment: a fifth of the suite by time.
+// hostile matches the tests of attacks and of kills at
+// random moments. They take a fifth of the suite's time.
 const hostile = "^Test(Attacker|Chaos$|Crashes$|Kills$)"
 
-// computing lists packages whose tests compute for a long time and have no time limits that four
-// boxes could break.
+// computing lists packages whose tests compute for a long time. They have no time limits that they
+// would exceed while four boxes run.
 var computing = []string{"./daemon/core", "./daemon/dst", "./daemon/sched", "./daemon/sim"}
 
-// stages returns the stages of each group for the repository at root. The stages of building and
-// packing are in both groups.
+// stages returns the stages of each group. root is the directory of the repository. The stages that
+// build and pack are in both groups.
 //
-// Five stages repeat tests of another stage, each for a reason:
-//   - race repeats the tests of packages with goroutines under the detector, which would take ten
-//     minutes of make test with an empty cache;
+// Five stages repeat tests of other stages, each for a reason:
+//   - race repeats the tests of packages with goroutines under the race detector. With an empty
+//     cache this would add ten minutes to make test;
 //   - box13 repeats the tests of the boxes whose results another systemd or Slurm could change;
-//   - emulated repeats TestAttackerJob, because only there all control group controllers exist;
+//   - emulated repeats TestAttackerJob, because only the emulated machine has all control group
+//     controllers;
 //   - fuzz starts from the stored inputs, which other stages run as tests;
-//   - machines repeats the dozen tests of its packages that need no machine, which take no time.
+//   - machines repeats a dozen tests of its packages that need no machine. They take no time.
 func stages(root string) (map[string][]stage, error) {
 	list, err := packages(root)
 	if err != nil {
@@ -89,8 +92,8 @@ func stages(root string) (map[string][]stage, error) {
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
-	// An emulated machine starves beside two busy lanes, so everything else shares one lane, and
-	// stages that only compute are niced.
+	// An emulated machine becomes too slow beside two busy lanes. All other stages therefore share
+	// one lane, and stages that only compute run at a lower priority.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
 	box13.lane = "rest"
 	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")
@@ -113,19 +116,19 @@ func stages(root string) (map[string][]stage, error) {
 			"-tags", "machine", "-p", "1", "./packaging/check/", "./packaging/test/vm/", "./packaging/test/machine/")),
 		needsPackage(goTest("emulated", "limits, reboots and power cuts, in an emulated machine", "emulated",
 			"-tags", "machine", "./packaging/test/suite/", "-machine", "emulated")),
-		// It comes last in the lane that ends first.
+		// This stage is the last of the lane that ends first.
 		niced(needsPackage(goTest("package-check", "lintian, rpm, modes, manual pages, completions, reproducibility", "emulated",
 			"-tags", "packages", "./packaging/check/"))),
 	})
 	return map[string][]stage{groupTest: test, groupAll: all}, nil
 }
 
-// step returns a stage that counts as one.
+// step returns a stage that counts as one in the summary.
 func step(name, what, lane string, argv ...string) stage {
 	return stage{name: name, what: what, phase: boxes, lane: lane, argv: argv}
 }
 
-// goTest returns a stage that runs go test, counts the tests and prints failures.
+// goTest returns a stage that runs 'go test', counts the tests and prints failures.
 func goTest(name, what, lane string, args ...string) stage {
 	argv := append(gotestsum(name), "--", "-count=1", "-vet=off", "-timeout", testLimit.String())
 	s := step(name, what, lane, append(argv, args...)...)
@@ -133,7 +136,7 @@ func goTest(name, what, lane string, args ...string) stage {
 	return s
 }
 
-// inBoxes returns the stages that share the suite's tests.
+// inBoxes returns the stages among which the tests of the suite are divided.
 func inBoxes() (list []stage) {
 	for k := 1; k <= parts; k++ {
 		list = append(list, inBox(fmt.Sprintf("box-%d", k), "what users see, in a container with a real systemd",
@@ -142,14 +145,14 @@ func inBoxes() (list []stage) {
 	return list
 }
 
-// inBox returns a stage that runs tests of the suite in its own box.
+// inBox returns a stage that boots a box and runs tests of the suite in it.
 func inBox(name, what string, args ...string) stage {
 	args = append([]string{"-tags", "machine", "./packaging/test/suite/", "-machine", "box"}, args...)
 	return needsPackage(goTest(name, what, name, args...))
 }
 
-// raceFlags turn the race detector on, except for SQLite: it is C translated to Go, only one
-// goroutine at a time runs it, and the detector would make it twelve times as slow.
+// raceFlags turn the race detector on, but not for SQLite. SQLite is C code translated to Go, and
+// only one goroutine at a time runs it. The detector would make it twelve times as slow.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/...=-race=false"}
 
 func in(phase int, s stage) stage {
@@ -162,7 +165,7 @@ func niced(s stage) stage {
 	return s
 }
 
-// withCgo turns cgo on for a stage that compiles C; the Makefile turns it off.
+// withCgo turns cgo on for a stage that compiles C. The Makefile turns cgo off.
 func withCgo(s stage) stage {
 	s.argv = append([]string{"env", "CGO_ENABLED=1"}, s.argv...)
 	return s
@@ -173,7 +176,7 @@ func needsPackage(s stage) stage {
 	return s
 }
 
-// only returns a pattern that matches the tests with these names.
+// only returns a pattern that matches exactly the tests with these names.
 func only(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
 func gotestsum(stage string) []string {

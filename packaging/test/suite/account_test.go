@@ -8,20 +8,21 @@ import (
 	"testing"
 )
 
-// removed removes the accounts that a test made when the test ends.
+// removed removes accounts when the test ends.
 func removed(t *testing.T, names ...string) {
 	t.Helper()
 	t.Cleanup(func() {
 		all := strings.Join(names, " ")
-		// A renamed account's group and subordinate ids still have its old name.
+		// If an account was renamed, its group and subordinate ids still have the old name.
 		try(t, "", "for name in "+all+"; do userdel -f -r $name; done; for name in "+all+
 			"; do groupdel $name; sed -i /^$name:/d /etc/subuid /etc/subgid; done")
 	})
 }
 
-// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and the next new account
-// gets its uid. The jobs do not run as the new account, which can neither act on them nor read what
-// they run, even after they have ended. An administrator finds them by the old account's name.
+// TestNumberOfARemovedAccount: an account with waiting jobs is removed, and a
+// new account gets its uid. The old jobs do not run as the new account. The new
+// account can neither act on the old jobs nor read their commands, even after
+// they have ended. An administrator finds them by the name of the old account.
 func TestNumberOfARemovedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "kate", "liam")
@@ -65,8 +66,8 @@ func TestNumberOfARemovedAccount(t *testing.T) {
 	}
 }
 
-// TestRenamedAccount: only an administrator can tell a renamed account from an account that got a
-// reassigned uid.
+// TestRenamedAccount: an account with a new name looks like a new account that got the same uid.
+// Only an administrator can tell gpusched that it is the same account.
 func TestRenamedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "mia", "mimi")
@@ -84,8 +85,9 @@ func TestRenamedAccount(t *testing.T) {
 	}
 }
 
-// TestReleaseFindsARenamedAccount: a release that is the first to notice the new name only holds
-// the jobs and asks the administrator. Jobs that their user had held stay held.
+// TestReleaseFindsARenamedAccount: if a release is the first to notice
+// that an account has a new name, it holds the account's jobs and asks
+// the administrator. Jobs that their user had held stay held.
 func TestReleaseFindsARenamedAccount(t *testing.T) {
 	begin(t)
 	removed(t, "nora", "noemi")
@@ -105,16 +107,17 @@ func TestReleaseFindsARenamedAccount(t *testing.T) {
 	sh(t, "", "cd /; setpriv --reuid 2012 --regid 2012 --clear-groups gpusched release "+held+"; gpusched wait "+held)
 }
 
-// TestNumberOfADirectory: the daemon asks the directory at each start whose uid a job's is. While
-// the directory does not answer, the job waits and says so. An account that takes over the uid gets
-// nothing of the old account's, even if the daemon looked up the old name a moment ago.
+// TestNumberOfADirectory: at each start of a job, the daemon asks the directory
+// which account has the job's uid. While the directory does not answer, the job
+// waits and says so. If another account takes over the uid, it gets nothing of
+// the old account, even if the daemon looked up the old name a moment ago.
 func TestNumberOfADirectory(t *testing.T) {
 	begin(t)
 	directory(t)
 	sh(t, "", "sed -i 's/^passwd:.*/passwd: files hang extrausers/' /etc/nsswitch.conf; systemctl restart gpusched")
 	late := sh(t, "", as("dora", "gpusched submit -q --hold -g 0 -- true"))
 	secret := sh(t, "", as("dora", "env TOKEN=doras gpusched submit -q --hold -g 0 -- id"))
-	sh(t, "", "touch /run/directory-hangs; sleep 1") // answers of the last second are cached
+	sh(t, "", "touch /run/directory-hangs; sleep 1") // the daemon caches an answer for a second
 	t.Cleanup(func() { try(t, "", "rm -f /run/directory-hangs") })
 	sh(t, "", "gpusched release "+late)
 	until(t, "job "+late+" says so", func() bool {

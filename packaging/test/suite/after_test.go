@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSchedulerAfter: a job can wait for another job's start, its end, its failure, all jobs before
-// it, or all tasks of an array.
+// TestSchedulerAfter: a job can wait until another job has started, ended or failed, until all
+// earlier jobs have ended, or until all tasks of an array have ended.
 func TestSchedulerAfter(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/log")
@@ -43,8 +43,8 @@ func TestSchedulerAfter(t *testing.T) {
 	ended(t, wait(t, failed), "cancelled", fmt.Sprintf("job %d completed, so --after-fail %d can never be met", first, first))
 }
 
-// TestSchedulerDrainUntil: a drain with an end ends at that time, even if the daemon restarts
-// meanwhile.
+// TestSchedulerDrainUntil: a drain with an end time ends
+// at that time, even if the daemon restarts before then.
 func TestSchedulerDrainUntil(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 1 -- sleep 1000")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// agent runs 'gpusched mcp' with its arguments once for each line of its input and prints the
-// answers.
+// agent is a script that runs 'gpusched mcp' with the script's arguments. It makes one tool call for
+// each line of its input and prints the answers.
 const agent = `#!/bin/bash
 coproc M { gpusched mcp "$@"; }
 ask() { printf '%s\n' "$1" >&"${M[1]}"; }
@@ -25,8 +25,8 @@ exec {M[1]}>&-
 wait
 `
 
-// TestAgent: an agent may do what its ordinary user may do, and changes nothing unless the user
-// allows it.
+// TestAgent: an agent has the rights of the user who runs
+// it, and changes nothing unless that user allows it.
 func TestAgent(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "cat > ~/agent <<'END'\n"+agent+"END\nchmod 755 ~/agent")

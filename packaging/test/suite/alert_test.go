@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAlertUnit: systemd starts the site's alert unit once for each GPU that goes out of service,
-// and again only after the GPU was back. A unit that is missing, fails or never ends delays
-// nothing; health reports the first two.
+// TestAlertUnit: systemd starts the site's alert unit once when a GPU goes out of service. It
+// starts the unit again only after the GPU was back in service. An alert unit that is missing,
+// fails or never ends delays nothing. Health reports a missing or failed unit.
 func TestAlertUnit(t *testing.T) {
 	begin(t)
 	sh(t, "", `printf '[Service]\nType=oneshot\nExecStart=/bin/sh -c "echo GPU %%i >> /run/alerts; [ ! -e /run/alert-fails ]"\n' > /etc/systemd/system/site-alert@.service

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seedFiles creates what the examples refer to: scripts that print their arguments, a virtual
+// seedFiles creates the files that the examples use: scripts that print their arguments, a virtual
 // environment and a conda environment.
 const seedFiles = `cd; rm -rf seeds ~/miniconda3; mkdir -p seeds/venv/bin ~/miniconda3/conda-meta ~/miniconda3/condabin ~/miniconda3/bin
 e=~/miniconda3/envs/myenv; mkdir -p $e/conda-meta $e/bin ~/.local/bin; ln -sf /usr/bin/python3 $e/bin/python; ln -sf /usr/bin/python3 ~/.local/bin/python
@@ -19,9 +19,9 @@ cp commands.txt more.txt; printf 'min_free_mem_mb: 10000\npoll_interval: 30\ncom
 printf '#!/bin/bash\nsrun bash -c "trap \\"echo the step is warned; exit\\" USR2; while :; do sleep 0.1; done"\necho the shell goes on\n' >warned.sh
 printf '#!/bin/sh\necho "nightly $SLURM_JOB_ID $1"\n' >job.sh; gpusched aliases install --user`
 
-// TestOtherToolsNames types the examples from the READMEs of five schedulers, and examples of
-// Slurm, task-spooler and gflow, under the names that 'gpusched aliases' installs, and checks the
-// resulting jobs.
+// TestOtherToolsNames types command lines under the names that 'gpusched aliases' installs, and
+// checks the resulting jobs. The lines are examples from the READMEs of five schedulers, and
+// examples of Slurm, task-spooler and gflow.
 func TestOtherToolsNames(t *testing.T) {
 	begin(t)
 	sh(t, "alice", seedFiles)
@@ -29,7 +29,8 @@ func TestOtherToolsNames(t *testing.T) {
 		try(t, "alice", "kill $(cat ~/seeds/watch.pid); gpusched cancel --mine -y; gpusched aliases remove --user; rm -rf ~/seeds ~/miniconda3 ~/.local/bin/python")
 	})
 	const as = "export PATH=~/.local/bin:$PATH; cd ~/seeds; "
-	// says runs a line that must print a text; prints runs a line whose job must print it.
+	// says types a line, which must print a text. prints types
+	// a line that submits a job, which must print a text.
 	says := func(line, want string) {
 		t.Helper()
 		r := try(t, "alice", as+line)
@@ -46,12 +47,12 @@ func TestOtherToolsNames(t *testing.T) {
 			t.Errorf("%s: exit %d, %q; its job prints %q, want %q", line, r.Code, r.Stdout+r.Stderr, got, want)
 		}
 	}
-	// cudaq
+	// names of cudaq
 	says("cudaq.py run --commands-file commands.txt --min-free-mem-mb 8000", "2")
 	prints("true", "['--input-dir', './data']")
 	says("cudaq.py status", "completed")
 	says("cudaq.py run --config config.yaml", "2 jobs queued")
-	// scheduler.py: the GNU screen session exists while the job runs
+	// scheduler.py: its GNU screen session exists while the job runs.
 	sh(t, "alice", as+`printf 'import time\nprint("seed", flush=True)\ntime.sleep(600)\n' >script.py
 		(scheduler.py start --gpus 8 --screen >watch.log 2>&1 & echo $! >watch.pid)`)
 	says(`scheduler.py add script.py --conda myenv --args "--llm qwen2.5-7b-inst --mode train"`, "line 1 of jobs.txt")
@@ -71,16 +72,16 @@ func TestOtherToolsNames(t *testing.T) {
 		}
 	}
 	sh(t, "", "rm /tmp/scheduler.py /tmp/scheduler_10x.py")
-	// tgpu
+	// names of tgpu
 	prints(`tgpu submit --gpus 2 -- cmd="python train.py"`, "None None 0,1 []")
 	says("tgpu list", "GPU")
-	// mgpu runs jobs in the home directory
+	// names of mgpu; its jobs run in the home directory
 	prints("mgpu_srun --gpu-ids 0 -- python seeds/train.py", "None None 0 []")
 	says("mgpu_srun --gpu-ids 0 --interactive -- python seeds/train.py", "None None 0 []")
 	prints("mgpu_srun --gpu-ids 0,1 --mem 8000 --time-limit 600 -- python seeds/train.py", "None None 0,1 []")
 	prints(`mgpu_srun --gpu-ids 2 --env-setup-cmd ". seeds/venv/bin/activate" -- python seeds/train.py`, "None yes 2 []")
 	says("id=$(gpusched submit -q -- sleep 600); mgpu_queue; mgpu_cancel $id", "sleep")
-	// Slurm, task-spooler, gflow
+	// Names of Slurm, task-spooler and gflow.
 	prints("sbatch --gres=gpu:1 job.sh 7", "nightly ")
 	prints("sbatch -t 1 --signal=USR2@58 warned.sh", "the step is warned\nthe shell goes on")
 	says(`sbatch --parsable --wrap "sleep 600"`, "")

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// attackerPath is the path of packaging/test/attacker in the machine.
+// attackerPath is the path in the machine at which packaging/test/attacker is installed.
 const attackerPath = "/usr/local/bin/attacker"
 
-// attacker installs the attacking program and starts alice's job on GPU 1, which is its target.
+// attacker installs the attacking program. It also starts
+// a job of alice's on GPU 1, which the program attacks.
 func attacker(t *testing.T) (victim int64, pid string) {
 	t.Helper()
 	begin(t)
@@ -35,8 +36,8 @@ func attacker(t *testing.T) (victim int64, pid string) {
 
 func daemonPID(t *testing.T) string { return sh(t, "", "systemctl show -P MainPID gpusched") }
 
-// judge reads the attacker's lines and fails the test unless every attempt was refused and there
-// were at least so many.
+// judge reads the lines that the attacker printed. It fails the test if an attempt was not refused,
+// or if there were fewer than least attempts.
 func judge(t *testing.T, out string, least int) {
 	t.Helper()
 	counts := map[string]int{}
@@ -64,8 +65,8 @@ func judge(t *testing.T, out string, least int) {
 	}
 }
 
-// meanwhile measures and logs how long alice's 'gpusched list' takes while happens runs. Each list
-// must be answered; people judge the times.
+// meanwhile runs happens, and measures and logs how long 'gpusched list' takes for alice during
+// that time. Each list must be answered; people judge the times.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
 	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+attackerPath+" latency /run/latency")
@@ -82,7 +83,8 @@ func meanwhile(t *testing.T, what string, happens func()) {
 	}
 }
 
-// openFiles returns how many more files than before the daemon had open at most while happens ran.
+// openFiles runs happens. It returns the maximum number of files that the daemon had open
+// meanwhile, less the number before.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"
@@ -98,8 +100,8 @@ func openFiles(t *testing.T, happens func()) int {
 	return most - before
 }
 
-// rawBytes returns the first character of a text that must not reach a terminal, or "": control
-// characters other than newline, and invisible direction marks.
+// rawBytes returns the first character of a text that must not reach a terminal, or "". Such
+// characters are invisible direction marks, and control characters other than newline.
 func rawBytes(text string) string {
 	for _, r := range text {
 		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {

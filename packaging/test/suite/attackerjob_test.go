@@ -23,8 +23,8 @@ func TestAttackerJob(t *testing.T) {
 	}
 }
 
-// TestAttackerUnits: unit names, the service manager and the journal give nobody access to another
-// user's job.
+// TestAttackerUnits: unit names, the service manager and
+// the journal give no user access to another user's job.
 func TestAttackerUnits(t *testing.T) {
 	victim, pid := attacker(t)
 	unit := fmt.Sprintf("gpujob-%d.service", victim)
@@ -81,8 +81,8 @@ kill -STOP PID`), "\n")
 	}
 }
 
-// TestAttackerCommands: no command lets bob act on another user's job or on a GPU beyond his
-// rights.
+// TestAttackerCommands: no command lets bob act on another
+// user's job, or on a GPU without the rights for that.
 func TestAttackerCommands(t *testing.T) {
 	victim, _ := attacker(t)
 	array := submit(t, "alice", "-g 0 --hold -n array --array 0-3 -- sleep 987651234")
@@ -117,15 +117,16 @@ func TestAttackerCommands(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d %d", array, waiting))
 }
 
-// TestAttackerStopping: jobs tell systemd that they are stopping and extend their timeout while
-// systemd is kept busy. They are seen running, delay nobody's start, and end when they should.
+// TestAttackerStopping: jobs tell systemd that they are stopping and
+// extend their timeout, while systemd is kept busy. These jobs still count
+// as running, delay no start of another job, and end when they should.
 func TestAttackerStopping(t *testing.T) {
 	attacker(t)
 	noise := "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager Dump >/dev/null"
 	sh(t, "", "systemd-run --quiet --collect --unit noise --uid bob bash -c 'for i in 1 2; do while :; do "+noise+"; done & done; wait'")
 	t.Cleanup(func() { sh(t, "", "systemctl stop noise") })
 	array := submit(t, "bob", "-g 0 --array 0-15 --grace 5m -- "+attackerPath+" stopping")
-	// A start that waited for these jobs to end would take 90 s.
+	// If a start waited for these jobs to end, it would take 90 s.
 	if r := try(t, "alice", "timeout 60 gpusched submit --wait -g 0 -- true"); r.Code != 0 {
 		t.Errorf("alice's job meanwhile: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -149,13 +150,13 @@ func TestAttackerStopping(t *testing.T) {
 	ended(t, wait(t, limited), "timed-out", "3s")
 	cancel(t, "bob", stopped)
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", array))
-	sh(t, "", "pkill -KILL -u bob -x attacker") // waiting out their grace would take too long
+	sh(t, "", "pkill -KILL -u bob -x attacker") // it would take too long to wait until their grace is over
 	wait(t, array)
 }
 
-// escape starts a job of bob's on GPU 0. The job's process on the GPU asks PID 1 to move it into
-// bob's user manager, as 'systemd-run --user --scope' does, and then tries which nodes it can open.
-// escape returns the job and the process.
+// escape starts a job of bob's on GPU 0. A process of the job that uses the GPU asks PID 1 to move
+// it into bob's user manager, as 'systemd-run --user --scope' does. The process then tries which
+// nodes it can open. escape returns the job and the process.
 func escape(t *testing.T) (id int64, pid string) {
 	t.Helper()
 	sh(t, "", "systemctl start user@1002.service; rm -f /home/bob/escape*")
@@ -182,8 +183,8 @@ chmod +x ~/escape.sh`)
 	return id, pid
 }
 
-// TestAttackerEscape: a process that left its job's unit still counts as the job's, and is ended
-// before the GPU is reassigned.
+// TestAttackerEscape: a process that has left its job's unit still counts as part of the job, and
+// is killed before the GPU is reassigned.
 func TestAttackerEscape(t *testing.T) {
 	begin(t)
 	id, pid := escape(t)
@@ -203,8 +204,8 @@ func TestAttackerEscape(t *testing.T) {
 	}
 }
 
-// TestAttackerEscapeIsKept: with strays = "keep", the GPU is out of service while a process that
-// left the job is on it.
+// TestAttackerEscapeIsKept: with strays = "keep", a GPU stays out of service while it is used by a
+// process that has left its job.
 func TestAttackerEscapeIsKept(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nstrays = \"keep\"\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -222,14 +223,14 @@ func TestAttackerEscapeIsKept(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
-// TestAttackerContainer: a process on a job's GPU that runs outside the job's unit, under a
-// subordinate uid of the job's user, counts as the job's and is ended before the GPU is reassigned.
+// TestAttackerContainer: a process on a job's GPU runs outside the job's unit, under a subordinate
+// uid of the job's user. It counts as part of the job, and is killed before the GPU is reassigned.
 func TestAttackerContainer(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "sed -i /^bob:400000000:/d /etc/subuid; systemctl restart gpusched") })
 	sh(t, "", "echo bob:400000000:65536 >> /etc/subuid")
 	settings(t, quickSampling)
-	sh(t, "", "systemctl restart gpusched") // the daemon reads /etc/subuid again every 10 s
+	sh(t, "", "systemctl restart gpusched") // otherwise the daemon reads /etc/subuid only every 10 s
 	id := submit(t, "bob", "-g 1 --gpu-ids 0 -- sleep 1000")
 	running(t, id)
 	pid := strings.TrimSpace(sh(t, "", "setpriv --reuid 400000100 --regid 400000100 --clear-groups sleep 1000 >/dev/null 2>&1 & echo $!"))
@@ -248,8 +249,8 @@ func TestAttackerContainer(t *testing.T) {
 }
 
 // TestClosedSessions: with the package's drop-ins, login sessions, cron, at and processes that left
-// a job cannot open a GPU; root's sessions can, and other devices stay as they were. Without the
-// drop-ins all of them can, as the manual says.
+// a job cannot open a GPU. Root's sessions still can, and access to other devices does not change.
+// Without the drop-ins all of them can open GPUs, as the manual says.
 func TestClosedSessions(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// orphan submits from a process whose parent made the connection and has exited: the kernel names
-// the parent as the peer, and nobody can read the parent's limits any more.
+// orphan submits from a process whose parent opened the connection and has exited. The kernel names
+// the parent as the peer, but the parent's limits can no longer be read.
 const orphan = `import os, socket
 body = b'{"name":"x","gpu_milli":0,"argv":["dHJ1ZQ=="],"env_mode":"clean","dir":"Lw=="}'
 s = socket.socket(socket.AF_UNIX)
@@ -28,12 +28,12 @@ open("orphan.out", "wb").write(out)
 os.rename("orphan.out", "orphan.done")
 `
 
-// asBob runs a program as bob; more options of setpriv may follow.
+// asBob begins a command line that runs a program as bob. More options of setpriv may follow it.
 const asBob = "setpriv --reuid bob --regid bob --init-groups "
 
 // TestAttackerSubmitter: a submitter cannot escape its resource limits by exiting, nor a sandbox by
-// using the socket. The site may allow sandboxes; a job of a hardened service then has the rights
-// that the service gave up.
+// using the socket. The site may allow submissions from sandboxes. A job from a hardened service
+// then has rights that the service itself gave up.
 func TestAttackerSubmitter(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/orphan.py", strings.Replace(orphan, "PARENT", "int(os.environ['PARENT'])", 1), 0o755); err != nil {
@@ -63,20 +63,20 @@ func TestAttackerSubmitter(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs "+submits)
 }
 
-// TestAttackerInSandbox: a sandboxed process cannot leave its sandbox through a job of the same
-// user, with a terminal or without, before or after somebody else attached, nor through the job's
-// own socket. Root and the user's ordinary sessions can attach, whichever of the user's groups they
-// have.
+// TestAttackerInSandbox: a sandboxed process cannot leave its sandbox through another job of the
+// same user. It makes no difference whether that job has a terminal, or whether somebody else has
+// already attached to it. The process cannot use the job's socket directly either. Root and the
+// user's ordinary sessions can attach, whichever of the user's groups they have.
 func TestAttackerInSandbox(t *testing.T) {
 	begin(t)
 	sh(t, "bob", `(sleep infinity | script -qfec "gpusched run --tty -g 0 -n term -- sleep 1000" /dev/null >/dev/null 2>&1) & echo $! >~/keeper`)
 	t.Cleanup(func() { try(t, "bob", "gpusched cancel --mine; pkill -P $(cat ~/keeper); rm -f ~/keeper") })
 	until(t, "it runs", func() bool { return sh(t, "bob", "gpusched list --mine --state running -o ids") != "" })
 	term := sh(t, "bob", "gpusched list --mine -o ids")
-	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without GPUSCHED_ variables
+	plainID := submit(t, "bob", "-g 0 -- env -i PATH=/usr/bin:/bin sleep 1000") // without variables named GPUSCHED_…
 	running(t, plainID)
 	plain := fmt.Sprint(plainID)
-	boxes := map[string][2]string{ // the user of the session, and what encloses it
+	boxes := map[string][2]string{ // the user of each session, and the sandbox around it
 		"no_new_privs":           {"bob", "setpriv --no-new-privs "},
 		"another user namespace": {"bob", "unshare -U --map-current-user "},
 		"another pid namespace":  {"", "unshare -p -f " + asBob},
@@ -99,7 +99,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
-	for _, id := range []string{plain, term} { // another primary group is no sandbox, and does not hide one
+	for _, id := range []string{plain, term} { // another primary group neither counts as a sandbox nor hides a sandbox
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
 		refused(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}
@@ -114,9 +114,9 @@ func TestAttackerInSandbox(t *testing.T) {
 	sh(t, "bob", "setpriv --no-new-privs gpusched exec "+plain+command)
 }
 
-// TestAttackerGroup: a user who was removed from a group does not get it back through a job that
-// was submitted before and still waits, nor through a session that still has the group. A member
-// does.
+// TestAttackerGroup: a user was removed from a group. The group does not come back through a job
+// that was submitted earlier and still waits, nor through a session that still has the group. A job
+// of a member has the group.
 func TestAttackerGroup(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpasswd -a bob gpusched-admin >/dev/null")

@@ -10,9 +10,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/config"
 )
 
-// TestAttackerRequests: malformed requests are refused, and slow and half-open connections are
-// closed. The caller is the account that the kernel names for the connecting process, whatever the
-// process says, calls itself or becomes. Alice's requests are answered meanwhile.
+// TestAttackerRequests: malformed requests are refused, and slow and half-open
+// connections are closed. The caller of a request is always the account that
+// the kernel reports for the connecting process, whatever name or account the
+// process claims or takes later. Alice's requests are answered meanwhile.
 func TestAttackerRequests(t *testing.T) {
 	victim, _ := attacker(t)
 	before := sh(t, "", "gpusched list --user bob -a -o ids")
@@ -27,8 +28,8 @@ func TestAttackerRequests(t *testing.T) {
 	}
 }
 
-// TestAttackerFloods: an account that sends as many requests or holds as many connections as it can
-// delays nobody else.
+// TestAttackerFloods: an account sends as many requests or keeps as many connections open as it
+// can. This delays no other account.
 func TestAttackerFloods(t *testing.T) {
 	settings(t, "[quota.default]\nqueued = 50")
 	attacker(t)
@@ -40,9 +41,9 @@ func TestAttackerFloods(t *testing.T) {
 		})
 		t.Logf("flood %s: the daemon had at most %d more files open", kind, open)
 		conns := config.Default().Limits.UserConns
-		most := conns + 64 // some belong to other users, and some are connections of bob's that are being refused
+		most := conns + 64 // more: other users' connections, and bob's refused ones
 		if kind == "dryrun" || kind == "jobs" {
-			most += 4 * conns // looking up a submitter opens two directories of /proc, and a file in each
+			most += 4 * conns // to look up a submitter, the daemon opens two directories of /proc and a file in each
 		}
 		if open > most || kind == "hold" && open < conns/2 {
 			t.Errorf("flood %s: the daemon had %d more files open; a user may have %d connections", kind, open, conns)
@@ -56,10 +57,10 @@ func TestAttackerFloods(t *testing.T) {
 	sh(t, "", "gpusched cancel $(gpusched list --user bob -o ids | paste -sd,)")
 }
 
-// TestAttackerOutput: a job that prints as fast as it can, escape codes too, does not keep others'
-// output from being read, and its escape codes reach only its owner's terminal. Its lines are long:
-// with short lines the eight megabytes that a job can have in flight would take journald minutes,
-// and every later reader of the journal would wait.
+// TestAttackerOutput: a job prints as fast as it can, including escape codes. Other jobs' output
+// can still be read, and the escape codes reach only the terminal of the job's owner. The job
+// prints long lines. A job can have eight megabytes in flight; as short lines, they would take
+// journald minutes, and delay everybody who then reads the journal.
 func TestAttackerOutput(t *testing.T) {
 	attacker(t)
 	meanwhile(t, "flood of output", func() {

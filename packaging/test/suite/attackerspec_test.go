@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAttackerSpec: only the job's account can read a job's spec, nobody can fill /run through the
-// specs of their own jobs, and a spec does not reveal the size of its command and environment.
+// TestAttackerSpec: only the job's account can read a job's spec. No user can fill /run with the
+// specs of their own jobs. A spec does not reveal the size of its command and environment.
 func TestAttackerSpec(t *testing.T) {
 	begin(t)
 	sh(t, "", "rm -f /run/spec-*")
@@ -43,7 +43,7 @@ func TestAttackerSpec(t *testing.T) {
 	t.Logf("%d attempts refused: the spec of one's own job", n)
 	var had, has int64
 	after := sh(t, "", "sync; "+used)
-	if fmt.Sscan(before+" "+after, &had, &has); has > had || has == 0 { // other jobs may have freed some
+	if fmt.Sscan(before+" "+after, &had, &has); has > had || has == 0 { // other jobs may have freed some bytes
 		t.Errorf("/run had %s bytes in use, and has %s", before, after)
 	}
 	sizes := sh(t, "alice", fmt.Sprintf("cd /run/gpusched/specs; stat -c '%%s %%b %%a %%U' %d.1 %d.1 | sort -u", id, large))
@@ -54,7 +54,8 @@ func TestAttackerSpec(t *testing.T) {
 	sh(t, "bob", fmt.Sprintf("gpusched cancel %d", large))
 }
 
-// heldOpen checks that an open file descriptor of a spec keeps none of its contents in memory.
+// heldOpen checks that the contents of a deleted spec do not
+// stay in memory because a process still has the spec open.
 func heldOpen(t *testing.T, spec string, id int64) {
 	t.Helper()
 	unit := fmt.Sprintf("systemd-run --quiet --collect --uid bob --unit spec-held bash -c 'exec 5<%s; touch /tmp/spec-held; sleep 1000'", spec)

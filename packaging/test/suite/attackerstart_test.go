@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestAttackerStarts: a user who stops the starting processes of his own jobs delays nobody else's,
-// and health names him.
+// TestAttackerStarts: a user who stops the starting processes of his own jobs delays no other
+// user's jobs, and health names him.
 func TestAttackerStarts(t *testing.T) {
 	begin(t)
 	array := sh(t, "bob", "gpusched submit -q --hold --array 0-1999 -g 0 -m 16M -- true")
-	// The loop sends SIGSTOP to every process of bob's, and so to the process that systemd forks to
-	// start a unit as soon as it has bob's uid. Root starts the loop, which would stop a shell of
-	// bob's.
+	// The loop sends SIGSTOP to every process of bob's. systemd forks a process to start a unit;
+	// the loop also stops that process as soon as it has bob's uid. Root starts the loop, because
+	// the loop would stop a shell of bob's.
 	sh(t, "", "setsid runuser -u bob -- sh -c 'while :; do kill -STOP -1; done' >/dev/null 2>&1 </dev/null &")
 	t.Cleanup(func() { try(t, "", "pkill -KILL -u bob; gpusched cancel -y -u bob; pkill -KILL -u bob") })
 	sh(t, "", "gpusched release "+array)
@@ -37,7 +37,7 @@ func TestAttackerStarts(t *testing.T) {
 	})
 }
 
-// TestStartsInTurn: an array of many short tasks does not starve other users' starts, and a job
+// TestStartsInTurn: an array of many short tasks does not delay other users' starts for long. A job
 // whose start is throttled is shown as waiting.
 func TestStartsInTurn(t *testing.T) {
 	begin(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestAttackerBytes: the state that one account can fill is bounded, both while its jobs wait and
-// after many of them have come and gone. Others can submit meanwhile and keep their history.
+// TestAttackerBytes: the amount of state that one account can fill is bounded, both while its jobs
+// wait and after many jobs have ended. Other accounts can submit meanwhile and keep their history.
 func TestAttackerBytes(t *testing.T) {
 	settings(t, "[limits]\nuser_state = \"16M\"\nuser_history = \"16M\"")
 	attacker(t)
@@ -56,7 +56,7 @@ func TestAttackerBytes(t *testing.T) {
 	}
 }
 
-// TestAttackerLaunches: nobody can reach into the processes that start another user's jobs.
+// TestAttackerLaunches: no user can read or change the processes that start another user's jobs.
 func TestAttackerLaunches(t *testing.T) {
 	attacker(t)
 	sh(t, "", "systemd-run --quiet --unit watcher --uid bob --property StandardOutput=file:/run/watcher.out "+attackerPath+" launch 8")
@@ -74,8 +74,9 @@ func TestAttackerLaunches(t *testing.T) {
 	}
 }
 
-// TestAttackerLoader: variables for the dynamic loader or a language runtime in a job's environment
-// do not affect the launcher, which proves the device filter before it sets that environment.
+// TestAttackerLoader: a job's environment may contain variables for the
+// dynamic loader or a language runtime. They do not affect the launcher,
+// because it checks the device filter before it sets that environment.
 func TestAttackerLoader(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `printf 'echo loaded > ~/loaded\n' > ~/env.sh; cp /bin/true ~/lib.so; mkdir -p ~/bin; printf '#!/bin/sh\necho mine\n' > ~/bin/sleep; chmod 755 ~/bin/sleep`)
@@ -85,7 +86,7 @@ func TestAttackerLoader(t *testing.T) {
 	j := wait(t, id)
 	judge(t, printed(t, id, "inherited from the launcher"), 20)
 	ended(t, j, "completed", "exit code 0")
-	// Set-user-id programs run in a job and refuse bob as they do elsewhere.
+	// Set-user-id programs start in a job, and refuse bob as they do outside jobs.
 	for _, line := range []string{"su -c id root", "passwd -d root", "mount --bind / /mnt", "chsh -s /bin/sh root", "gpasswd -a bob gpusched-admin", "newgrp gpusched-admin", "sg gpusched-admin -c id"} {
 		id := submit(t, "bob", "-g 0 -- setsid -w "+line)
 		if j := wait(t, id); j.State != "failed" || strings.Contains(output(t, "bob", id), "uid=0") {
@@ -94,8 +95,8 @@ func TestAttackerLoader(t *testing.T) {
 	}
 }
 
-// TestAttackerManager: a unit with a job's name in bob's own user manager is no job, and its
-// processes on a GPU count as foreign.
+// TestAttackerManager: bob's own user manager has a unit with a job's name. The unit is not treated
+// as a job: its processes on a GPU count as foreign.
 func TestAttackerManager(t *testing.T) {
 	victim, _ := attacker(t)
 	group := "/user.slice/user-1002.slice/user@1002.service/app.slice/gpujob-" + fmt.Sprint(victim) + ".service"
@@ -111,13 +112,14 @@ func TestAttackerManager(t *testing.T) {
 	})
 }
 
-// TestAttackerDescriptor: the kernel checks a device when it is opened, so a job's owner can pass
-// on an open GPU. The receiver can open nothing else through it, shows on the GPU, and keeps the
-// GPU from being reassigned after the job's end until it is gone.
+// TestAttackerDescriptor: the kernel checks access to a device only when it is
+// opened. A job's owner can therefore pass an open GPU to another process. The
+// receiver can open nothing else through it and is shown on the GPU. After the
+// job's end, the GPU is not reassigned until the receiver has ended.
 func TestAttackerDescriptor(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")
-	// A node that opens without a driver stands in for a GPU's node.
+	// A node that opens without a driver replaces a GPU's node.
 	sh(t, "", "rm -f /dev/standin; mknod -m 666 /dev/standin c 1 11; systemctl restart gpusched")
 	t.Cleanup(func() { try(t, "", "rm -f /dev/standin") })
 	installProgram(t, "../attacker", attackerPath)
@@ -142,7 +144,7 @@ func TestAttackerDescriptor(t *testing.T) {
 	ended(t, wait(t, taker), "cancelled", "it used GPU 1, which it does not have")
 }
 
-// processesOn lists the driver's processes on one GPU, as root sees them.
+// processesOn lists the processes that the driver reports on one GPU, as root sees them.
 func processesOn(t *testing.T, index int) []job.GPUProcess {
 	t.Helper()
 	var reply api.GPUsReply

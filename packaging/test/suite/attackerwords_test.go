@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// TestAttackerWords: control characters are refused in texts that everybody sees, and arrive byte
-// for byte in texts that only the job sees. None of them reaches another user's terminal unescaped.
+// TestAttackerWords: control characters are refused in texts that every
+// user sees. In texts that only the job sees, they arrive byte for
+// byte. No control character reaches another user's terminal unescaped.
 func TestAttackerWords(t *testing.T) {
 	attacker(t)
-	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // earlier entries have tabs
+	since := " --since '" + sh(t, "", "date +'%Y-%m-%d %H:%M:%S'") + "'" // entries of earlier tests contain tabs
 	esc := []string{`$'\e[31mred'`, `$'\e]0;x\a'`, `$'a\nb'`, `$'a\rb'`, `$'a\tb'`, `$'\x9b31m'`, `$'\xff\xfe'`, `$'\u202eexe.py'`, `$'\u200b'`, `$'\x7f'`}
 	n := 0
 	for _, word := range esc {
@@ -30,7 +31,7 @@ func TestAttackerWords(t *testing.T) {
 			}
 			n++
 		}
-		// Only the job sees its command: it runs, or is not found.
+		// Only the job sees this command. Either it runs, or the program is not found.
 		id := submit(t, "bob", "-g 0 -e UGLY="+strings.ReplaceAll(word, `\xff\xfe`, "")+" -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word+" 2>/dev/null || gpusched submit -q -g 0 -- bash -c 'printf %s \"$1\" | od -An -tx1; echo seen' x "+word)
 		want := sh(t, "bob", "printf %s "+word+" | od -An -tx1")
 		if got := printed(t, id, "seen"); !strings.Contains(got, want) {
@@ -76,7 +77,7 @@ func TestAttackerWords(t *testing.T) {
 	t.Logf("%d attempts refused: words", n)
 }
 
-// TestAttackerProcessNames: the name that a process on a GPU gives itself is shown escaped.
+// TestAttackerProcessNames: the name of a process on a GPU is shown escaped.
 func TestAttackerProcessNames(t *testing.T) {
 	attacker(t)
 	sh(t, "bob", `cp "$(command -v simcuda)" ~/$'\e[31m\nx'`)
@@ -93,7 +94,7 @@ func TestAttackerProcessNames(t *testing.T) {
 	t.Log("5 attempts refused: names of processes")
 }
 
-// TestAttackerPaths: every path that an option names is opened as the job's account, and so reaches
+// TestAttackerPaths: every path in an option is opened as the job's account. It therefore reaches
 // nothing that the account cannot reach.
 func TestAttackerPaths(t *testing.T) {
 	_, pid := attacker(t)
@@ -116,7 +117,7 @@ func TestAttackerPaths(t *testing.T) {
 		printed(t, id, "was-here")
 		n++
 	}
-	for _, dir := range []string{"~/home", "/run/gpusched/specs"} { // these may be searched but not listed
+	for _, dir := range []string{"~/home", "/run/gpusched/specs"} { // the account may enter these directories, but not list them
 		id := submit(t, "bob", "-g 0 -C "+dir+" -- bash -c 'ls; cat private; cat *; touch x; echo was-here'")
 		if out := printed(t, id, "was-here"); strings.Contains(out, "very-secret") || !strings.Contains(out, "Permission denied") {
 			t.Errorf("in %s: %q", dir, out)

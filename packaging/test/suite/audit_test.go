@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-// auditFields are the daemon's own fields and the fields that journald adds about the sender.
+// auditFields are the fields of an entry that the daemon
+// sets, and those that journald adds about the sender.
 var auditFields = []string{
 	"PRIORITY", "SYSLOG_IDENTIFIER", "_TRANSPORT", "_UID", "GPUSCHED_UID", "GPUSCHED_USER", "GPUSCHED_ACTION",
 	"GPUSCHED_TARGET", "GPUSCHED_OUTCOME", "GPUSCHED_CODE", "GPUSCHED_JOB", "GPUSCHED_GPU",
 }
 
-// audited returns the journal entries that match the arguments of journalctl, each as one line of
-// "NAME=value" fields.
+// audited returns the journal entries that match the arguments of journalctl. Each entry is one
+// line of "NAME=value" fields.
 func audited(t *testing.T, words string) []string {
 	t.Helper()
 	var list []string
@@ -38,8 +39,8 @@ func audited(t *testing.T, words string) []string {
 	return list
 }
 
-// TestAuditLog: refused requests, administrators' acts and reloads are in the journal with their
-// fields, and without any job's command or environment.
+// TestAuditLog: the journal has an entry with fields for each refused request, each act of an
+// administrator and each reload. No entry contains a job's command or environment.
 func TestAuditLog(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemctl restart gpusched") // resets the rate limit of bob's logged refusals
@@ -65,7 +66,7 @@ func TestAuditLog(t *testing.T) {
 			t.Errorf("%s finds %q, want %q", words, got, want)
 		}
 	}
-	// A job's number also finds all entries of its life.
+	// A search for a job's number also finds all entries about its start and end.
 	if got := sh(t, "", fmt.Sprintf("journalctl -q -o cat --since '%s' -u gpusched GPUSCHED_JOB=%d", since, id)); !strings.Contains(got, "job running") || !strings.Contains(got, "job cancelled") {
 		t.Errorf("the journal has these lines of job %d:\n%s", id, got)
 	}
@@ -74,9 +75,9 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedIsInTheJournal: an administrator finds a user's requests by their fields, old and
-// new values included; changes of settings too. Private values are in no field, a name cannot leave
-// its field, and users read none of it.
+// TestWhatIsAskedIsInTheJournal: an administrator finds a user's requests by the fields of their
+// entries, including old and new values. Changes of settings can be found too. No field contains a
+// private value, a name cannot end its field, and users cannot read the entries.
 func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	begin(t)
 	since := sh(t, "", "date '+%F %T.%6N'")
@@ -103,7 +104,7 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 		var entry map[string]any
 		until(t, words+" is in the journal", func() bool {
 			out := sh(t, "", "journalctl -q --no-pager -o json -u gpusched --since '"+since+"' "+words)
-			return json.Unmarshal([]byte(out), &entry) == nil // one entry
+			return json.Unmarshal([]byte(out), &entry) == nil // true if exactly one entry was found
 		})
 		for name, value := range want {
 			if got := fmt.Sprint(entry[name]); got != value && !(name == "MESSAGE" && strings.HasPrefix(got, value)) {
@@ -119,8 +120,8 @@ func TestWhatIsAskedIsInTheJournal(t *testing.T) {
 	}
 }
 
-// TestAttackerAuditLog: only the daemon writes audit entries. A user's text stays in its field, and
-// what users send to journald or print in a job is not attributed to the daemon.
+// TestAttackerAuditLog: only the daemon writes audit entries. A user's text stays in its field.
+// What users send to journald or print in a job is not recorded as the daemon's.
 func TestAttackerAuditLog(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)
@@ -155,8 +156,8 @@ func TestAttackerAuditLog(t *testing.T) {
 	}
 }
 
-// TestLogLevel: an administrator can change the log level of the running daemon. Health shows it, a
-// restart resets it, and the audit log is written at any level.
+// TestLogLevel: an administrator can change the log level of the running daemon. Health shows the
+// level, and a restart resets it. The audit log is written at every level.
 func TestLogLevel(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "gpusched daemon log-level default") })

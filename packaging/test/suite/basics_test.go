@@ -26,8 +26,8 @@ func TestJobRunsAsItsSubmitter(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestOutputIsPrivate: the owner reads a job's output with plain journalctl and with 'gpusched
-// logs'; another account reads nothing.
+// TestOutputIsPrivate: the owner can read a job's output with plain journalctl and with 'gpusched
+// logs'. Another account can read nothing.
 func TestOutputIsPrivate(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `--gpus 0 -- echo my-secret-output`)
@@ -45,8 +45,8 @@ func TestOutputIsPrivate(t *testing.T) {
 	}
 }
 
-// TestEndings: each way to end has its own state and sentence, and 'gpusched wait' exits with the
-// matching status.
+// TestEndings: each kind of end has its own state and
+// sentence. 'gpusched wait' exits with the matching status.
 func TestEndings(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "mkdir -p ~/gone")
@@ -77,7 +77,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestCancel: queued and running jobs can be cancelled, also a job that ignores SIGTERM.
+// TestCancel: queued and running jobs can be cancelled, even a job that ignores SIGTERM.
 func TestCancel(t *testing.T) {
 	begin(t)
 	holder := submit(t, "alice", "--gpus 4 -- sleep 1000")
@@ -92,7 +92,8 @@ func TestCancel(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", deaf))
 	ended(t, wait(t, deaf), "cancelled", "cancelled by alice")
 
-	// A grace for this cancel alone, no grace, and no grace for a job that is already ending.
+	// A grace that applies only to this cancel, no grace,
+	// and no grace for a job that is already ending.
 	for _, how := range []string{"--grace 1s", "--now", "%[1]d && gpusched cancel --now"} {
 		hangs := submit(t, "alice", "--gpus 0 --grace 10m -- bash -c 'trap \"\" TERM; echo armed; while :; do sleep 1; done'")
 		printed(t, hangs, "armed")
@@ -101,8 +102,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestArgumentsArriveByteForByte: systemd expands $ and % in a unit's command line, but not in a
-// job's.
+// TestArgumentsArriveByteForByte: systemd expands $ and % in the command line of a unit. In a job's
+// command line they stay as they are.
 func TestArgumentsArriveByteForByte(t *testing.T) {
 	begin(t)
 	script := `cat > /tmp/args.sh <<'END'
@@ -121,8 +122,8 @@ bash /tmp/args.sh; rm /tmp/args.sh`
 	}
 }
 
-// TestEnvironment: a job gets the inherited, added and cleaned variables that were asked for, and
-// the daemon's own.
+// TestEnvironment: a job's environment contains the inherited, added and cleaned variables that the
+// user requested, and the daemon's own variables.
 func TestEnvironment(t *testing.T) {
 	begin(t)
 	get := func(opts string) string {
@@ -155,8 +156,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestNothingToRead: neither unit properties nor files show another account a job's command,
-// environment or directory.
+// TestNothingToRead: neither unit properties nor files reveal a job's command, environment or
+// directory to another account.
 func TestNothingToRead(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 0 -e TOKEN=hush-hush -C ~ -n public-name -- bash -c 'echo armed; sleep 100 # quiet-word'")
@@ -169,7 +170,7 @@ func TestNothingToRead(t *testing.T) {
 	} {
 		r := try(t, "bob", fmt.Sprintf(cmd, id))
 		for _, secret := range []string{"hush-hush", "quiet-word"} {
-			// The kernel shows everybody the command line of a running process.
+			// The kernel shows the command line of a running process to every user.
 			if strings.Contains(r.Stdout+r.Stderr, secret) && !strings.HasPrefix(cmd, "systemctl status") {
 				t.Errorf("bob reads %q with %q", secret, cmd)
 			}
@@ -183,8 +184,8 @@ func TestNothingToRead(t *testing.T) {
 	}
 }
 
-// TestOthersMayNot: another account can't act on a job with the CLI. TestForgedRequests tries
-// without the CLI.
+// TestOthersMayNot: another account cannot act on a job with the gpusched command.
+// TestForgedRequests tries the same without that command.
 func TestOthersMayNot(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "--gpus 1 -- sleep 1000")

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// begin registers the cleanup of a test: it ends all jobs, restores the GPUs, starts the daemon,
-// and prints the journal if the test failed. A test that leaves anything else behind fails itself,
-// instead of the next test.
+// begin registers the cleanup of a test: it ends all jobs, restores the GPUs, and starts the
+// daemon. If the test failed, the cleanup prints the journal. If a test leaves anything else
+// behind, that test fails, not a later one.
 func begin(t *testing.T) {
 	t.Helper()
-	// Jobs of many tests wait for ~/go or ~/end, which another test may have left.
+	// Jobs of many tests wait for ~/go or ~/end, which an earlier test may have left.
 	since, was, _ := strings.Cut(sh(t, "", "rm -f /home/*/go /home/*/end; date +'%Y-%m-%d %H:%M:%S'"+setUp), "\n")
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -33,7 +33,7 @@ func begin(t *testing.T) {
 	})
 }
 
-// setUp prints what a test may set up and must take down itself: settings, units and drop-ins,
+// setUp prints what a test may create and must remove itself: settings, units and drop-ins,
 // accounts, lingering user managers, and mounts.
 const setUp = `
 cd /
@@ -41,8 +41,9 @@ find etc/gpusched etc/systemd run/systemd/system var/lib/systemd/linger -type f 
 for f in passwd group shadow subuid nsswitch.conf; do echo $(tr , '\n' <etc/$f | tr : '\n' | sort | md5sum) $f; done # in any order
 awk '$2 !~ "^/(proc|sys|dev|run/(user|credentials|lock))(/|$)" {print "mount", $2}' /proc/mounts | sort`
 
-// putBack ends all jobs and reservations, resumes all GPUs, and starts the daemon. It prints what
-// it can't restore. It waits for the GPUs, because a daemon that has just begun knows none.
+// putBack ends all jobs and reservations, resumes all GPUs, and starts
+// the daemon. It prints what it cannot restore. It first waits until the
+// daemon knows the GPUs: right after its start the daemon knows none.
 const putBack = `
 systemctl reset-failed gpusched.service 2>/dev/null; systemctl start gpusched.socket gpusched.service
 ids=$(gpusched list -o ids); if [ -n "$ids" ]; then gpusched cancel $ids; gpusched wait $ids; fi >/dev/null 2>&1

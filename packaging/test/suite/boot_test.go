@@ -24,20 +24,20 @@ var (
 	diskCuts  = flag.Int("disk-cuts", 20, "number of copies of the disk as a power cut would leave it")
 )
 
-// TestBootWithJobs: a reboot ends running jobs. Those that allow it are queued again, tasks of
-// arrays too; the others are lost and not retried. Waiting jobs still wait, and a paused GPU stays
-// paused.
+// TestBootWithJobs: a reboot ends running jobs. Jobs and tasks of
+// arrays that allow it are queued again. All others are lost and not
+// retried. Waiting jobs still wait, and a paused GPU stays paused.
 func TestBootWithJobs(t *testing.T) { rebootWithJobs(t) }
 
-// TestContainerRestart: restarting a container, which keeps the kernel and its boot id, does the
-// same.
+// TestContainerRestart: the restart of a container has the same effect as a reboot, although the
+// kernel and its boot id stay the same.
 func TestContainerRestart(t *testing.T) { rebootWithJobs(t) }
 
-// TestSoftReboot: a soft reboot (systemd 254 and later) keeps the kernel and its boot id, and ends
-// running jobs as any reboot does.
+// TestSoftReboot: a soft reboot (systemd 254 and later) ends running jobs like any reboot, although
+// the kernel and its boot id stay the same.
 func TestSoftReboot(t *testing.T) {
 	begin(t)
-	version := systemdVersion(t) // asked first, as a soft reboot would end the question
+	version := systemdVersion(t) // asked now, because a soft reboot would end this command
 	again := submit(t, "alice", "--gpu-ids 0 -- sleep 1000")
 	lost := submit(t, "alice", "--gpu-ids 1 --no-requeue -- sleep 1000")
 	waiting := submit(t, "bob", "--gpu-ids 1 -- true")
@@ -70,9 +70,9 @@ func systemdVersion(t *testing.T) (version int) {
 	return version
 }
 
-// rebootWithJobs reboots while a service that is ordered after the daemon is slow to stop, so that
-// the daemon still runs for a while when the jobs are stopped, and while a connection is open that
-// sends no request.
+// rebootWithJobs reboots the machine. A service that is ordered after the
+// daemon is slow to stop, so the daemon still runs for a while after the
+// jobs are stopped. Meanwhile a connection is open that sends no request.
 func rebootWithJobs(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)
@@ -128,8 +128,8 @@ func rebootWithJobs(t *testing.T) {
 	}
 }
 
-// TestBootPowerCut: the machine loses power while jobs are submitted, and its disk loses a random
-// part of the unflushed blocks. Every acknowledged job is known afterwards.
+// TestBootPowerCut: the machine loses power while jobs are submitted. Its disk loses a random part
+// of the unflushed blocks. After the boot, the daemon knows every acknowledged job.
 func TestBootPowerCut(t *testing.T) {
 	begin(t)
 	installLoadgen(t)
@@ -167,9 +167,9 @@ func keeps(t *testing.T, acked map[string]int64) {
 	}
 }
 
-// TestBootDiskCuts: at random moments of a stream of submissions, starts and ends, the disk is
-// copied as a power cut would leave it: without a random part of the unflushed blocks. In each copy
-// the state file is whole and holds every job that was acknowledged before.
+// TestBootDiskCuts: jobs are submitted, start and end, and the disk is copied at random moments. A
+// copy is what a power cut would leave: it lacks a random part of the unflushed blocks. In each
+// copy the state file is intact and contains every job that was acknowledged before.
 func TestBootDiskCuts(t *testing.T) {
 	begin(t)
 	installLoadgen(t)
@@ -180,7 +180,7 @@ func TestBootDiskCuts(t *testing.T) {
 	defer func() {
 		stop()
 		l.done.Wait()
-		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some end by themselves meanwhile
+		try(t, "", "gpusched cancel $(gpusched list -o ids)") // some jobs end by themselves meanwhile
 	}()
 	until(t, "jobs are acknowledged", func() bool { return len(l.known()) > 20 })
 	var last int
@@ -206,7 +206,8 @@ func TestBootDiskCuts(t *testing.T) {
 	t.Logf("%d cuts kept %d unflushed blocks and lost %d; %d jobs were acknowledged at the last one", *diskCuts, sum.Kept, sum.Lost, last)
 }
 
-// holds checks that a state file is whole, has each of these jobs, and will not reuse their ids.
+// holds checks that a state file is intact, contains
+// each of these jobs, and will not reuse their ids.
 func holds(ctx context.Context, path string, jobs map[string]int64) error {
 	s, err := store.Open(ctx, path, store.Options{})
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// A side is one engine and alice's jobs there, one in each state.
+// A side is one engine with alice's jobs on it, one job in each state.
 type side struct {
 	walker
-	jobs map[string]string // ids by the name that bothLines uses
+	jobs map[string]string // job ids, by the names that bothLines uses
 }
 
-// bothLines are the lines that alice types on both engines, each command at least once. RUNS,
-// ENDED, HELD and ARRAY are her jobs in that state. The exit statuses are equal unless Slurm cannot
-// do what is asked.
+// bothLines are the lines that alice types on both engines. Each command occurs at least once.
+// RUNS, ENDED, HELD and ARRAY stand for her jobs in that state. The exit statuses on both engines
+// are equal unless Slurm cannot do what the line asks.
 var bothLines = []struct {
 	args         string
 	local, slurm int    // exit statuses
-	says         string // words that Slurm's side prints
+	says         string // words that the Slurm side prints
 }{
 	{"submit -g 0 --hold -- true", 0, 0, "queued: held by"},
 	{"submit -g 0 --begin +1h -- true", 0, 0, "queued: not to begin before"},
@@ -52,7 +52,7 @@ var bothLines = []struct {
 	{"screens", 0, 2, "not for Slurm"},
 	{"list", 0, 0, "ARRAY_[0-4%2]"},
 	{"list -u bob", 0, 0, "no such job"},
-	{"list -u bob --json", 0, 0, "RUNS"}, // on its GPU
+	{"list -u bob --json", 0, 0, "RUNS"}, // the document shows alice's job because it is on a GPU
 	{"list --json", 0, 0, ""},
 	{"list -a --json", 0, 0, ""},
 	{"list -o csv", 0, 0, "id,task,user,name,state"},
@@ -118,8 +118,8 @@ var bothLines = []struct {
 	{"submit --frob", 2, 2, "unknown flag"},
 }
 
-// walkBoth: each line exits alike on both engines, or Slurm's side says what to do instead. JSON
-// documents have the same form.
+// walkBoth checks that each line exits with the same status on both engines, or that the Slurm side
+// says what to do instead. JSON documents have the same form.
 func walkBoth(t *testing.T, box slurmBox) {
 	local, slurm := newSide(t, box, "local"), newSide(t, box, "slurm")
 	commands := map[string]bool{}
@@ -151,7 +151,7 @@ func walkBoth(t *testing.T, box slurmBox) {
 	}
 }
 
-// newSide queues the jobs of a side.
+// newSide returns a side whose jobs it has queued.
 func newSide(t *testing.T, box slurmBox, engine string) side {
 	s := side{walker{t, box, engine}, map[string]string{}}
 	s.jobs["RUNS"] = s.submit("-g 1 -t 1h -n runs --tag a=b --comment hello -- sleep 600")
@@ -163,7 +163,7 @@ func newSide(t *testing.T, box slurmBox, engine string) side {
 	return s
 }
 
-// named replaces the names of bothLines in a text by the side's job ids.
+// named replaces the names of bothLines in a text with the job ids of this side.
 func (s side) named(text string) string {
 	for _, name := range []string{"RUNS", "ENDED", "HELD", "ARRAY"} {
 		text = strings.ReplaceAll(text, name, s.jobs[name])
@@ -182,8 +182,8 @@ func (s side) types(args string, status int) (printed, said string) {
 	return r.Stdout, r.Stderr
 }
 
-// sameForm checks that fields which both documents have are of one type, and that both have the
-// fields of every job.
+// sameForm checks that a field in both documents has the same type. It also checks that Slurm's
+// document has the fields that every job has.
 func sameForm(t *testing.T, args, local, slurm string) {
 	t.Helper()
 	here, there := map[string]string{}, map[string]string{}
@@ -205,7 +205,7 @@ func sameForm(t *testing.T, args, local, slurm string) {
 		always := []string{"schema", "job", "jobs", "gpus", "id", "name", "user", "uid", "state", "submitted_at", "gpu_milli",
 			"priority", "tags", "comment", "time_limit_seconds", "started_at", "result", "reasons", "why", "health", "checks", "counts"}
 		if name == "gpus" && strings.HasPrefix(args, "history") {
-			continue // Slurm's accounting does not keep which GPUs they were
+			continue // Slurm's accounting does not record which GPUs a job had
 		}
 		if _, ok := there[key]; !ok && slices.Contains(always, name) && !strings.Contains(key, "attempts") && !strings.Contains(key, "reasons[].") {
 			t.Errorf("gpusched %s: no %s in\n%s", args, key, slurm)
@@ -213,7 +213,7 @@ func sameForm(t *testing.T, args, local, slurm string) {
 	}
 }
 
-// formOf records the type of each value of a document by its path.
+// formOf records the type of each value in a document, by the path of the value.
 func formOf(path string, value any, into map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:

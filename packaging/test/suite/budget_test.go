@@ -12,7 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// messagesIn returns the daemon's messages in the journal of a job's unit, as the user reads them.
+// messagesIn returns the daemon's messages about a
+// job in the job's journal, as the user reads them.
 func messagesIn(t *testing.T, user string, id int64) []string {
 	t.Helper()
 	out := try(t, user, fmt.Sprintf("journalctl --quiet --no-pager -o cat -u gpujob-%d | grep '^gpusched: '", id)).Stdout
@@ -32,8 +33,9 @@ func samples(t *testing.T, n int) {
 	})
 }
 
-// TestGPUMemoryBudget: a job that exceeds its GPU memory budget is told so once in its own journal,
-// and is stopped when another job lacks its own share. The daemon may be killed meanwhile.
+// TestGPUMemoryBudget: a job exceeds its GPU memory budget. The daemon
+// says so once in the job's own journal. It stops the job when another
+// job lacks its own share. The daemon may be killed meanwhile.
 func TestGPUMemoryBudget(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"300ms\"\n[gpu_memory]\npolicy = \"enforce\"\ntolerance = \"100M\"\ngrace = \"2s\"")
@@ -78,7 +80,7 @@ func TestGPUMemoryBudget(t *testing.T) {
 	cancel(t, "bob", other)
 }
 
-// TestOwnGPUMemoryError: a job that runs out of GPU memory through its own use has failed.
+// TestOwnGPUMemoryError: a job whose own use exhausts the GPU memory counts as failed.
 func TestOwnGPUMemoryError(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0.5 --gpu-ids 0 --gpu-mem 20G -- simcuda --oom")
@@ -106,8 +108,8 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestForeignProcess: a process that uses a GPU without a job is shown, and 'why' names it to the
-// users who wait for it. Others do not see the name of its program.
+// TestForeignProcess: a process that uses a GPU without a job is shown. 'why' names the process to
+// the users who wait for it. Other users do not see the name of its program.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
@@ -136,8 +138,8 @@ func TestForeignProcess(t *testing.T) {
 	ended(t, wait(t, whole), "completed", "exit code 0")
 }
 
-// TestIdleJob: a job that does not use its GPU is told so, and is ended where the site says so. A
-// job that computes goes on.
+// TestIdleJob: a job that does not use its GPU gets a message. If the site says so, the job is
+// ended. A job that computes continues.
 func TestIdleJob(t *testing.T) {
 	begin(t)
 	const after, grace = 5 * time.Second, 2 * time.Second

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestConformance runs units/unittest on the real systemd. The in-memory systemd passes the same
-// suite on the host, and the tree's other tests rest on that. The daemon is stopped meanwhile,
-// because the units are named like jobs.
+// TestConformance runs units/unittest on the real systemd. On the host, the in-memory systemd
+// passes the same suite; all other tests that use it rely on that. The daemon is stopped during the
+// test, because the test's units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }
@@ -23,8 +23,8 @@ func TestLimitsConformance(t *testing.T) {
 	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
 }
 
-// onSystemd runs the tests of units/systemd that match a pattern in the machine; the named tests
-// must be among them.
+// onSystemd runs the tests of units/systemd that match a pattern
+// in the machine. The tests in named must be among them.
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)
@@ -33,7 +33,7 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 		t.Fatal(err)
 	}
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service")
-	// Each wait in the tests has its own limit; this limit catches hangs elsewhere.
+	// Each wait in the tests has its own limit. This limit ends hangs elsewhere.
 	const limit = 8 * time.Minute
 	const run = "cd /tmp && /usr/local/bin/systemd.test -test.v -test.timeout %v -test.run '%s' 2>&1"
 	r := tryFor(t, "", fmt.Sprintf(run, limit*max(1, the.slow/2), pattern), limit+time.Minute)
@@ -47,8 +47,9 @@ func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	}
 }
 
-// testBinary builds the tests of a package of this module and returns the file. It builds as make
-// does, to share make's build cache. The machine's C library must not be older than the host's.
+// testBinary builds the tests of a package of this module and returns the
+// file. It builds with the same settings as make, so that both share one
+// build cache. The machine's C library must not be older than the host's.
 func testBinary(t *testing.T, tags, pkg string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), filepath.Base(pkg)+".test")

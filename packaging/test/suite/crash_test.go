@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// works waits until the scheduler has started and health reports crashes.
+// works waits until the scheduler has started and health contains the text of its argument.
 func works(t *testing.T, crashes string) {
 	t.Helper()
 	until(t, "a scheduler that works and "+crashes, func() bool {
@@ -18,9 +18,9 @@ func works(t *testing.T, crashes string) {
 	})
 }
 
-// TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. Only when it
-// keeps crashing does it wait; it then answers why, and starts by itself or at a reload. Jobs run
-// on.
+// TestCrashes: a daemon that crashes is back as fast as a daemon that was killed. A daemon that
+// crashes again and again waits before it starts. Meanwhile it tells clients why it waits; it
+// starts by itself or at a reload. Jobs continue.
 func TestCrashes(t *testing.T) {
 	begin(t)
 	forget := func() { sh(t, "", "rm -f /run/gpusched/crash*; systemctl restart gpusched") }
@@ -43,7 +43,7 @@ func TestCrashes(t *testing.T) {
 		ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 	}
 	die("ABRT", "crashed over and over")
-	works(t, "crashed 4 times") // by itself
+	works(t, "crashed 4 times") // the daemon has started by itself
 	for range 3 {
 		die("ABRT", "crashed over and over")
 	}

@@ -10,16 +10,16 @@ import (
 // modprobe is the path at which drivers install the program that creates device nodes.
 const modprobe = "/usr/bin/nvidia-modprobe"
 
-// fakeModprobe replaces that program until the test ends.
+// fakeModprobe replaces nvidia-modprobe until the test ends.
 func fakeModprobe(t *testing.T, body string) {
 	t.Helper()
 	sh(t, "", "! test -e "+modprobe+" && printf '#!/bin/bash\\n%s\\n' '"+body+"' > "+modprobe+" && chmod 755 "+modprobe)
 	t.Cleanup(func() { sh(t, "", "rm -f "+modprobe) })
 }
 
-// TestDeviceFiles: if the driver has nvidia-modprobe, each start of the daemon first loads the
-// modules and creates the device nodes, with one command for the GPUs' nodes and one for CUDA's.
-// Without nvidia-modprobe, nothing looks like a failure.
+// TestDeviceFiles: if nvidia-modprobe is installed, each start of the daemon first loads the
+// modules and creates the device nodes. It runs one command for the GPUs' nodes and another for
+// CUDA's. If nvidia-modprobe is missing, nothing looks like a failure.
 func TestDeviceFiles(t *testing.T) {
 	begin(t)
 	const complaints = "journalctl -q -o cat _PID=1 --since '1 minute ago' | grep -i 'modprobe.*\\(fail\\|unable\\|missing\\)'; systemctl status gpusched | grep -i modprobe"
@@ -31,7 +31,7 @@ func TestDeviceFiles(t *testing.T) {
 		t.Errorf("doctor: %s", out)
 	}
 
-	// As the real program: with -u it takes its numbers for minors of another device.
+	// Like the real program, the fake creates nodes of another device if the option -u is given.
 	fakeModprobe(t, `echo "$*" >> /run/modprobe.calls; case "$*" in *-u*) mknod -m 666 /dev/nvidia-uvm c 237 0;; *) [ -e /dev/nvidiactl ] || mknod -m 666 /dev/nvidiactl c 195 255;; esac`)
 	t.Cleanup(func() { sh(t, "", "rm -f /run/modprobe.calls /dev/nvidia-uvm") })
 	if out := try(t, "", "gpusched doctor").Stdout; !strings.Contains(out, "systemctl start gpusched-devices") {
@@ -44,8 +44,8 @@ func TestDeviceFiles(t *testing.T) {
 	ended(t, wait(t, submit(t, "alice", "-g 1 -- test -w /dev/nvidia-uvm")), "completed", "exit code 0")
 }
 
-// TestDriverHangsAtBoot: a driver whose loading fails or never ends does not keep the daemon from
-// starting.
+// TestDriverHangsAtBoot: the driver fails to load, or its
+// loading never ends. The daemon starts nevertheless.
 func TestDriverHangsAtBoot(t *testing.T) {
 	begin(t)
 	fakeModprobe(t, "trap : TERM; while :; do sleep 1000; done")
@@ -61,8 +61,8 @@ func TestDriverHangsAtBoot(t *testing.T) {
 	}
 }
 
-// TestReloadNeedsNoOtherPackage: the reload does not need /bin/kill, which on Debian is in procps;
-// systemd works without that package.
+// TestReloadNeedsNoOtherPackage: a reload works without /bin/kill. On Debian, /bin/kill belongs to
+// procps, which systemd does not need.
 func TestReloadNeedsNoOtherPackage(t *testing.T) {
 	begin(t)
 	sh(t, "", "mv /usr/bin/kill /usr/bin/kill.away")

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// directory gives the machine directory accounts until the test ends: libnss-extrausers, and behind
-// it a module that hangs while a file exists. dora is in the group physics, as alice is, and erik
-// in chiefs.
+// directory adds accounts of a directory to the machine until the test ends. The directory consists
+// of libnss-extrausers and a second module, which hangs while a file exists. dora is in the group
+// physics, like alice, and erik is in chiefs.
 func directory(t *testing.T) {
 	t.Helper()
 	lib := filepath.Join(t.TempDir(), "libnss_hang.so.2")
@@ -39,13 +39,15 @@ printf 'dora:x:70001:\nerik:x:70002:\nphysics:x:70100:dora,alice\nchiefs:x:70200
 for u in dora erik; do install -d -o $u -g $u /home/$u; done`)
 }
 
-// as returns a command line that runs another one as a directory account, as after a login.
+// as returns a command line that runs another command
+// line as a directory account, as after a login.
 func as(user, line string) string {
 	return "cd /home/" + user + " && env -i HOME=/home/" + user + " PATH=/usr/bin:/bin LANG=C.UTF-8 setpriv --reuid " + user + " --regid " + user + " --init-groups -- " + line
 }
 
-// TestDirectory: accounts that /etc/passwd lacks run jobs under their names, with the directory's
-// groups, home and shell. Quotas and administrators may be groups of the directory.
+// TestDirectory: accounts that are not in /etc/passwd run jobs under
+// their names, with the groups, home and shell from the directory.
+// Groups of the directory can have quotas and can be administrators.
 func TestDirectory(t *testing.T) {
 	begin(t)
 	directory(t)
@@ -68,15 +70,15 @@ func TestDirectory(t *testing.T) {
 	hers := submit(t, "alice", "-g 0 -- sleep 1000")
 	refused(t, "", as("dora", "gpusched cancel "+fmt.Sprint(hers)), 4, "")
 	sh(t, "", as("erik", "gpusched cancel "+first+" "+fmt.Sprint(hers)))
-	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // removed from chiefs, but the session still has the group
+	sh(t, "", "sed -i s/erik$// /var/lib/extrausers/group") // erik has left chiefs, but his session still has the group
 	healthSays(t, "the directory answers")
-	sh(t, "", "systemctl restart gpusched") // groups are cached for a minute at most
+	sh(t, "", "systemctl restart gpusched") // otherwise the daemon caches groups for up to a minute
 	hers = submit(t, "alice", "-g 0 -- sleep 1000")
 	refused(t, "", "cd /; setpriv --reuid erik --regid erik --groups 70200 gpusched cancel "+fmt.Sprint(hers), 4, "")
 }
 
-// TestDirectoryHangs: the daemon answers while the directory hangs. Starts of jobs go on, though
-// systemd asks the directory for each account's groups, and no job fails for it.
+// TestDirectoryHangs: the daemon answers while the directory hangs. Jobs still start, although
+// systemd asks the directory for each account's groups, and no job fails because of the directory.
 func TestDirectoryHangs(t *testing.T) {
 	begin(t)
 	directory(t)
@@ -97,8 +99,8 @@ func TestDirectoryHangs(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second*the.slow {
 		t.Errorf("all of that took %v", took)
 	}
-	until(t, "health says so", func() bool { // as root, because becoming another account asks the directory
-		// The lookup of dora's name got an answer before.
+	until(t, "health says so", func() bool { // as root: a command of another account asks the directory
+		// "last at": the earlier lookup of dora's name was answered.
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at")
 	})
 	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {
@@ -109,13 +111,13 @@ func TestDirectoryHangs(t *testing.T) {
 	sh(t, "", "gpusched wait "+id)
 }
 
-// TestSlowNamesOfADirectory: lookups of unknown names that get no answer neither keep the
-// directory's administrators from being recognized nor delay other lookups.
+// TestSlowNamesOfADirectory: lookups of unknown names get no answer. Meanwhile the directory's
+// administrators are still recognized, and other lookups are not delayed.
 func TestSlowNamesOfADirectory(t *testing.T) {
 	begin(t)
 	directory(t)
 	settings(t, "[daemon]\nadmin_group = \"chiefs\"")
-	sh(t, "", "systemctl restart gpusched") // empties the cache
+	sh(t, "", "systemctl restart gpusched") // the restart empties the cache
 	sh(t, "bob", `for i in $(seq 6); do gpusched history -u slow$i >/dev/null 2>&1 & sleep 0.3; done`)
 	begun := time.Now()
 	refused(t, "bob", "gpusched history -u slow7", 1, "does not answer")

@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// trials returns the exit status and the checks of 'gpusched doctor --test', by GPU and name.
+// trials runs 'gpusched doctor --test'. It returns the exit status, and the checks by GPU and name.
 func trials(t *testing.T, user, options string) (code int, health map[int]map[string]job.Check) {
 	t.Helper()
 	r := try(t, user, "gpusched doctor --test --json "+options)
@@ -34,8 +34,8 @@ func trials(t *testing.T, user, options string) (code int, health map[int]map[st
 	return r.Code, health
 }
 
-// TestDoctorTestsGPUs: doctor --test runs a job on each GPU from submission to end, which finds its
-// own GPU and leaves nothing behind. A fault is named.
+// TestDoctorTestsGPUs: doctor --test runs a job on each GPU from submission to end. Each job finds
+// its own GPU and leaves nothing behind. doctor names a fault that it finds.
 func TestDoctorTestsGPUs(t *testing.T) {
 	begin(t)
 	code, found := trials(t, "alice", "")
@@ -57,7 +57,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 		t.Errorf("exit status %d, want %d", code, want)
 	}
 
-	// On a busy GPU, doctor says what its job waits for and cancels it.
+	// If a GPU is busy, doctor says what its job waits for and cancels the job.
 	busy := submit(t, "bob", "--gpu-ids 1 -- sleep 60")
 	until(t, "job runs", func() bool { return show(t, "bob", busy).State == "running" })
 	code, found = trials(t, "alice", "--gpu-ids 1 --timeout 1s")
@@ -67,7 +67,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 	until(t, "nothing is left", func() bool { return sh(t, "alice", "gpusched list --mine -o ids") == "" })
 	cancel(t, "bob", busy)
 
-	// Jobs cannot find a library that the daemon still has open.
+	// The jobs cannot find a library, although the daemon still has it open.
 	library := sh(t, "", "ldconfig -p | sed -n 's/.*libnvidia-ml.so.1 .*=> //p' | head -1")
 	sh(t, "", "mv "+library+" "+library+".away")
 	code, found = trials(t, "alice", "--gpu-ids 0")
@@ -76,7 +76,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 		t.Errorf("without the library: %d, %+v", code, found[0])
 	}
 
-	// A drop-in opens a GPU to all jobs: jobs on other GPUs don't start.
+	// If a drop-in opens a GPU to all jobs, no job starts on another GPU.
 	const dropIn = "/run/systemd/system/gpujob-.service.d"
 	sh(t, "", "mkdir -p "+dropIn+"; printf '[Service]\\nDeviceAllow=/dev/nvidia3 rw\\n' > "+dropIn+"/90-suite.conf; systemctl daemon-reload")
 	t.Cleanup(func() { sh(t, "", "rm -r "+dropIn+"; systemctl daemon-reload") })
@@ -90,7 +90,7 @@ func TestDoctorTestsGPUs(t *testing.T) {
 	}
 }
 
-// TestDoctorReport: an ordinary user can write a bug report, which contains no names.
+// TestDoctorReport: an ordinary user can write a bug report. The report contains no names.
 func TestDoctorReport(t *testing.T) {
 	begin(t)
 	wait(t, submit(t, "bob", "-g 0 -n s3cr3t --comment s3cr3t --tag s3cr3t=1 -e S3CR3T=1 -- echo s3cr3t"))

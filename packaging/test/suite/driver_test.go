@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReaderDies: placements go on while the NVML process is killed again and again.
+// TestReaderDies: jobs are still placed while the NVML process is killed again and again.
 func TestReaderDies(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -26,15 +26,15 @@ func TestReaderDies(t *testing.T) {
 	until(t, "all GPUs answer", func() bool { text, _ := health(t); return strings.Contains(text, "4 of 4 GPUs answer") })
 }
 
-// TestReaderHangs: while the driver does not answer, nothing is placed on a GPU, jobs without GPUs
-// run, and health says so. Placements resume by themselves.
+// TestReaderHangs: while the driver does not answer, no job is placed on a GPU, jobs without GPUs
+// run, and health says so. Afterwards placements resume by themselves.
 func TestReaderHangs(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[gpus]\\nsample_interval = \"1s\"\\nsample_timeout = \"2s\"\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
 	t.Cleanup(func() { sh(t, "", "rm /etc/gpusched/conf.d/test.toml; systemctl restart gpusched") })
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
 	running(t, on)
-	// The NVML process hangs, and so does each replacement.
+	// The NVML process hangs, and so does each process that replaces it.
 	const answers = "rm -f /run/fakenvml/init; pkill -CONT -f '^/usr/libexec/gpusched/gpusched-nvml'; true"
 	sh(t, "", "echo hang > /run/fakenvml/init; pkill -STOP -f '^/usr/libexec/gpusched/gpusched-nvml'")
 	t.Cleanup(func() { try(t, "", answers) })
@@ -55,7 +55,7 @@ func TestReaderHangs(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestLostGPU: when one GPU is lost the others work on, and it can come back.
+// TestLostGPU: when one GPU is lost, the other GPUs still work. The lost GPU can come back.
 func TestLostGPU(t *testing.T) {
 	begin(t)
 	lines := func(lost string) string {
@@ -82,8 +82,8 @@ func TestLostGPU(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestNoLibrary: a machine without the driver runs jobs without GPUs, refuses GPU jobs with the
-// reason, and notices when the library is installed.
+// TestNoLibrary: a machine without the driver runs jobs without GPUs and refuses GPU jobs with the
+// reason. It notices when the library is installed.
 func TestNoLibrary(t *testing.T) {
 	begin(t)
 	lib := "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
@@ -102,9 +102,9 @@ func TestNoLibrary(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestDriverIsUpgraded: the library's link changes under a queue of 100 jobs, as an unattended upgrade
-// changes it. At most the jobs that run at that moment fail, the others wait with the reason, the alert
-// unit starts once, and all of them complete when the versions agree again.
+// TestDriverIsUpgraded: while 100 jobs wait, the link to the driver's library changes, as it does
+// in an unattended upgrade. At most the jobs that run at that moment fail. The others wait with the
+// reason, and the alert unit starts once. When the versions agree again, all waiting jobs complete.
 func TestDriverIsUpgraded(t *testing.T) {
 	begin(t)
 	const dir = "/usr/lib/x86_64-linux-gnu/"

@@ -12,15 +12,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// saves returns a command that prints "saving" when it gets a signal, and exits with code once ~/go
-// exists. Its second attempt exits at once.
+// saves returns a command that prints "saving" when it gets a signal. Once ~/go exists, it exits
+// with code. Its second attempt exits immediately.
 func saves(signal string, code int) string {
 	return fmt.Sprintf(`bash -c 'trap "echo saving; until [ -e ~/go ]; do sleep 0.05; done; exit %d" %s; echo armed; `+
 		`[ $GPUSCHED_ATTEMPT = 1 ] || exit 0; while :; do sleep 0.05; done'`, code, signal)
 }
 
-// stopped submits a command that saves and runs an action on it, such as cancel, that stops it. It
-// returns when the command has got the stop signal.
+// stopped submits a job that runs the command of saves. It then runs ask, such as cancel, which
+// stops the job. It returns when the command has received the stop signal.
 func stopped(t *testing.T, options, ask string) int64 {
 	t.Helper()
 	id := submit(t, "alice", "-g 0 --grace 10m "+options+" -- "+saves("TERM", 1))
@@ -33,8 +33,9 @@ func stopped(t *testing.T, options, ask string) int64 {
 	return id
 }
 
-// TestStopWhileNobodyLooks: a job that answers a stop with its own exit status ends as was
-// requested (requeue, cancel, timeout), even if the daemon or the bus is away at that moment.
+// TestStopWhileNobodyLooks: a job that is told to stop exits with a
+// status of its own choice. It ends as the request said (requeue, cancel
+// or timeout), even if the daemon or the bus is down at that moment.
 func TestStopWhileNobodyLooks(t *testing.T) {
 	begin(t)
 	for name, away := range map[string][2]string{
@@ -60,9 +61,9 @@ func TestStopWhileNobodyLooks(t *testing.T) {
 	}
 }
 
-// TestStoppedFromOutside: a job that an administrator stops with systemctl is reported as stopped
-// from outside, whatever it does with the signal and whether or not the daemon was running: not as
-// timed out, and not as ended by itself.
+// TestStoppedFromOutside: an administrator stops a job with systemctl. The job is reported as
+// stopped from outside, and not as timed out or ended by itself. This does not depend on how the
+// job handles the signal, nor on whether the daemon was running.
 func TestStoppedFromOutside(t *testing.T) {
 	begin(t)
 	const sentence = "from outside gpusched"
@@ -80,8 +81,8 @@ func TestStoppedFromOutside(t *testing.T) {
 		t.Errorf("with a retry: job %d is %s in attempt %d: %+v", again, j.State, j.Attempt, j.Result)
 	}
 
-	// One job's limit passes while neither the job nor the daemon is running; another job's failed
-	// unit is reset meanwhile.
+	// One job's time limit passes while neither the job nor the daemon runs. Meanwhile the failed
+	// unit of another job is reset.
 	sh(t, "alice", "rm -f ~/fail")
 	reset := submit(t, "alice", "-g 0 -- bash -c 'echo armed; until [ -e ~/fail ]; do sleep 0.05; done; exit 5'")
 	printed(t, reset, "armed")
@@ -104,8 +105,8 @@ func TestStoppedFromOutside(t *testing.T) {
 	}
 }
 
-// TestLeavesWhenWarned: a job with --on-timeout requeue that exits on the warning of its limit,
-// with a status other than 0, is queued again.
+// TestLeavesWhenWarned: a job with --on-timeout requeue exits when it is warned of its time limit.
+// It is queued again, although its exit status is not 0.
 func TestLeavesWhenWarned(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -122,8 +123,8 @@ func TestLeavesWhenWarned(t *testing.T) {
 	}
 }
 
-// TestWarningOutlastsItsNotice: a preempted job whose notice passes while the bus is away is still
-// warned when the bus is back, and not just stopped.
+// TestWarningOutlastsItsNotice: the notice of a preempted job ends while the bus is down. When the
+// bus is back, the job is still warned before it is stopped.
 func TestWarningOutlastsItsNotice(t *testing.T) {
 	begin(t)
 	settings(t, "[scheduling]\nslice = \"3s\"")
@@ -138,13 +139,13 @@ func TestWarningOutlastsItsNotice(t *testing.T) {
 	until(t, "twice the notice has passed", func() bool {
 		line := fmt.Sprintf("journalctl -q -u gpusched | grep 'signalling a job' | grep -c job=%d", warned)
 		n, _ := strconv.Atoi(strings.TrimSpace(try(t, "", line).Stdout))
-		return n > 3 // it is logged once a second
+		return n > 3 // the daemon logs the failure once a second
 	})
 	sh(t, "", back)
 	printed(t, warned, "saving")
 }
 
-// TestSignalOfAnArray: a signal to an array reaches its running tasks and no others.
+// TestSignalOfAnArray: a signal to an array reaches only its running tasks.
 func TestSignalOfAnArray(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -168,8 +169,8 @@ func TestSignalOfAnArray(t *testing.T) {
 	refused(t, "alice", fmt.Sprintf("gpusched cancel --signal USR1 %d", held), 1, "no task of job")
 }
 
-// TestSignalsWithoutABus: a warning that is due while the bus is away arrives when the bus is back.
-// A user who sends a signal meanwhile is told that it was not sent.
+// TestSignalsWithoutABus: a warning becomes due while the bus is down, and arrives when the bus is
+// back. A user who sends a signal meanwhile is told that it was not sent.
 func TestSignalsWithoutABus(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "touch ~/go")
@@ -190,8 +191,9 @@ func TestSignalsWithoutABus(t *testing.T) {
 	ended(t, wait(t, other), job.Failed, "exit code 4")
 }
 
-// TestOwnProcessAfterTheEnd: a process that a user starts on a GPU after the end of their job there
-// is no stray of the job, even if the daemon learns of that end later.
+// TestOwnProcessAfterTheEnd: a user's job on a GPU ends, and then the
+// user starts a process on the same GPU. The process is not a stray
+// of the job, even if the daemon learns of the job's end later.
 func TestOwnProcessAfterTheEnd(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
@@ -220,8 +222,9 @@ func TestOwnProcessAfterTheEnd(t *testing.T) {
 	sh(t, "", "systemctl is-active own")
 }
 
-// TestAimedSignals: a signal to the main process alone reaches the job's command, however it is
-// started, and not its worker, which would die of it. Another run of the daemon can send it too.
+// TestAimedSignals: a signal to the main process reaches the job's command, however the command is
+// started. It does not reach the command's worker, which the signal would kill. A restarted daemon
+// can send such a signal too.
 func TestAimedSignals(t *testing.T) {
 	begin(t)
 	const command = ` -- bash -c 'trap "sleep 0.5; pgrep -P $$ -x sleep >/dev/null && echo worker lives; echo saved; exit 3" USR1 TERM
@@ -262,8 +265,8 @@ func TestAimedSignals(t *testing.T) {
 	wait(t, held)
 }
 
-// TestLeftRunning: a job's sentence counts the processes that its command left running and that
-// were ended, but not processes that exit with the command, nor the daemon's own.
+// TestLeftRunning: a job's sentence says how many processes the command left running that were then
+// killed. It does not count processes that exit with the command, nor processes of the daemon.
 func TestLeftRunning(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf 'sleep 1h &\nsleep 1h &\necho begun\n' >leaves.sh; printf 'exec > >(cat)\necho begun\n' >pipes.sh`)

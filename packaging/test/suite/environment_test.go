@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// makeEnvironments gives alice a Python virtual environment, as 'python3 -m venv' makes it, and a
-// conda installation with one environment.
+// makeEnvironments creates a Python virtual environment for alice, as 'python3 -m venv' would, and
+// a conda installation with one environment.
 const makeEnvironments = `cd; rm -rf envs; mkdir -p "envs/my venv/bin" envs/conda/conda-meta envs/conda/condabin envs/conda/bin
 ln -s /usr/bin/python3 "envs/my venv/bin/python"; printf 'home = /usr/bin\nversion = 3\n' >"envs/my venv/pyvenv.cfg"
 e=envs/conda/envs/torch; mkdir -p $e/conda-meta $e/bin $e/etc/conda/activate.d
@@ -19,9 +19,9 @@ echo 'export FROM_PACKAGE=cc' >$e/etc/conda/activate.d/cc.sh
 echo '{"version": 1, "env_vars": {"FROM_STATE": "yes"}}' >$e/conda-meta/state
 mkdir -p .conda; echo ~/envs/conda/envs/torch >.conda/environments.txt; chmod 700 envs`
 
-// TestEnvironments: jobs run in the virtual or conda environment that they ask for, in every
-// attempt and task, after their own setup. Another user's environment, or a missing one, is
-// refused.
+// TestEnvironments: jobs run in the virtual or conda environment that
+// they request, in every attempt and task, after their own setup. A
+// missing environment, or another user's environment, is refused.
 func TestEnvironments(t *testing.T) {
 	begin(t)
 	sh(t, "alice", makeEnvironments)
@@ -59,7 +59,7 @@ func TestEnvironments(t *testing.T) {
 	refused(t, "alice", `gpusched submit --setup "$(head -c 124000 /dev/zero | tr '\0' x)" -- true`, 2, "at most 122880 bytes")
 }
 
-// meet does what torchrun does first: it listens at the job's port.
+// meet listens at the job's port, as torchrun does first.
 const meet = `import os, socket, sys, time
 s = socket.create_server((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])))
 print(sys.argv[1:], os.environ["MASTER_PORT"] == os.environ["PET_MASTER_PORT"], os.environ["SLURM_JOB_ID"], os.environ["SLURM_JOB_GPUS"], flush=True)
@@ -68,8 +68,8 @@ open("/tmp/meet." + name, "w").close()
 while not os.path.exists("/tmp/meet.go"): time.sleep(0.05)
 `
 
-// TestMasterPorts: two jobs side by side each meet their own processes at MASTER_PORT, and their
-// commands are told their GPUs.
+// TestMasterPorts: two jobs run at the same time. The processes of each job find each other at its
+// MASTER_PORT, and its command is told its GPUs.
 func TestMasterPorts(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f /tmp/meet.*; cat >/tmp/meet.py <<'END'\n"+meet+"END")

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// eventsIn parses lines of events, each of which must be complete.
+// eventsIn parses lines of events. Each line must be complete.
 func eventsIn(t *testing.T, text string) (list []api.Event) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -36,9 +36,10 @@ func kindsOf(list []api.Event, id int64) (kinds []job.EventKind) {
 	return kinds
 }
 
-// TestEvents: a follower gets each change once, in order, with consecutive numbers across a restart
-// of the daemon, and of other users' jobs only what everybody may know; Ctrl-C cuts no line. It can
-// continue from a number, and is told when events since then are gone.
+// TestEvents: a follower gets each change once and in order. The numbers are
+// consecutive even across a restart of the daemon. About other users' jobs
+// it learns only what is public. Ctrl-C does not cut a line. A follower can
+// continue from a number, and is told if events after that number are gone.
 func TestEvents(t *testing.T) {
 	begin(t)
 	const unit, file = "followed.service", "/run/followed"
@@ -56,7 +57,7 @@ func TestEvents(t *testing.T) {
 	until(t, "bob has its end", func() bool { return try(t, "", "grep job-ended "+file).Code == 0 })
 	sh(t, "", "systemctl kill --signal=INT "+unit)
 	until(t, "Ctrl-C has ended it", func() bool {
-		return sh(t, "", "systemctl show -P ExecMainCode "+unit) == "1" // it exited
+		return sh(t, "", "systemctl show -P ExecMainCode "+unit) == "1" // 1 means that the process exited
 	})
 	if got := sh(t, "", "systemctl show -P ExecMainStatus "+unit); got != "130" {
 		t.Errorf("after Ctrl-C its exit status is %s", got)

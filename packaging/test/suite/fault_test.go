@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFaultedGPU: an error in the kernel's log takes a GPU out of service. A file stands in for the
-// log, which a container does not have.
+// TestFaultedGPU: an error in the kernel's log takes a GPU out of service. A container has no
+// kernel log, so a file takes its place.
 func TestFaultedGPU(t *testing.T) {
 	begin(t)
 	sh(t, "", ": > /run/kmsg")
@@ -24,9 +24,9 @@ func TestFaultedGPU(t *testing.T) {
 	})
 }
 
-// TestBootForgedXid: the daemon reads the kernel's own log from inside its sandbox, and believes
-// only the driver's lines: not lines that programs wrote, nor the kernel's line about a process of
-// bob's whose name and file look like the driver's words.
+// TestBootForgedXid: the daemon reads the kernel's own log from inside its sandbox, and trusts only
+// the driver's lines. It trusts neither lines that programs wrote, nor the kernel's line about a
+// process of bob's whose name and file imitate the driver's words.
 func TestBootForgedXid(t *testing.T) {
 	begin(t)
 	sh(t, "", "echo 'NVRM: Xid (PCI:0000:0f:00): 79, GPU has fallen off the bus.' > /dev/kmsg")
@@ -46,8 +46,9 @@ func TestBootForgedXid(t *testing.T) {
 	}
 }
 
-// forger runs, as bob, a program that gives itself a name and segfaults in a file of a given name.
-// It is a minimal ELF file that calls prctl(PR_SET_NAME) and writes to address 0.
+// forger runs a program as bob. The program gives itself a name and
+// crashes with a segmentation fault in a file with a given name. It is a
+// minimal ELF file that calls prctl(PR_SET_NAME) and writes to address 0.
 func forger(t *testing.T, comm, file string) {
 	t.Helper()
 	code := append([]byte("\xb8\x9d\x00\x00\x00\xbf\x0f\x00\x00\x00\x48\x8d\x35\x06\x00\x00\x00\x0f\x05\x31\xc0\x89\x00"), comm+"\x00"...)
@@ -67,7 +68,7 @@ func forger(t *testing.T, comm, file string) {
 	sh(t, "bob", fmt.Sprintf("cd && f=%q && echo %s | base64 -d > \"./$f\" && chmod +x \"./$f\" && { \"./$f\" || true; }", file, base64.StdEncoding.EncodeToString(b.Bytes())))
 }
 
-// faultedGPU: the result of the job that the error hit says so, and the GPU takes no job, even
+// faultedGPU checks that the result of the affected job names the error. The GPU takes no job, even
 // after a restart, until an administrator says that it was reset.
 func faultedGPU(t *testing.T, kernel func(string)) {
 	t.Helper()
@@ -103,7 +104,7 @@ func faultedGPU(t *testing.T, kernel func(string)) {
 	ended(t, wait(t, submit(t, "bob", "--gpu-ids 1 -- true")), "completed", "exit code 0")
 }
 
-// TestLostGPUEndsItsJobs: a job whose GPU is lost is ended and does not wait for it.
+// TestLostGPUEndsItsJobs: if a job's GPU is lost, the job is ended. It does not wait for the GPU.
 func TestLostGPUEndsItsJobs(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)
@@ -119,8 +120,9 @@ func TestLostGPUEndsItsJobs(t *testing.T) {
 	}
 }
 
-// TestBadRows: memory rows that can't be replaced keep jobs off a GPU until an administrator
-// accepts them; rows that wait for a reset do so only if the site says so.
+// TestBadRows: if memory rows of a GPU cannot be replaced, the GPU
+// takes no jobs until an administrator accepts the rows. If rows
+// wait for a reset, the GPU takes no jobs only if the site says so.
 func TestBadRows(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

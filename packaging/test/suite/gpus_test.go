@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// probe is a job's command that opens every GPU's node: ENXIO means that the device filter let it
-// through to a missing driver, EPERM that the filter refused.
+// probe is a job's command that opens the node of every GPU. ENXIO means that the device filter let
+// the open through to a missing driver; EPERM means that the filter refused it.
 const probe = `bash -c 'for i in 0 1 2 3; do if (: </dev/nvidia$i) 2>/tmp/err.$$; then echo node $i open; else case "$(cat /tmp/err.$$)" in *"No such device"*) echo node $i open;; *"not permitted"*) echo node $i filtered;; *) echo node $i $(cat /tmp/err.$$);; esac; fi; done; rm -f /tmp/err.$$; echo visible [$CUDA_VISIBLE_DEVICES] ids [$GPUSCHED_GPU_IDS]; echo probed; %s'`
 
-// nodes returns the nodes that a probe could open.
+// nodes returns the device nodes that a probe could open.
 func nodes(out string) string {
 	var open []string
 	for i := range 4 {
@@ -26,8 +26,8 @@ func nodes(out string) string {
 	return strings.Join(open, ",")
 }
 
-// TestEachJobOpensItsOwnGPUs: of two jobs on two GPUs and a job without GPUs, each opens exactly
-// its own GPUs.
+// TestEachJobOpensItsOwnGPUs: two jobs run on two GPUs, and a
+// third job has no GPU. Each job can open only its own GPUs.
 func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	begin(t)
 	hold := fmt.Sprintf(probe, "sleep 1000")
@@ -41,8 +41,8 @@ func TestEachJobOpensItsOwnGPUs(t *testing.T) {
 	}
 }
 
-// tries is a job that opens all nodes again and again, its own first, until ~/end exists. ENXIO
-// means allowed, EPERM refused.
+// tries is a job that opens all GPU nodes again and again until ~/end exists. It starts with its
+// own node. ENXIO means allowed, EPERM refused.
 const tries = `import errno, os
 path = os.path.expanduser("~/end")
 tried, wrong = 0, {}
@@ -60,8 +60,8 @@ while tried % 1000 or not os.path.exists(path):
 print("tried often" if tried > 1000 else "hardly tried", "and saw", wrong or "nothing else", flush=True)
 `
 
-// TestFilterOutlivesReloads: while systemd is reloaded and re-executed, a job opens its own GPU and
-// no other at any moment.
+// TestFilterOutlivesReloads: while systemd is reloaded and re-executed, a job can always open its
+// own GPU and never another.
 func TestFilterOutlivesReloads(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/tries.py", tries, 0o644); err != nil {
@@ -84,8 +84,8 @@ func TestFilterOutlivesReloads(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestSimulatedCUDA: memory that a program claims on the GPUs that it sees shows as its job's in
-// 'gpusched gpus'.
+// TestSimulatedCUDA: a program in a job allocates memory on each GPU that it sees. 'gpusched gpus'
+// shows this memory as the job's.
 func TestSimulatedCUDA(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 2 --gpu-mem 10G -- simcuda --mem 10G --hold 1000")
@@ -99,8 +99,8 @@ func TestSimulatedCUDA(t *testing.T) {
 	printed(t, failing, "CUDA out of memory")
 }
 
-// TestGPUMemoryIsReallyFree: a job that asks for more GPU memory than a foreign process leaves
-// waits for it and then starts by itself.
+// TestGPUMemoryIsReallyFree: a foreign process uses so much GPU memory that a job's request does
+// not fit. The job waits, and starts by itself when the memory is free.
 func TestGPUMemoryIsReallyFree(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run --quiet --unit stranger simcuda --mem 70G --hold 1000")
@@ -116,7 +116,8 @@ func TestGPUMemoryIsReallyFree(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestLeftoversAreGone: everything that a job left behind is gone before its GPU is reassigned.
+// TestLeftoversAreGone: a job leaves processes and GPU memory behind. Both are gone before its
+// GPU is reassigned.
 func TestLeftoversAreGone(t *testing.T) {
 	begin(t)
 	first := submit(t, "alice", `--gpu-ids 1 --grace 1s -- bash -c '(setsid bash -c "trap \"\" TERM HUP; exec -a left-behind sleep 2000" &) ; simcuda --mem 5G --orphan --ignore-term --hold 2000 & sleep 0.5; echo leaving; exit 0'`)

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// TestHistory: everybody can read the history of ended jobs, without the owner's private fields. A
-// report counts what ran, in each format and after a restart.
+// TestHistory: every user can read the history of ended jobs, without their owners' private fields.
+// A report counts the jobs that ran, in each format and also after a restart.
 func TestHistory(t *testing.T) {
 	begin(t)
 	const tag = "--tag suite=history"
@@ -71,7 +71,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// thePast returns what 'gpusched history' prints with some options, as JSON lines.
+// thePast returns the jobs that 'gpusched history' prints as JSON lines.
 func thePast(t *testing.T, user, options string) (list []api.PastJob) {
 	t.Helper()
 	lines := json.NewDecoder(strings.NewReader(sh(t, user, "gpusched history -o jsonl "+options)))
@@ -85,7 +85,7 @@ func thePast(t *testing.T, user, options string) (list []api.PastJob) {
 	return list
 }
 
-// theRow returns the row of suite=history from a report by that tag.
+// theRow returns the row with suite=history from a report that groups by that tag.
 func theRow(t *testing.T, text string) api.ReportRow {
 	t.Helper()
 	var r api.ReportReply

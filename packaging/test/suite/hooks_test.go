@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSiteHooks installs the drop-in of gpusched-admin(7): a prolog and an epilog run as root, find the
-// job's GPUs, and a prolog that fails keeps the job waiting.
+// TestSiteHooks installs the drop-in from gpusched-admin(7). A prolog and an epilog run as root and
+// know the job's GPUs. If the prolog fails, the job keeps waiting.
 func TestSiteHooks(t *testing.T) {
 	begin(t)
 	const dir = "/etc/systemd/system/gpujob-.service.d"

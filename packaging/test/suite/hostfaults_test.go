@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFaultsOfTheMachine: a fault of the machine ends no job. Waiting jobs keep their environment,
-// why and health name the failed step, and all jobs go on by themselves when it is repaired.
+// TestFaultsOfTheMachine: a fault of the machine ends no job. Waiting jobs keep their environment;
+// why and health name the failed step. After the repair all jobs continue by themselves.
 func TestFaultsOfTheMachine(t *testing.T) {
 	const (
 		launcher = "/usr/libexec/gpusched/gpusched-job"
@@ -71,8 +71,8 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	}
 }
 
-// TestFileSystemThatNoTableNames: jobs wait for a file system that was mounted by hand or by a
-// unit, as for one in fstab. A directory that the job's user removed ends the job.
+// TestFileSystemThatNoTableNames: a file system was mounted by hand or by a unit. Jobs wait for it
+// as they do for a file system in fstab. If the job's user removed the directory, the job ends.
 func TestFileSystemThatNoTableNames(t *testing.T) {
 	begin(t)
 	const mount = "mount -t tmpfs -o mode=755 scratch /scratch && install -d -o alice /scratch/alice && install -m 755 /bin/true /scratch/alice/run"
@@ -95,7 +95,7 @@ func TestFileSystemThatNoTableNames(t *testing.T) {
 	}
 }
 
-// alertsTo makes the site's alert unit write its instance name to a file.
+// alertsTo configures an alert unit that writes its instance name to a file.
 func alertsTo(t *testing.T, file string) {
 	t.Helper()
 	const unit = "/etc/systemd/system/starts-alert@.service"
@@ -104,7 +104,8 @@ func alertsTo(t *testing.T, file string) {
 	settings(t, "[gpus]\nalert_unit = \"starts-alert@.service\"")
 }
 
-// keepsWaiting waits until a job is queued and why says so; a start may be under way at first.
+// keepsWaiting waits until a job is queued and why contains a
+// text. A start of the job may still be in progress at first.
 func keepsWaiting(t *testing.T, id int64, text string) {
 	t.Helper()
 	until(t, fmt.Sprintf("job %d waits: %s", id, text), func() bool {
@@ -116,8 +117,8 @@ func keepsWaiting(t *testing.T, id int64, text string) {
 	})
 }
 
-// heldJobs submits a held job with an environment variable for each user. None ends while the site
-// has a broken drop-in.
+// heldJobs submits a held job with an environment variable for each user. No job may end while the
+// site has a broken drop-in.
 func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	t.Helper()
 	const command = "sh -c 'while [ -e /run/systemd/system/gpujob-.service.d ]; do sleep 0.1; done; echo rate=$RATE'"
@@ -127,8 +128,8 @@ func heldJobs(t *testing.T, users ...string) (ids []int64) {
 	return ids
 }
 
-// TestMaskedSlice: an administrator can stop one user's jobs by masking the user slice; other
-// users' jobs run.
+// TestMaskedSlice: an administrator masks a user's slice. This
+// stops the user's jobs from starting; other users' jobs run.
 func TestMaskedSlice(t *testing.T) {
 	begin(t)
 	ids := heldJobs(t, "alice", "alice", "alice", "bob")
@@ -150,8 +151,8 @@ func TestMaskedSlice(t *testing.T) {
 	}
 }
 
-// TestFailingGPU: a GPU on which every job fails at once stops taking jobs from the queue. Health,
-// gpus and why say so, and an administrator puts it back.
+// TestFailingGPU: if every job on a GPU fails within seconds, the GPU takes no more jobs. Health,
+// gpus and why say so, and an administrator puts the GPU back into service.
 func TestFailingGPU(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemctl restart gpusched") // alice's failures of another test must not count
@@ -161,7 +162,7 @@ func TestFailingGPU(t *testing.T) {
 	for _, user := range []string{"alice", "bob", "alice", "bob"} {
 		ids = append(ids, submit(t, user, command))
 	}
-	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // at once, so that several fail
+	sh(t, "", fmt.Sprintf("gpusched release %d %d %d %d", ids...)) // one command releases all, so that several fail
 	until(t, "GPU 2 is suspect", func() bool {
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "jobs on it failed within seconds")
 	})

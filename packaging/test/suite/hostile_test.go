@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// request is a program that sends its arguments as an HTTP request to the daemon's socket and
-// prints the answer.
+// request is a program that sends an HTTP request to the daemon's socket and prints the answer. Its
+// arguments are the parts of the request.
 const request = `import socket, sys
 method, path, body = sys.argv[1], sys.argv[2], sys.argv[3].encode() if len(sys.argv) > 3 else b""
 s = socket.socket(socket.AF_UNIX)
@@ -22,8 +22,8 @@ while True:
     sys.stdout.write(got.decode(errors="replace"))
 `
 
-// TestForgedRequests: an ordinary account gets no more from the socket than from the CLI, and each
-// refusal says why.
+// TestForgedRequests: the socket allows an ordinary account no more than the gpusched command does.
+// Each refusal states its reason.
 func TestForgedRequests(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/request.py", request, 0o755); err != nil {
@@ -63,8 +63,8 @@ func TestForgedRequests(t *testing.T) {
 	}
 }
 
-// TestFloodOfConnections: an account that holds as many connections as it can keeps nobody else
-// from being answered.
+// TestFloodOfConnections: one account keeps as many connections open as it can. The daemon still
+// answers all other accounts.
 func TestFloodOfConnections(t *testing.T) {
 	begin(t)
 	flood := `import socket, time

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// severalHosts gives alice three hosts in her ssh configuration: a is the machine itself; b is the
-// machine with the socket of her own scheduler; bob is the machine as that account. gone refuses
+// severalHosts adds hosts to alice's ssh configuration. a is this machine, b is this machine with
+// the socket of alice's own scheduler, and bob is this machine as the account bob. gone refuses
 // connections, and hangs never answers.
 func severalHosts(t *testing.T) {
 	t.Helper()
@@ -47,8 +47,8 @@ func newOn(t *testing.T, args string) string {
 	return sh(t, "alice", "gpusched "+args)
 }
 
-// asAlice returns a function that runs a command as alice, checks its exit status and that its
-// output has some texts, and returns its stdout.
+// asAlice returns a function that runs a command as alice. The function checks the exit status and
+// that the output contains some texts, and returns stdout.
 func asAlice(t *testing.T) func(code int, command string, texts ...string) string {
 	return func(code int, command string, texts ...string) string {
 		t.Helper()
@@ -68,9 +68,9 @@ func asAlice(t *testing.T) func(code int, command string, texts ...string) strin
 	}
 }
 
-// TestSeveralHosts: over a real sshd, several schedulers have one view; jobs are queued on another
-// machine and followed there with the rights of the account there; and a machine that does not
-// answer is named.
+// TestSeveralHosts: several schedulers are shown in one view over a real sshd. Jobs are queued on
+// another machine and followed there, with the rights of the account on that machine. A machine
+// that does not answer is named.
 func TestSeveralHosts(t *testing.T) {
 	begin(t)
 	severalHosts(t)
@@ -81,7 +81,7 @@ func TestSeveralHosts(t *testing.T) {
 	sh(t, "alice", "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
 	sh(t, "", "for u in alice bob; do cp /home/alice/.ssh/id_ed25519.pub /home/$u/.ssh/authorized_keys; chown $u: /home/$u/.ssh/authorized_keys; done")
 
-	// One view, which names the machine that does not answer.
+	// One view of all machines, which names the machine that does not answer.
 	says(5, "gpusched --hosts a,gone,b status", "gone: ssh says: ", "Connection refused", "b:0 ")
 	var list api.ListReply
 	r := try(t, "alice", "gpusched --hosts a,gone,b list --json")
@@ -90,9 +90,10 @@ func TestSeveralHosts(t *testing.T) {
 	}
 	var silent sync.WaitGroup
 	t.Cleanup(silent.Wait)
-	silent.Go(func() { hangs(t) }) // runs in the background, as it takes ten seconds
+	silent.Go(func() { hangs(t) }) // runs in the background, because it takes ten seconds
 
-	// Jobs there start in the same directory, with the account's home there.
+	// A job on another host starts in the same directory,
+	// with the home of the account on that host.
 	one := newOn(t, "submit -q --host a -g 4 -t 1h -- bash -c 'echo here $PWD $HOME $SSH_AUTH_SOCK; sleep 1000'")
 	if !strings.HasPrefix(one, "a:") {
 		t.Fatalf("the first job is %q", one)
@@ -111,12 +112,12 @@ func TestSeveralHosts(t *testing.T) {
 	says(2, "gpusched submit --host a -C /no/such -- true", `a: there is no directory "/no/such"`)
 	says(0, fmt.Sprintf("gpusched cancel %s && gpusched list %s,%s -o ids", three, one, two), one, two)
 
-	// The caller is the account that ssh logged in there.
+	// The scheduler of a host treats the account of the ssh login as the caller.
 	number := strings.TrimPrefix(one, "a:")
 	says(4, "gpusched cancel bob:"+number, "bob: ")
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 
-	// Commands that stay with a job exit with its status and leave nothing behind.
+	// Commands that wait for a job exit with the job's status and leave no process behind.
 	says(7, "gpusched run --host a -g 1 -- bash -c 'echo out; exit 7'", "out")
 	says(3, `script -qec "gpusched run --tty --host a -g 1 -- bash -c 'tty; exit 3'" /dev/null </dev/null`, "/dev/pts/")
 	four := newOn(t, "submit -q --host a -g 1 -- sleep 1000")
@@ -128,13 +129,13 @@ func TestSeveralHosts(t *testing.T) {
 	says(0, `gpusched exec `+four+` -- sh -c 'echo "a  b;$0"' 'x y'`, "a  b;x y")
 	says(0, "gpusched cancel "+four)
 
-	// sshd restarts during a wait.
+	// sshd restarts while 'gpusched wait' runs.
 	silent.Wait()
 	five := newOn(t, "submit -q --host a -g 1 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	const there = " -u alice -f '^[^ ]*gpusched __document'"
 	until(t, "no client process is left", func() bool { return try(t, "", "pgrep"+there).Code != 0 })
 	sh(t, "alice", "gpusched wait "+five+" >~/waited 2>&1 &")
-	until(t, "the wait runs there", func() bool { // a process that lives for 2 s has had its first answer
+	until(t, "the wait runs there", func() bool { // a process that has lived for 2 s has got its first answer
 		return try(t, "", "p=$(pgrep"+there+") && sleep 2 && [ \"$p\" = \"$(pgrep"+there+")\" ]").Code == 0
 	})
 	sh(t, "", "pkill"+there+" && systemctl restart ssh")
@@ -142,8 +143,8 @@ func TestSeveralHosts(t *testing.T) {
 	until(t, "the wait has ended", func() bool { return strings.Contains(sh(t, "alice", "cat ~/waited"), "job "+five+" completed") })
 }
 
-// hangs checks that a machine that never answers delays a command by no more than its ten seconds.
-// A busy machine's own sshd may take longer than that too: then hangs tries again.
+// hangs checks that a machine that never answers delays a command by at most ten seconds. On a busy
+// machine, its own sshd may also need longer than that; hangs then tries again.
 func hangs(t *testing.T) {
 	t.Helper()
 	for range 3 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInhibitor: while a job runs, logind has a lock on sleep. It goes with the last job, and is there
-// again after the daemon or logind was killed.
+// TestInhibitor: while a job runs, logind has a lock that prevents sleep. The lock ends with the
+// last job, and returns after the daemon or logind was killed.
 func TestInhibitor(t *testing.T) {
 	begin(t)
 	locks := func() string {

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// settings gives the daemon lines of TOML until the test ends. They replace the lines of an earlier
-// call.
+// settings sets lines of TOML as the daemon's settings until
+// the test ends. They replace the lines of an earlier call.
 func settings(t *testing.T, lines string) {
 	t.Helper()
 	const file = "/etc/gpusched/conf.d/90-suite.toml"
@@ -24,11 +24,12 @@ func settings(t *testing.T, lines string) {
 	t.Cleanup(func() { sh(t, "", "rm -f "+file+"; systemctl restart gpusched") })
 }
 
-// quickSampling samples the GPUs five times a second, so that changes are noticed soon.
+// quickSampling makes the daemon sample the GPUs five
+// times a second, so that it notices changes soon.
 const quickSampling = "[gpus]\nsample_interval = \"200ms\""
 
-// gpusSeen waits for the first sample of a daemon that has just started. Before it the daemon acts
-// as on a machine without GPUs.
+// gpusSeen waits until a daemon that has just started has sampled the GPUs. Until then the daemon
+// acts as on a machine without GPUs.
 func gpusSeen(t *testing.T) {
 	t.Helper()
 	until(t, "the GPUs are seen", func() bool { return strings.Contains(try(t, "", "gpusched gpus").Stdout, "A100") })
@@ -40,7 +41,8 @@ func why(t *testing.T, user string, id int64) string {
 	return sh(t, user, fmt.Sprintf("gpusched why %d", id))
 }
 
-// refused checks that a command line of user's fails with an exit status and a text.
+// refused runs a command line as user. It checks that the line fails with an exit status and a
+// text.
 func refused(t *testing.T, user, line string, code int, text string) {
 	t.Helper()
 	if r := try(t, user, line); r.Code != code || !strings.Contains(r.Stderr, text) {
@@ -48,7 +50,8 @@ func refused(t *testing.T, user, line string, code int, text string) {
 	}
 }
 
-// waitsFor checks that a job is queued and that 'why' has a text, after the daemon's first sample.
+// waitsFor checks that a job is queued and that 'why' contains a text. It first waits until the
+// daemon has sampled the GPUs.
 func waitsFor(t *testing.T, user string, id int64, text string) {
 	t.Helper()
 	var told string
@@ -72,8 +75,8 @@ func cancel(t *testing.T, user string, ids ...int64) {
 	}
 }
 
-// submit queues a job as user and returns its id. The arguments are shell words: options, --,
-// command.
+// submit queues a job as user and returns its id. The arguments
+// are shell words: options, then --, then the command.
 func submit(t *testing.T, user, args string) int64 {
 	t.Helper()
 	var id int64
@@ -85,8 +88,8 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// hold submits a job and returns when it runs. The job runs until release is called, then runs the
-// shell command then and ends. Each user can have one such job at a time.
+// hold submits a job and returns when it runs. The job waits until release is called, then runs the
+// shell command then and ends. Each user can have only one such job at a time.
 func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
@@ -116,11 +119,12 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// until calls ok until it returns true, for at most 30 s natively. The pauses grow from 20 to 100
-// ms, and last at least four times as long as a call of ok, because other boxes need the CPUs too.
+// until calls ok until it returns true, for at most 30 s, or longer on a
+// slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least
+// four times as long as a call of ok, because other boxes need the CPUs too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // until is also used in cleanups
+	ctx := context.WithoutCancel(t.Context()) // cleanups also call until
 	begun := time.Now()
 	var took time.Duration
 	pause := func(ctx context.Context) error {
@@ -157,12 +161,13 @@ func running(t *testing.T, id int64) {
 		if j.State == "running" {
 			return true
 		}
-		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // for the error message
+		try(t, "", fmt.Sprintf("gpusched why %d; gpusched gpus", id)) // its output appears in the error message
 		return false
 	})
 }
 
-// output returns what a job's command printed, without the lines of systemd and the daemon.
+// output returns the text that a job's command printed,
+// without the lines of systemd and the daemon.
 func output(t *testing.T, user string, id int64) string {
 	t.Helper()
 	return sh(t, user, fmt.Sprintf("journalctl --no-pager -q -o cat -u gpujob-%d _SYSTEMD_UNIT=gpujob-%d.service SYSLOG_IDENTIFIER=gpujob-%d", id, id, id))
@@ -179,7 +184,7 @@ func printed(t *testing.T, id int64, text string) string {
 	return out
 }
 
-// ended checks the state of an ended job and a part of its sentence.
+// ended checks the state of an ended job and a part of the sentence that describes its end.
 func ended(t *testing.T, j api.Job, state job.State, sentence string) {
 	t.Helper()
 	if j.State != state || j.Result == nil || !strings.Contains(j.Result.Sentence, sentence) {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestJournaldFails: while journald hangs, is killed or is restarted, jobs are accepted, start and
-// end, jobs that print go on however much there is to log, and health is not FAILING. Afterwards
-// health recovers and the output is in the journal.
+// TestJournaldFails: journald hangs, is killed or is restarted. Meanwhile jobs are accepted, start
+// and end. Jobs that print continue, however much they print, and health is not FAILING. Afterwards
+// health recovers and the journal contains the output.
 func TestJournaldFails(t *testing.T) {
 	begin(t)
 	settings(t, "[daemon]\nlog_level = \"debug\"")

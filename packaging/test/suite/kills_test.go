@@ -18,7 +18,7 @@ var (
 	faultSeed = flag.Uint64("fault-seed", 0, "seed of the faults and their moments; 0 picks a random seed, which the log names")
 )
 
-// chance returns the source of a test's random choices.
+// chance returns the random number generator of a test.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := *faultSeed
@@ -29,7 +29,7 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// anotherDaemon runs a command that ends the daemon, and waits for the next one.
+// anotherDaemon runs a command that ends the daemon, and waits until a new daemon runs.
 func anotherDaemon(t *testing.T, act string) {
 	t.Helper()
 	pid := daemonPID(t)
@@ -37,14 +37,15 @@ func anotherDaemon(t *testing.T, act string) {
 	until(t, "another daemon runs", func() bool { now := daemonPID(t); return now != "0" && now != pid })
 }
 
-// TestKills: the daemon is killed at random moments while jobs are submitted, start, run and end.
-// Each acknowledged job ends exactly once, its command began once, and no GPU was given twice.
+// TestKills: the daemon is killed at random moments while jobs are submitted,
+// start, run and end. Each acknowledged job ends exactly once, its command
+// began once, and no GPU was assigned to two jobs at the same time.
 func TestKills(t *testing.T) {
 	begin(t)
 	random := chance(t)
 	began := time.Now()
 	count := *killJobs / 2
-	// A kill takes about half a second, and so does a submission, because many find no daemon.
+	// A kill takes about half a second. A submission takes as long, because many find no daemon.
 	l := startLoad(t, count, time.Duration(*kills)*200*time.Millisecond/time.Duration(count))
 	for range *kills {
 		<-time.After(time.Duration(random.IntN(400)) * time.Millisecond)
@@ -62,21 +63,22 @@ type fault struct {
 	do     func(t *testing.T, c *chaos)
 }
 
-// chaos is what the faults of one test share.
+// chaos is the state that the faults of one test share.
 type chaos struct {
 	random *rand.Rand
 	hurt   map[int64]bool // jobs in which a fault killed a process
 }
 
-// command returns a fault that runs a shell line as root.
+// command returns a fault that runs a shell command line as root.
 func command(line string) func(*testing.T, *chaos) {
 	return func(t *testing.T, _ *chaos) { try(t, "", line) }
 }
 
 const reader = "-f '^/usr/libexec/gpusched/gpusched-nvml'"
 
-// faults returns the faults that can happen at any moment. systemd gives up a service that starts
-// more than five times in ten seconds, so the counters of journald and dbus are reset.
+// faults returns the faults that can happen at any moment. systemd gives
+// up on a service that starts more than five times in ten seconds. The
+// faults therefore reset the counters of journald and dbus.
 func faults() []fault {
 	return []fault{
 		{"the daemon is killed", 6, func(t *testing.T, _ *chaos) { anotherDaemon(t, killDaemon) }},
@@ -94,8 +96,8 @@ func faults() []fault {
 	}
 }
 
-// killJob kills a process of a job that has a unit now; the job may be about to start or have just
-// ended.
+// killJob kills a process of a job that has a unit at this
+// moment. The job may be about to start or may have just ended.
 func (c *chaos) killJob(t *testing.T, whom string) {
 	t.Helper()
 	units := strings.Fields(try(t, "", "systemctl list-units --no-legend --plain 'gpujob-*.service' | cut -d' ' -f1").Stdout)
@@ -111,8 +113,8 @@ func (c *chaos) killJob(t *testing.T, whom string) {
 	try(t, "", "systemctl kill -s KILL --kill-whom="+whom+" "+unit)
 }
 
-// TestChaos: under the load of two accounts, faults of the machine happen at random, one after the
-// other.
+// TestChaos: two accounts submit jobs, and faults of
+// the machine happen at random, one after the other.
 func TestChaos(t *testing.T) {
 	begin(t)
 	c := &chaos{random: chance(t), hurt: map[int64]bool{}}
@@ -134,8 +136,8 @@ func TestChaos(t *testing.T) {
 	t.Logf("faults: %v", counts)
 }
 
-// TestSystemdStartsAnew: systemd forgets no job while it is reloaded and re-executed again and
-// again, and the daemon misses nothing that systemd reports or fails to report meanwhile.
+// TestSystemdStartsAnew: systemd is reloaded and re-executed again and again. It forgets no job,
+// and the daemon misses no event, even if systemd does not report it.
 func TestSystemdStartsAnew(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")

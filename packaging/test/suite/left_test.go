@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// gpuLine returns the line of a GPU that everybody can read.
+// gpuLine returns the line about a GPU that every user can read.
 func gpuLine(t *testing.T, index int) string {
 	t.Helper()
 	return sh(t, "bob", fmt.Sprintf("gpusched gpus -o csv | awk -F, '$1 == %d'", index))
 }
 
-// TestLeakedMemory: GPU memory that no process holds after a job takes the GPU out of service,
-// across a restart too, until it is free again. The job's result says so.
+// TestLeakedMemory: after a job, some GPU memory is in use although no
+// process uses it. The GPU is out of service until the memory is free,
+// even across a restart of the daemon. The job's result says so.
 func TestLeakedMemory(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")
@@ -41,8 +42,8 @@ func TestLeakedMemory(t *testing.T) {
 	ended(t, wait(t, next), "completed", "exit code 0")
 }
 
-// freezer makes a group in the kernel's freezer, and returns its directory and the command that
-// thaws its processes. A box has the host's freezer, which all boxes share, so the group's name is
+// freezer creates a group in the kernel's freezer. It returns the group's directory and a command
+// that thaws the group's processes. All boxes share the freezer of the host, so the group's name is
 // unique. The group is removed when the test ends.
 func freezer(t *testing.T, name string) (dir, thaw string) {
 	t.Helper()
@@ -55,9 +56,9 @@ func freezer(t *testing.T, name string) (dir, thaw string) {
 	return dir, thaw
 }
 
-// TestUnkillable: the job of a process that outlives SIGKILL (here one that is frozen behind
-// systemd's back) keeps its GPU, everybody is told, and other jobs run. Once the process can end,
-// everything ends by itself.
+// TestUnkillable: a process of a job survives SIGKILL; here it is frozen without systemd's
+// knowledge. The job keeps its GPU, every user is told, and other jobs run. Once the process can
+// end, the job ends by itself.
 func TestUnkillable(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\ncleaning_timeout = \"2s\"\nsample_interval = \"200ms\"")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLimitsMemory: a job that exceeds its host memory ends as out-of-memory, its neighbour lives,
-// and no job has swap.
+// TestLimitsMemory: a job that exceeds its host memory ends as out-of-memory. A job beside it
+// continues, and no job has swap.
 func TestLimitsMemory(t *testing.T) {
 	begin(t)
 	neighbour := submit(t, "bob", "-g 1 -m 200M -- sleep 1000")
@@ -27,8 +27,8 @@ func TestLimitsMemory(t *testing.T) {
 	}
 }
 
-// TestLimitsTasksAndCPUs: the job's limits are set in its control group, and a job can't fork
-// beyond its own.
+// TestLimitsTasksAndCPUs: a job's control group has the job's limits, and the job cannot fork more
+// processes than its limit allows.
 func TestLimitsTasksAndCPUs(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /etc/gpusched/conf.d; printf '[jobs]\\ntasks_max = 50\\n' > /etc/gpusched/conf.d/test.toml; systemctl restart gpusched")
@@ -49,8 +49,8 @@ func TestLimitsTasksAndCPUs(t *testing.T) {
 	}
 }
 
-// TestCPUsThatGo: CPUs that go offline are no longer promised to jobs. A running job goes on; a job
-// that needs more CPUs says so and starts when they are back.
+// TestCPUsThatGo: CPUs that go offline are no longer allocated to jobs. A running job continues. A
+// job that needs more CPUs waits with that reason, and starts when the CPUs are back.
 func TestCPUsThatGo(t *testing.T) {
 	begin(t)
 	const online = "/sys/devices/system/cpu/online"
@@ -71,18 +71,18 @@ func TestCPUsThatGo(t *testing.T) {
 		t.Errorf("the job that ran is %s", j.State)
 	}
 	plug("0-19")
-	sh(t, "", "systemctl reload gpusched") // counts the CPUs at once; above, the daemon notices within five seconds
+	sh(t, "", "systemctl reload gpusched") // counts the CPUs at once; without a reload, as above, this takes up to 5 s
 	running(t, waits)
 	cancel(t, "alice", runs)
 	cancel(t, "bob", waits)
 }
 
-// TestLimitsForkBomb: a job that forks as fast as it can, and prints in each process, keeps nobody
-// else from being answered or from running jobs.
+// TestLimitsForkBomb: a job forks as fast as it can and prints in each process. The daemon still
+// answers, and other jobs still run.
 func TestLimitsForkBomb(t *testing.T) {
 	settings(t, "[jobs]\ntasks_max = 100")
 	attacker(t)
-	// A shell that can't fork gives up, so the first shell forks once and waits.
+	// A shell that cannot fork gives up. The first shell therefore forks only once, and waits.
 	sh(t, "bob", "rm -f ~/pipe; mkfifo ~/pipe")
 	bomb := int64(0)
 	meanwhile(t, "fork bomb and output", func() {
@@ -102,8 +102,9 @@ func TestLimitsForkBomb(t *testing.T) {
 	}
 }
 
-// TestLimitsForkBombOfManyJobs: one user's fork bomb in many jobs, each below its own limit, is
-// bounded by the user's limit: another user's job can fork, and the daemon can start it.
+// TestLimitsForkBombOfManyJobs: a user's fork bomb is spread over many
+// jobs, each below its own limit. The user's limit stops it. Another
+// user's job can still fork, and the daemon can start that job.
 func TestLimitsForkBombOfManyJobs(t *testing.T) {
 	attacker(t)
 	const user, all = 150, 600
@@ -117,8 +118,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 			bombs = append(bombs, submit(t, "bob", bomb))
 		}
 		until(t, "the bombs are at the limit of their user", func() bool {
-			// Older kernels count a refusal in the group that forked, newer ones in the group that
-			// has the limit.
+			// Older kernels count a refused fork in the group that forked. Newer kernels count it
+			// in the group that has the limit.
 			return try(t, "", "grep -q 'max [1-9]' "+group+"pids.events "+group+"*/pids.events").Code == 0
 		})
 		forks := submit(t, "alice", "-g 0 -- bash -c 'for i in $(seq 100); do sleep 1000 & done; jobs -p | wc -l; kill $(jobs -p)'")
@@ -139,8 +140,8 @@ func TestLimitsForkBombOfManyJobs(t *testing.T) {
 	}
 }
 
-// TestLimitsNote: a job with hardly any host memory left gets no message in its journal, since the
-// message could get it killed.
+// TestLimitsNote: if a job has hardly any host memory left, the daemon writes no message into the
+// job's journal. The message could get the job killed.
 func TestLimitsNote(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"\n[gpu_memory]\ntolerance = \"100M\"")

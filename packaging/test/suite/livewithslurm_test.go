@@ -8,8 +8,8 @@ import (
 )
 
 // TestSlurmsGPUsAreLeftToIt: while slurmd is enabled, GPUs that gres.conf assigns to this machine
-// take no job. Running jobs go on, and health, doctor and config check say so. A file that a user
-// could have written is ignored.
+// take no job of gpusched. Running jobs continue, and health, doctor and config check say so. A
+// gres.conf that a user could have written is ignored.
 func TestSlurmsGPUsAreLeftToIt(t *testing.T) {
 	begin(t)
 	const enabled = "/etc/systemd/system/multi-user.target.wants/slurmd.service"
@@ -53,8 +53,8 @@ NodeName=$(hostname -s) Name=gpu Type=a100 File=/dev/nvidia[1-2]" >/etc/slurm/gr
 	t.Cleanup(func() {
 		try(t, "", "systemctl stop slurmd-test; rm -rf /etc/slurm /opt/slurm-test; systemctl reload gpusched")
 	})
-	// From here on a reload makes the daemon look at once; above, it looked by itself within five
-	// seconds.
+	// From here on, a reload makes the daemon look at Slurm's settings at once. Above, the daemon
+	// looked by itself, within five seconds.
 	sh(t, "", "systemd-run -q --unit slurmd-test sleep 1000; systemctl reload gpusched")
 	until(t, "every GPU is left to a slurmd without settings", func() bool { return strings.Count(gpus(), "Slurm has it") == 4 })
 	if text := try(t, "", "gpusched health -o wide").Stdout; !strings.Contains(text, "not in /etc/slurm") || !strings.Contains(text, `gpus.slurm = "allow"`) {

@@ -19,9 +19,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// witness is a job that records each start of its command in /run/witness/began/ID, and whether it
-// is alone on its GPUs. A job with a whole GPU takes both locks of the GPU, a job with half takes
-// either; the locks are released when the job's last process ends.
+// witness is a job that records each start of its command in /run/witness/began/ID. It also records
+// a GPU on which it is not alone: each GPU has two locks, which end with the job's last process. A
+// job with a whole GPU takes both locks, and a job with half a GPU takes either.
 const witness = `#!/bin/bash
 echo "attempt $GPUSCHED_ATTEMPT" >> /run/witness/began/$GPUSCHED_JOB_ID
 for gpu in ${GPUSCHED_GPU_IDS//,/ }; do
@@ -37,19 +37,19 @@ sleep 0.$((RANDOM % 3))$((RANDOM % 10))
 exit $1
 `
 
-// load is a stream of jobs that two accounts submit while something goes wrong, and the jobs that
-// were acknowledged. alice uses the CLI, some of whose processes are killed; bob sends requests
-// that are cut off and repeated with the same key (packaging/test/loadgen).
+// load is a stream of jobs that two accounts submit while something goes wrong. It records the
+// acknowledged jobs. alice runs the gpusched command, and some of its processes are killed. bob
+// sends requests that are cut off and repeated with the same key (packaging/test/loadgen).
 type load struct {
 	mu    sync.Mutex
-	acked map[string]int64 // by the job's name
+	acked map[string]int64 // ids of acknowledged jobs, by name
 	done  sync.WaitGroup
-	count int   // jobs of each account
-	after int64 // the last job before the load
+	count int   // number of jobs of each account
+	after int64 // id of the last job before the load
 }
 
-// startLoad installs the programs and starts submitting count jobs as each of the two accounts,
-// with a pause after each job.
+// startLoad installs the programs. Each of the two accounts then
+// starts to submit count jobs, with a pause after each job.
 func startLoad(t *testing.T, count int, pause time.Duration) *load {
 	t.Helper()
 	installLoadgen(t)
@@ -78,8 +78,8 @@ func installLoadgen(t *testing.T) {
 	}
 }
 
-// submit runs a command in the background that prints the name and id of each acknowledged job, and
-// records them. The command must succeed.
+// submit runs a command in the background and records the jobs that it prints: the name and id of
+// each acknowledged job. The command must succeed.
 func (l *load) submit(t *testing.T, user string, argv ...string) {
 	t.Helper()
 	ctx, stop := await.For(t.Context(), "the submissions of "+user, 5*time.Minute*the.slow)
@@ -92,7 +92,7 @@ func (l *load) submit(t *testing.T, user string, argv ...string) {
 	})
 }
 
-// stream is like submit, but the command may fail; its error is sent on the channel.
+// stream is like submit, but its command may fail. The error is then sent on the channel.
 func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...string) <-chan error {
 	t.Helper()
 	cmd := the.Command(ctx, user, argv...)
@@ -105,7 +105,7 @@ func (l *load) stream(ctx context.Context, t *testing.T, user string, argv ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.done.Wait) // the test's context is cancelled by then
+	t.Cleanup(l.done.Wait) // the context of the test is already cancelled then
 	end := make(chan error, 1)
 	l.done.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -131,20 +131,20 @@ func (l *load) acknowledged(t *testing.T, line string) {
 	l.acked[name] = id
 }
 
-// known returns the jobs that are acknowledged so far.
+// known returns the jobs that have been acknowledged so far.
 func (l *load) known() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.acked)
 }
 
-// wait waits until everything is submitted.
+// wait waits until all jobs have been submitted.
 func (l *load) wait() map[string]int64 {
 	l.done.Wait()
 	return l.known()
 }
 
-// wanted returns the exit status that the job of a name must have.
+// wanted returns the exit status that a job with this name must have.
 func wanted(name string) int {
 	var n int
 	_, number, _ := strings.Cut(name, "-")
@@ -152,8 +152,8 @@ func wanted(name string) int {
 	return n % 5
 }
 
-// verdict waits until all jobs of the load have ended and judges them. Jobs in hurt had a process
-// killed by the test and may have failed because of that.
+// verdict waits until all jobs of the load have ended and checks them. In each job of hurt the test
+// killed a process, so these jobs may have failed.
 func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Helper()
 	acked := l.wait()
@@ -186,11 +186,12 @@ func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Logf("%d jobs were acknowledged, %d are known", len(acked), len(found))
 }
 
-// judgeEnds checks that each job ended once, as its command was to exit, and that its command began
-// once. A job may have been queued again before systemd was asked to start it.
+// judgeEnds checks that each job ended once, with the exit status that
+// its command should have, and that its command began once. The daemon
+// may have queued the job again before it asked systemd to start the job.
 func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]bool) {
 	t.Helper()
-	began := map[string]int{} // starts by job id
+	began := map[string]int{} // number of starts, by job id
 	for _, file := range strings.Fields(sh(t, "", "cd /run/witness/began; grep -H . -r . | cut -d: -f1")) {
 		began[strings.TrimPrefix(file, "./")]++
 	}
@@ -207,7 +208,7 @@ func (l *load) judgeEnds(t *testing.T, found map[string]api.Job, hurt map[int64]
 	}
 }
 
-// drained waits until no job is left, as long as their number shrinks.
+// drained waits until no job is left. It gives up when the number of jobs stops shrinking.
 func drained(t *testing.T) {
 	t.Helper()
 	for n := -1; n != 0; {
@@ -226,7 +227,7 @@ func drained(t *testing.T) {
 // allJobs returns every job that the daemon knows.
 func allJobs(t *testing.T) []api.Job { t.Helper(); return list(t, "-a --ended 10000") }
 
-// list returns the jobs that 'gpusched list' prints with some options.
+// list returns the jobs that 'gpusched list' prints with the given options.
 func list(t *testing.T, options string) []api.Job {
 	t.Helper()
 	var r api.ListReply

@@ -36,17 +36,17 @@ var (
 	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see cudasum_test.go)")
 )
 
-// the is the machine that all tests of a run share.
+// The variable the is the machine that all tests of a run share.
 var the *machine
 
 // machine is a provisioned machine.
 type machine struct {
 	*vm.Machine
 	deb string
-	// slow is the factor by which things take longer here than natively.
+	// slow is how many times slower this machine is than native execution.
 	slow time.Duration
 
-	// last is the outcome of the last script, which the error of a failed wait quotes.
+	// last is the outcome of the last script. If a wait fails, its error quotes the outcome.
 	last atomic.Pointer[string]
 }
 
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run boots the machine, runs the tests that belong to its kind, and cleans up, even when it is
-// interrupted.
+// run boots the machine, runs the tests for that kind
+// of machine, and cleans up, even if it is interrupted.
 func run(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -74,7 +74,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// The values of -gpus.
+// Possible values of -gpus.
 const (
 	gpusSimulated = "simulated"
 	gpusReal      = "real"
@@ -85,23 +85,23 @@ const (
 	needsReal = "^TestRealGPU"
 	// needsEmulated matches the tests that only the emulated machine can run.
 	needsEmulated = "^Test(Limits|Boot)"
-	// needsBox matches the tests that boot a box of their own; TestLimitsSlurm is their part for
-	// the emulated machine.
+	// needsBox matches the tests that boot their own box. On the emulated machine, TestLimitsSlurm
+	// tests what these tests check about Slurm.
 	needsBox = "^Test(SlurmEngine|Migrate|TwoBoxes)$"
-	// onBoth matches the tests of the box that also run on the emulated machine, because they
-	// depend on controllers.
+	// onBoth matches the tests that run both in the box and on the emulated machine, because their
+	// results depend on controllers.
 	onBoth = "^TestAttackerJob$"
-	// quickTests matches the tests whose results another systemd could change: unit properties and
-	// results, the device filter across reloads, what is kept while the daemon is down, who can
-	// read the journal and a job's files, the daemon's sandbox; and the tests that another release
-	// of Slurm could change.
+	// quickTests matches two kinds of tests. The results of some could change with another systemd:
+	// unit properties and results, the device filter across reloads, what survives while the daemon
+	// is down, who can read the journal and a job's files, and the daemon's sandbox. The results of
+	// the others could change with another release of Slurm.
 	quickTests = "^Test(Conformance|Endings|Cancel|EachJobOpensItsOwnGPUs|FilterOutlivesReloads|RestartTouchesNoJob|" +
 		"JobEndsWhileTheDaemonIsDown|BusRestart|OutputIsPrivate|NothingToRead|NoSecretInLogs|JobRunsAsItsSubmitter|" +
 		"Environment|ArgumentsArriveByteForByte|LeftoversAreGone|AttackerUnits|AttackerStopping|SoftReboot|Sandbox|Isolate|DeviceFiles|SlurmEngine|Migrate)$"
 )
 
-// chooseTests restricts each kind of machine to its tests, whatever -run and -skip say: in a box
-// nothing bounds a fork bomb, which would take the host's processes, and some tests need a box.
+// chooseTests selects the tests for the kind of machine, whatever -run and -skip say. In a box
+// nothing limits a fork bomb, which would use up the host's processes; other tests need a box.
 func chooseTests(kind vm.Kind) error {
 	run, skip := flag.Lookup("test.run").Value.String(), []string{needsReal}
 	switch {
@@ -134,8 +134,9 @@ func chooseTests(kind vm.Kind) error {
 	return errors.Join(flag.Set("test.run", run), flag.Set("test.skip", without))
 }
 
-// partOf deals out the tests that match run and not skip in the order of the files, and returns a
-// pattern for the tests of one part. The part "2/3" is the second of three.
+// partOf returns a pattern for the tests of one part, such as "2/3" for
+// the second of three parts. It takes the tests that match run but not
+// skip, in the order of the files, and assigns them to the parts in turn.
 func partOf(part, run, skip string) (string, error) {
 	var k, n int
 	if _, err := fmt.Sscanf(part+"\n", "%d/%d\n", &k, &n); err != nil || k < 1 || n < k {
@@ -178,7 +179,7 @@ func partOf(part, run, skip string) (string, error) {
 	return "^(" + strings.Join(tests, "|") + ")$", nil
 }
 
-// chooseReal restricts a box with real GPUs to the tests for it.
+// chooseReal selects the tests for a box with real GPUs.
 func chooseReal(kind vm.Kind, run string) error {
 	switch {
 	case kind != vm.Box:
@@ -191,9 +192,9 @@ func chooseReal(kind vm.Kind, run string) error {
 	return nil
 }
 
-// hasSlurm reports whether the run's machine gets Slurm's packages, to save a second machine: where
-// booting costs minutes, and in a run of few tests. Other boxes are without Slurm, as most users'
-// machines are.
+// hasSlurm reports whether the machine of the run gets Slurm's packages. That saves a second
+// machine on the emulated machine, where a boot takes minutes, and in a run of few tests. All other
+// boxes are without Slurm, like most users' machines.
 func hasSlurm(kind vm.Kind) bool { return kind == vm.Emulated || *quick }
 
 // provision boots a machine and installs the package.
@@ -213,8 +214,8 @@ func provision(ctx context.Context, kind vm.Kind) (*machine, error) {
 	return out, err
 }
 
-// boot boots a machine with four simulated GPUs (or the host's, with -gpus real), the package, and
-// more packages of the Debian release.
+// boot boots a machine with four simulated GPUs, or with -gpus real with the GPUs of the host. It
+// installs the package, and more packages of the Debian release.
 func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Machine, error) {
 	dir, err := os.MkdirTemp("", "gpusched-suite-")
 	if err != nil {
@@ -244,7 +245,8 @@ func boot(ctx context.Context, kind vm.Kind, pkg string, more []string) (*vm.Mac
 	return m, nil
 }
 
-// bootReal boots a box with the host's GPUs, cudasum and the package. It builds in dir.
+// bootReal boots a box with the host's GPUs. It builds
+// cudasum in dir, and installs cudasum and the package.
 func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machine, error) {
 	program, err := *cudaFile, error(nil)
 	if program == "" {
@@ -266,7 +268,7 @@ func bootReal(ctx context.Context, opts vm.Options, pkg, dir string) (*vm.Machin
 	return m, nil
 }
 
-// newestDeb returns the path of the package under test.
+// newestDeb returns the path of the newest package in dist, or of the package that -deb names.
 func newestDeb() (string, error) {
 	if *deb != "" {
 		return filepath.Abs(*deb)
@@ -286,7 +288,7 @@ func newestDeb() (string, error) {
 	return filepath.Abs(newest)
 }
 
-// sh runs a script as user ("" is root) and fails the test unless it exits 0.
+// sh runs a script as user ("" is root). If the exit status is not 0, the test fails.
 func sh(t *testing.T, user, script string) string {
 	t.Helper()
 	r := try(t, user, script)
@@ -302,13 +304,13 @@ func try(t *testing.T, user, script string) vm.Result {
 	return tryFor(t, user, script, 2*time.Minute)
 }
 
-// tryFor is try with a time limit.
+// tryFor is like try, with a time limit.
 func tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	return scriptOn(t, the.Machine, user, script, limit)
 }
 
-// scriptOn is tryFor on any machine.
+// scriptOn is like tryFor, but on a given machine.
 func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	ctx, stop := await.For(context.WithoutCancel(t.Context()), "the end of a script of "+who(user)+"'s", limit*max(1, the.slow/2))
@@ -322,8 +324,8 @@ func scriptOn(t *testing.T, m *vm.Machine, user, script string, limit time.Durat
 	return r
 }
 
-// synced waits until the journal has everything that was written so far. After a job that prints as
-// fast as it can, journald is minutes behind on a busy machine.
+// synced waits until the journal contains everything that was written so far. After a job that
+// prints as fast as it can, journald is minutes behind on a busy machine.
 func synced(t *testing.T) {
 	t.Helper()
 	if r := tryFor(t, "", "journalctl --sync", 8*time.Minute); r.Code != 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestManyAtOnce: whole queues are held, released and cancelled in one request each, whose answer
-// says what became of every job; other users' jobs are left alone.
+// TestManyAtOnce: one request holds, releases or cancels a whole queue. Its answer says what
+// happened to every job. Other users' jobs are not changed.
 func TestManyAtOnce(t *testing.T) {
 	begin(t)
 	blocker := submit(t, "bob", "--gpus 1 --hold -- sleep 1000")

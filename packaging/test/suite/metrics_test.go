@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// scrape returns the answer that bob gets at the port for a request line and a Host header.
+// scrape sends a request to the metrics port as bob and returns the answer. The arguments are a
+// request line and a Host header.
 func scrape(t *testing.T, request, host string) string {
 	t.Helper()
 	return sh(t, "bob", fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/127.0.0.1/9836; printf "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" >&3; cat <&3'`, request, host))
 }
 
-// TestMetrics: the metrics exports are off until they are enabled, tell nobody anything about a
-// job, and run in units that can do nothing else.
+// TestMetrics: the metrics exports are off until an administrator enables them. They reveal nothing
+// about a job, and their units have no other rights.
 func TestMetrics(t *testing.T) {
 	begin(t)
 	wait(t, submit(t, "alice", "--name quiet-name -g 1 -- true"))
@@ -50,7 +51,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// theTextfile checks that the textfile is complete and readable by everybody.
+// theTextfile checks that the textfile is complete and that every user can read it.
 func theTextfile(t *testing.T) {
 	t.Helper()
 	const file = "/var/lib/prometheus/node-exporter/gpusched.prom"
@@ -60,7 +61,7 @@ func theTextfile(t *testing.T) {
 	}
 }
 
-// theMapping checks that the mapping names a job on its GPU while it holds the GPU.
+// theMapping checks that the mapping shows a job on its GPU as long as the job has the GPU.
 func theMapping(t *testing.T) {
 	t.Helper()
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -75,8 +76,8 @@ func theMapping(t *testing.T) {
 	}
 }
 
-// thePort checks that the port listens on loopback only, serves only /metrics, and accepts only its
-// own host names.
+// thePort checks that the port accepts only loopback
+// connections, requests for /metrics, and its own host names.
 func thePort(t *testing.T) {
 	t.Helper()
 	if page := scrape(t, "GET /metrics", "localhost:9836"); !strings.HasPrefix(page, "HTTP/1.1 200 ") || !strings.Contains(page, "\ngpusched_up 1") {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// killsIt is an sbatch that kills its caller: on every other call before it submits, and on two of
-// three others after it has submitted.
+// killsIt is a replacement for sbatch that kills its caller. It does so on every other call before
+// it submits, and on two of three remaining calls after it has submitted.
 const killsIt = `#!/bin/sh
 n=$(($(cat /tmp/calls) + 1)); echo $n >/tmp/calls
 [ $((n % 2)) = 1 ] && { kill -9 $PPID; exit 1; }
@@ -17,8 +17,8 @@ out=$(/usr/bin/sbatch "$@") || exit
 echo "$out"
 `
 
-// TestMigrate: waiting jobs are migrated to a real Slurm and run there once, in their order and as
-// requested, although gpusched is killed before and after its submissions.
+// TestMigrate: waiting jobs are migrated to a real Slurm. Each runs there once, in the same order
+// and as requested, although gpusched is killed before and after its submissions.
 func TestMigrate(t *testing.T) {
 	b := beginSlurm(t)
 	t.Cleanup(func() { b.sh(t, "", "rm -rf /opt/kills /tmp/calls /home/alice/ran.*") })
@@ -75,8 +75,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// migrateRefused: a job that Slurm refuses keeps waiting here, as do jobs that depend on it, and
-// again at the next try.
+// migrateRefused checks that a job that Slurm refuses keeps waiting in gpusched, together with jobs
+// that depend on it. The same happens at another attempt.
 func migrateRefused(t *testing.T, b slurmBox, submit func(string) string) {
 	t.Helper()
 	refused := submit("gpusched submit -q -g 4 -m 100M -n refused -- true") // no node has four GPUs

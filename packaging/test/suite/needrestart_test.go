@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNeedrestartLeavesJobs: after an upgrade of a library, needrestart restarts services but no
-// jobs, which would lose their work. An ordinary unit that uses the library is restarted, so the
-// test can fail.
+// TestNeedrestartLeavesJobs: after the upgrade of a library, needrestart
+// restarts services. It does not restart jobs, which would lose their work.
+// For comparison, it restarts an ordinary unit that uses the library.
 func TestNeedrestartLeavesJobs(t *testing.T) {
 	begin(t)
 	sh(t, "", "install -m 755 /bin/sleep /usr/local/bin/nap")

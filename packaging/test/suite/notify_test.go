@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// mailbox installs a mail program that saves each mail with its arguments and the user that it ran
-// as, and does not exit while /run/mail/hold exists.
+// mailbox installs a mail program that saves each mail, its arguments and the user that it runs as.
+// While /run/mail/hold exists, the program does not exit. mails returns the saved mails.
 func mailbox(t *testing.T) (mails func() []string) {
 	t.Helper()
 	sh(t, "", `install -d -m 1777 /run/mail; [ ! -e /usr/sbin/sendmail ] || mv /usr/sbin/sendmail /usr/sbin/sendmail.kept
@@ -49,7 +49,7 @@ func about(mails []string, id int64) (list []string) {
 	return list
 }
 
-// messages returns the messages about a job that user can see.
+// messages returns the messages about a job, as user sees them.
 func messages(t *testing.T, user string, id int64) []api.Message {
 	t.Helper()
 	var r api.JobReply
@@ -59,9 +59,9 @@ func messages(t *testing.T, user string, id int64) []api.Message {
 	return r.Messages
 }
 
-// TestMail: the mail program runs as the job's user, once for a start, once for an end, and once
-// for an array. A mail program that hangs delays no job, and neither it nor a restart of the daemon
-// loses or doubles a mail. Without a mail program, --notify mail is refused.
+// TestMail: the mail program runs as the job's user: once for a start, once for an end, and once
+// for a whole array. A mail program that hangs delays no job. Neither it nor a restart of the
+// daemon loses a mail or sends it twice. Without a mail program, --notify mail is refused.
 func TestMail(t *testing.T) {
 	begin(t)
 	mails := mailbox(t)
@@ -114,8 +114,8 @@ func TestMail(t *testing.T) {
 	refused(t, "alice", "gpusched submit --notify end --notify-to 'a@b -oQ/tmp' -- true", 2, "not a plain mail address")
 }
 
-// TestWebhook: a user's URL is called by a process of the user's, the site's URL by a process
-// without rights; redirects are not followed.
+// TestWebhook: a process of the user calls the user's URL, and a process without rights calls the
+// site's URL. Redirects are not followed.
 func TestWebhook(t *testing.T) {
 	begin(t)
 	sh(t, "", `cat > /run/hook.sh <<'END'
@@ -184,8 +184,8 @@ rm -f /run/hook.log; systemctl daemon-reload; systemctl start hook.socket`)
 	refused(t, "alice", "gpusched submit --notify end --notify-to file:///etc/passwd -- true", 2, "not a URL of at most")
 }
 
-// TestTerminalMessage: a logged-in user gets a line on the terminal, unless the terminal refuses
-// messages.
+// TestTerminalMessage: a logged-in user gets a line on the
+// terminal, unless the terminal refuses messages (mesg).
 func TestTerminalMessage(t *testing.T) {
 	begin(t)
 	sh(t, "", "systemd-run -q --unit suite-login --uid alice -p WorkingDirectory=/tmp script -f -q -c 'sleep 300' /tmp/typescript")

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// TestSchedulerOrder: users with much recent use come after users with little, even after a crash
-// of the daemon; with policy = "fifo", jobs start in the order of submission.
+// TestSchedulerOrder: a user with little recent use comes before a user with much, even after a
+// crash of the daemon. With policy = "fifo", jobs start in the order of submission.
 func TestSchedulerOrder(t *testing.T) {
 	for _, c := range []struct{ policy, first, next string }{{"fair", "bob", "alice"}, {"fifo", "alice", "bob"}} {
 		t.Run(c.policy, func(t *testing.T) {
 			begin(t)
 			settings(t, fmt.Sprintf("[scheduling]\nhalf_life = \"1m\"\npolicy = %q", c.policy))
-			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // equally long, so that only the GPU use differs
+			took := fmt.Sprintf("-- sleep %d", 3*the.slow) // all jobs take equally long, so that only the GPU use differs
 			uses, spares := submit(t, "alice", "-g 4 "+took), submit(t, "bob", "-g 0 "+took)
 			wait(t, uses)
 			wait(t, spares)

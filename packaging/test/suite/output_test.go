@@ -9,17 +9,19 @@ import (
 	"testing"
 )
 
-// manyLines is several times the number of lines that journald's own rate limit lets pass at once.
+// manyLines is several times the number of lines that
+// journald's own rate limit would accept at once.
 const manyLines = 100_000
 
-// TestOutputIsWhole: a job that prints very many lines at once loses none, although journald's own
+// TestOutputIsWhole: a job prints very many lines at once. None is lost, although journald's own
 // rate limit would drop some.
 func TestOutputIsWhole(t *testing.T) {
 	begin(t)
 	whole(t, submit(t, "alice", fmt.Sprint("-g 0 -- seq ", manyLines)), func() {})
 }
 
-// TestOutputOfALateJournal: a job that ended before journald reads its output loses none of it.
+// TestOutputOfALateJournal: a job ends before journald
+// reads its output. None of the output is lost.
 func TestOutputOfALateJournal(t *testing.T) {
 	begin(t)
 	journald := func(signal string) { sh(t, "", "systemctl kill -s "+signal+" systemd-journald") }
@@ -34,9 +36,9 @@ func TestOutputOfALateJournal(t *testing.T) {
 	})
 }
 
-// whole waits for the end of a job that prints the numbers up to manyLines, then until the journal
-// has all of them. The journal is slower than the job, so whole waits as long as the journal gets
-// more lines.
+// whole waits until a job that prints the numbers up to manyLines has ended. It then waits until
+// the journal has all of these lines. The journal is slower than the job; whole continues to wait
+// while the journal still grows.
 func whole(t *testing.T, id int64, then func()) {
 	t.Helper()
 	ended(t, wait(t, id), "completed", "exit code 0")
@@ -53,8 +55,8 @@ func whole(t *testing.T, id int64, then func()) {
 	}
 }
 
-// TestLogsOfQuickJobs: logs shows the output of jobs that end within milliseconds, before journald
-// can look up their invocation, and says when a job printed nothing.
+// TestLogsOfQuickJobs: some jobs end within milliseconds, before journald can look up their
+// invocation. logs still shows their output. If a job printed nothing, logs says so.
 func TestLogsOfQuickJobs(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/ids; for i in $(seq 40); do gpusched submit -q -g 0 -- ls /nofile$i >> ~/ids & done; wait
@@ -76,8 +78,8 @@ func TestLogsOfQuickJobs(t *testing.T) {
 	}
 }
 
-// TestLogsTellAttemptsApart: each attempt has its own output, without lines that others wrote with
-// the job's fields or name.
+// TestLogsTellAttemptsApart: logs shows the output of each attempt separately, without lines that
+// other users wrote with the job's fields or name.
 func TestLogsTellAttemptsApart(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --retries 1 --backoff 1s -- bash -c 'echo try $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
@@ -114,8 +116,8 @@ func TestLogsTellAttemptsApart(t *testing.T) {
 	})
 }
 
-// TestLogsOfSeveralJobs: logs prefixes each line with its job, shows all tasks of an array or the
-// failed ones, and with -f follows tasks as they start.
+// TestLogsOfSeveralJobs: logs begins each line with the job's id. It shows all tasks of an array,
+// or only the failed tasks, and with -f it also follows tasks that start later.
 func TestLogsOfSeveralJobs(t *testing.T) {
 	begin(t)
 	const tasks = `-q -g 0 --array 0-5%%2 -- sh -c 'echo begin $GPUSCHED_ARRAY_TASK; echo end; exit $((GPUSCHED_ARRAY_TASK %% 2))'`
@@ -133,8 +135,8 @@ func TestLogsOfSeveralJobs(t *testing.T) {
 	}
 }
 
-// TestOutputInAFile: --log also writes the output to a file. The job's user opens it in the job's
-// unit, so a path can do no more than that user may.
+// TestOutputInAFile: --log also writes the output to a file. A process in the job's unit opens the
+// file as the job's user, so the path reaches nothing that this user could not reach.
 func TestOutputInAFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", `-g 0 --log logs/%j.txt -- sh -c 'printf "10%%\r"; seq 20000; echo err >&2; exit 3'`)
@@ -152,7 +154,7 @@ func TestOutputInAFile(t *testing.T) {
 	if r := try(t, "alice", "gpusched submit -g 0 --log /etc/passwd -- true"); r.Code != 2 || !strings.Contains(r.Stderr, "can't write") {
 		t.Errorf("a log that alice may not write: %+v", r)
 	}
-	// The unit checks again what --force made the client accept.
+	// With --force the client accepts this path. The unit checks the path again.
 	passwd := sh(t, "", "md5sum /etc/passwd")
 	id = submit(t, "alice", "-g 0 --force --log /etc/passwd -- echo x")
 	ended(t, wait(t, id), "completed", "exit code 0")
@@ -162,8 +164,8 @@ func TestOutputInAFile(t *testing.T) {
 	}
 }
 
-// TestOutputOnAFullDisk: a job goes on when its log's disk is full, and the journal has all of its
-// output.
+// TestOutputOnAFullDisk: a job continues when the disk
+// of its log is full. The journal has all of its output.
 func TestOutputOnAFullDisk(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /run/small && mount -t tmpfs -o size=64k,mode=1777 tmpfs /run/small")
@@ -176,8 +178,8 @@ func TestOutputOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestProgressIsLive: logs -f of a job with a log shows an unfinished line as it grows, without
-// inventing its end.
+// TestProgressIsLive: logs -f of a job with --log shows an
+// unfinished line while it grows, and does not add a line break.
 func TestProgressIsLive(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f go out bar.*")
@@ -191,8 +193,8 @@ func TestProgressIsLive(t *testing.T) {
 	})
 }
 
-// TestOutputComesBack: logs and run show long lines, progress bars, bytes that are no text, and an
-// unfinished last line exactly as they were printed.
+// TestOutputComesBack: logs and run show output exactly as it was printed: long lines, progress
+// bars, bytes that are not text, and an unfinished last line.
 func TestOutputComesBack(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `printf '%0200000d\n10%%\r20%%\r100%%\n\351t\351\0nul\n{"end": 1}' 7 > printed`)
@@ -210,8 +212,8 @@ func TestOutputComesBack(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsDropped: logs does not say "printed nothing" of output that the journal has
-// dropped.
+// TestOutputThatIsDropped: if the journal has dropped
+// a job's output, logs does not say "printed nothing".
 func TestOutputThatIsDropped(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 0 -- echo something")
@@ -230,8 +232,8 @@ func TestOutputThatIsDropped(t *testing.T) {
 	until(t, "the journal is known to be complete", func() bool { return logs() == fmt.Sprintf("gpusched: job %d printed nothing", id) })
 }
 
-// TestAllThatWasPrinted: journald is made to write a job's output as soon as the job has ended, so
-// that run and logs print all of it at once and need not wait for more.
+// TestAllThatWasPrinted: as soon as a job has ended, journald is made to write its output. run and
+// logs therefore print all of it at once, and need not wait for more.
 func TestAllThatWasPrinted(t *testing.T) {
 	begin(t)
 	installProgram(t, "../attacker", attackerPath)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestOutputOfADirectorysUID: journald hides the output of accounts whose uids are in ranges that
-// systemd reserves, as some directories assign them. submit, run and logs say so, and --log helps.
-// An older journald has files for the uids of containers.
+// TestOutputOfADirectorysUID: systemd reserves some ranges of uids, and some directories assign
+// uids from them. journald hides the output of such accounts. submit, run and logs say so, and
+// --log helps. An older journald has files for the uids of containers.
 func TestOutputOfADirectorysUID(t *testing.T) {
 	begin(t)
 	old := sh(t, "", `[ "$(systemctl --version | awk '{ print $2; exit }')" -lt 253 ] && echo old || true`) == "old"
@@ -50,8 +50,8 @@ func outputIsHidden(t *testing.T, user string) {
 	}
 	logServes(t, user)
 
-	// As after an upgrade from a systemd that gave the account a journal file, which is empty or
-	// has entries.
+	// Imitate an upgrade from an older systemd that made a journal file for the account. The file
+	// is either empty or has entries.
 	file := "/var/log/journal/*/user-$(id -u " + user + ").journal"
 	t.Cleanup(func() { sh(t, "", "rm -f "+file) })
 	sh(t, "alice", "gpusched run -q -g 0 -- echo hello")
@@ -73,8 +73,8 @@ func outputIsHidden(t *testing.T, user string) {
 	logServes(t, user)
 }
 
-// logServes checks that every command that shows output finds it in the log when the journal hides
-// it.
+// logServes checks that every command that shows output
+// reads it from the log if the journal hides it.
 func logServes(t *testing.T, user string) {
 	t.Helper()
 	shown := func(script, want string) {
@@ -98,12 +98,12 @@ func logServes(t *testing.T, user string) {
 	gpusSeen(t)
 }
 
-// TestOutputOfAnEarlierJob: without the state file job ids start over, while the journal stays. The
-// output of an earlier job with the same id is not shown as the new job's.
+// TestOutputOfAnEarlierJob: if the state file is lost, job ids begin at 1 again, but the journal
+// stays. The output of an earlier job with the same id is not shown as output of the new job.
 func TestOutputOfAnEarlierJob(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; cd " + stateDir + "; "
-	const ids = "/var/cache/gpusched/state.db.last" // keeps the ids going without the state file
+	const ids = "/var/cache/gpusched/state.db.last" // without this file too, ids begin at 1 again
 	sh(t, "", stop+"mkdir /run/aside; mv state.db* /run/aside/; rm "+ids+"; "+startDaemon)
 	t.Cleanup(func() { sh(t, "", stop+"rm -f state.db*; mv /run/aside/* .; rmdir /run/aside; "+startDaemon) })
 	for _, word := range []string{"earlier", "later"} {
@@ -122,8 +122,8 @@ func TestOutputOfAnEarlierJob(t *testing.T) {
 	}
 }
 
-// TestOutputOpenedByName: a script that opens /dev/stderr, which is a socket, is told what to write
-// instead; with a log it works.
+// TestOutputOpenedByName: a script cannot open /dev/stderr, because it is a socket. The error says
+// what to write instead. In a job with --log the script works.
 func TestOutputOpenedByName(t *testing.T) {
 	begin(t)
 	const script = `-g 0 %s-- bash -ec 'echo progress >/dev/stderr; echo trained'`

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ownRuntime sets the variable that a login sets for alice.
+// ownRuntime sets the variable XDG_RUNTIME_DIR, as a login does.
 const ownRuntime = "export XDG_RUNTIME_DIR=/run/user/$(id -u); "
 
 // ownScheduler runs alice's own scheduler until the test ends.
@@ -55,8 +55,9 @@ func ownRuns(t *testing.T, id int64) {
 	})
 }
 
-// TestOwnScheduler: a user without root has a queue of their own, whose jobs outlive its daemon. It
-// says what it can't enforce, nobody else may use it, and the machine's scheduler works as before.
+// TestOwnScheduler: a user without root rights has their own queue. Its
+// jobs survive a stop of its daemon. It says what it cannot enforce, and
+// no other user may use it. The machine's scheduler works as before.
 func TestOwnScheduler(t *testing.T) {
 	begin(t)
 	ownScheduler(t)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// look is a program that requests a path with a Host header and prints the status and the answer.
+// look is a program that requests a path with a given
+// Host header. It prints the status and the answer.
 const look = `python3 -c 'import sys, socket
 c = socket.create_connection(("127.0.0.1", 9837), 20)
 c.sendall(("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % tuple(sys.argv[1:])).encode())
@@ -16,8 +17,9 @@ text = b""
 while piece := c.recv(65536): text += piece
 print(text.decode().partition(" ")[2])' `
 
-// TestPage: once an administrator enables it, every account can read the page and sees there what
-// it may see. The page's program has no rights and survives a restart of the daemon.
+// TestPage: once an administrator enables the page, every account can read it. The page shows
+// nothing private of a job. The page's program has no rights, and still works after a restart of the
+// daemon.
 func TestPage(t *testing.T) {
 	begin(t)
 	if r := try(t, "alice", look+"GET / localhost"); r.Code == 0 {
@@ -50,7 +52,7 @@ func TestPage(t *testing.T) {
 		strings.Count(status, "0000000000000000") != 3 || !strings.Contains(status, "NoNewPrivs:1 Seccomp:2") {
 		t.Errorf("the page's program holds %s", status)
 	}
-	sh(t, "", "systemctl restart gpusched") // an upgrade restarts both
+	sh(t, "", "systemctl restart gpusched") // also restarts the page's program, as an upgrade does
 	until(t, "the page is back", func() bool {
 		text := sh(t, "bob", look+"GET / localhost")
 		return strings.Contains(text, "visible") && !strings.Contains(text, `role="alert"`)

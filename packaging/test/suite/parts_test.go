@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// healthSays waits until health has a text, and fails if one answer takes too long.
+// healthSays waits until health contains a text. It fails if a single answer takes too long.
 func healthSays(t *testing.T, text string) {
 	t.Helper()
 	until(t, "health says: "+text, func() bool {
@@ -23,8 +23,8 @@ func healthSays(t *testing.T, text string) {
 	})
 }
 
-// TestHealthOfTheBus: while D-Bus is stopped or hangs, jobs run on and are accepted and shown, and
-// health says what is wrong. Waiting jobs start when it is back.
+// TestHealthOfTheBus: while D-Bus is stopped or hangs, jobs continue, and new jobs are accepted and
+// shown. Health says what is wrong. Waiting jobs start when D-Bus is back.
 func TestHealthOfTheBus(t *testing.T) {
 	const pid = `$(systemctl show -P MainPID dbus.service)`
 	for name, c := range map[string]struct{ fail, tells, mend string }{
@@ -68,9 +68,9 @@ func children(t *testing.T) int {
 	return n
 }
 
-// TestHealthOfTheReader: the NVML program is missing, dies again and again, or hangs (tail prints
-// nothing until its input ends). GPU jobs wait and others run, no processes pile up, and it
-// recovers by itself.
+// TestHealthOfTheReader: the NVML program is missing, dies again and again, or hangs. (tail plays
+// the hanging program, because it prints nothing until its input ends.) GPU jobs wait, other jobs
+// run, no processes accumulate, and the daemon recovers by itself.
 func TestHealthOfTheReader(t *testing.T) {
 	const bin = "/usr/libexec/gpusched/gpusched-nvml"
 	away := "mv " + bin + " " + bin + ".away; "
@@ -118,9 +118,9 @@ func TestHealthOfTheReader(t *testing.T) {
 	}
 }
 
-// TestHealthOfTheDriver: calls into the driver never return, so the NVML process cannot even be
-// killed. Only a few processes get stuck, the GPUs are unknown, everything else works, and all
-// recovers when the driver does.
+// TestHealthOfTheDriver: calls into the driver never return, so that even SIGKILL does not end the
+// NVML process. Only a few processes get stuck, the GPUs are unknown, and everything else works.
+// When the driver recovers, everything else does too.
 func TestHealthOfTheDriver(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"200ms\"\nsample_timeout = \"1s\"")
@@ -148,8 +148,8 @@ systemd-run -q --unit freeze bash /run/freeze.sh`)
 	}
 }
 
-// TestDoctor: doctor reports what it finds on a sound machine, and what is broken when the daemon
-// cannot be asked.
+// TestDoctor: doctor reports its findings on a healthy machine. If the daemon does not answer,
+// doctor still reports what is broken.
 func TestDoctor(t *testing.T) {
 	begin(t)
 	doctor := func(user string) (string, int) {

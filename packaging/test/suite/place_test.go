@@ -22,7 +22,8 @@ func onGPUs(t *testing.T, id int64) string {
 	return strings.Join(list, ",")
 }
 
-// TestSchedulerSpread: parts of GPUs are packed, unless a job asks to be spread.
+// TestSchedulerSpread: jobs with parts of GPUs are
+// packed onto few GPUs, unless a job asks to be spread.
 func TestSchedulerSpread(t *testing.T) {
 	begin(t)
 	for _, c := range [][2]string{{"-g 0.3", "0"}, {"-g 0.3", "0"}, {"-g 0.3 --spread", "1"}, {"-g 0.3 --spread", "2"}, {"-g 0.4", "0"}, {"-g 1", "3"}} {
@@ -32,8 +33,8 @@ func TestSchedulerSpread(t *testing.T) {
 	}
 }
 
-// TestSchedulerThresholds: a job is not placed on a GPU whose load or used memory exceeds what the
-// job tolerates, until it falls.
+// TestSchedulerThresholds: a job is not placed on a GPU while
+// the GPU's load or used memory exceeds the job's thresholds.
 func TestSchedulerThresholds(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"\nmax_load = 80")
@@ -52,14 +53,14 @@ func TestSchedulerThresholds(t *testing.T) {
 	if on := onGPUs(t, submit(t, "bob", "-g 2 --max-load 0.5 --max-used 0.5 -- sleep 1000")); on != "2,3" {
 		t.Errorf("the two quiet GPUs are %s", on)
 	}
-	ended(t, wait(t, submit(t, "bob", "--gpu-ids 0 -- true")), "completed", "exit code 0") // the site allows 80 %
+	ended(t, wait(t, submit(t, "bob", "--gpu-ids 0 -- true")), "completed", "exit code 0") // the site's own threshold is 80 %
 	gpus("", "")
 	ended(t, wait(t, load), "completed", "exit code 0")
 	ended(t, wait(t, used), "completed", "exit code 0")
 }
 
-// TestSchedulerIslands: a job with several GPUs gets connected ones, and runs on the CPUs next to
-// them.
+// TestSchedulerIslands: a job with several GPUs gets GPUs that are connected to each other, and
+// runs on the CPUs closest to them.
 func TestSchedulerIslands(t *testing.T) {
 	begin(t)
 	sh(t, "", "for i in 4 5 6 7; do [ -e /dev/nvidia$i ] || mknod -m 666 /dev/nvidia$i c 195 $i; done; printf '"+
@@ -79,7 +80,7 @@ func TestSchedulerIslands(t *testing.T) {
 		}
 	}
 	where("alice", "-g 3", "0,1,2", "0")
-	where("alice", "-g 2", "4,5", "1") // 3 and 4 are free and have lower numbers, but are not connected
+	where("alice", "-g 2", "4,5", "1") // GPUs 3 and 4 are free and have lower numbers, but are not connected
 	where("bob", "-g 2", "6,7", "1")
 	where("bob", "-g 0.5", "3", "0")
 }

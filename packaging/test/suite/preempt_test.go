@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// counted returns a command that appends a line to ~/runs/NAME and then does more.
+// counted returns a command that appends a line to ~/runs/NAME and then runs more.
 func counted(name, more string) string {
 	return fmt.Sprintf("bash -c 'echo $GPUSCHED_ATTEMPT >> ~/runs/%s; %s'", name, more)
 }
 
-// TestSchedulerPreemption: a scavenger that has had its slice is preempted and runs again later.
-// The daemon is killed again and again meanwhile, with a GPU paused, priorities changed, an array
-// under way and a reservation made: nothing is lost, and nothing runs more often than it should.
+// TestSchedulerPreemption: a scavenger is preempted once it has used its slice, and runs again
+// later. Meanwhile the daemon is killed again and again, with a paused GPU, changed priorities, a
+// running array and a reservation. Nothing is lost, and nothing runs more often than it should.
 func TestSchedulerPreemption(t *testing.T) {
 	begin(t)
 	const slice = 8 * time.Second
@@ -63,8 +63,8 @@ func TestSchedulerPreemption(t *testing.T) {
 	}
 }
 
-// killAround kills the daemon a few times at once, submits an array, and goes on killing until a
-// slice has been over for a while.
+// killAround kills the daemon a few times, submits an array, and goes on killing the daemon until
+// some time after the end of a slice.
 func killAround(t *testing.T, over time.Time, array func() int64) int64 {
 	t.Helper()
 	kill := func() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestThirdJobWaits: 'why' names the job that holds the GPU, and the waiting job starts by itself.
+// TestThirdJobWaits: 'why' names the job that has the GPU. The waiting job starts by itself.
 func TestThirdJobWaits(t *testing.T) {
 	begin(t)
 	first, release := hold(t, "alice", "--gpu-ids 0,1", "true")
@@ -24,8 +24,8 @@ func TestThirdJobWaits(t *testing.T) {
 	ended(t, wait(t, first), "completed", "exit code 0")
 }
 
-// TestPriorityThenOrder: with one GPU available, jobs run by priority, then in the order of
-// submission.
+// TestPriorityThenOrder: if only one GPU is available, jobs
+// run by priority, and then in the order of submission.
 func TestPriorityThenOrder(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/order")
@@ -41,7 +41,8 @@ func TestPriorityThenOrder(t *testing.T) {
 	}
 }
 
-// TestCanNeverStart: a job that the machine can never run is refused at once, with exit status 6.
+// TestCanNeverStart: a job that can never run on this machine is refused at once, with exit status
+// 6.
 func TestCanNeverStart(t *testing.T) {
 	begin(t)
 	for args, text := range map[string]string{
@@ -58,8 +59,8 @@ func TestCanNeverStart(t *testing.T) {
 	}
 }
 
-// TestPauseGPU: a paused GPU takes no new job and keeps its running ones; the pause survives a
-// restart.
+// TestPauseGPU: a paused GPU takes no new job, but its
+// running jobs continue. The pause survives a restart.
 func TestPauseGPU(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "--gpu-ids 3 -- sleep 1000")
@@ -74,8 +75,8 @@ func TestPauseGPU(t *testing.T) {
 	ended(t, wait(t, id), "completed", "exit code 0")
 }
 
-// TestBatchLargestFirst: of the jobs of a batch that all need GPU 2, the widest starts first,
-// whatever was submitted first.
+// TestBatchLargestFirst: all jobs of a batch need GPU 2. The job with the most GPUs starts first,
+// whatever the order of submission.
 func TestBatchLargestFirst(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/order; cat > ~/jobs <<'END'\n"+

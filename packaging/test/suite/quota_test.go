@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestSchedulerQuotas: a job above a quota waits and says so, while others pass it. A job that can
-// never fit, and one waiting job too many, are refused. A group's quota counts its members
-// together, even if their process dropped the group.
+// TestSchedulerQuotas: a job above a quota waits and says so, while other jobs pass it. A job that
+// can never fit is refused; so is a job that exceeds the allowed number of waiting jobs. A group's
+// quota counts all members together, even if a member's process has dropped the group.
 func TestSchedulerQuotas(t *testing.T) {
 	begin(t)
 	settings(t, `[quota.default]
@@ -43,8 +43,8 @@ gpus = 1`)
 	running(t, half)
 }
 
-// TestSchedulerQuotaOfAGroupLater: a group's quota also counts jobs that were submitted before it
-// was set, and before the daemon knew that their users are members.
+// TestSchedulerQuotaOfAGroupLater: a group's quota also counts jobs that were submitted before the
+// quota was set, or before the daemon knew that their users are members.
 func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 	begin(t)
 	settings(t, "[quota.default]\nqueued = 50")
@@ -81,9 +81,9 @@ func TestSchedulerQuotaOfAGroupLater(t *testing.T) {
 	oneRuns(second, third)
 }
 
-// TestAttackerParts: parts of GPUs can't be spread over the machine to keep whole GPUs from others:
-// the site sets the smallest part and the GPUs for parts, and a part on a chosen GPU counts as a
-// whole GPU in the quota.
+// TestAttackerParts: a user cannot spread parts of GPUs over the machine to keep whole GPUs from
+// other users. The site sets the smallest part and the GPUs on which parts are allowed. A part on a
+// chosen GPU counts as a whole GPU in the quota.
 func TestAttackerParts(t *testing.T) {
 	begin(t)
 	settings(t, `[gpus]
@@ -104,9 +104,9 @@ gpus = 1`)
 	running(t, next)
 }
 
-// TestSchedulerClasses: a class has a time limit, which is also the default of its jobs. Scavengers
-// yield without being asked. Interactive is for administrators, unless the site lets everybody
-// raise a priority.
+// TestSchedulerClasses: a class has a time limit, which is also the default limit of its jobs.
+// Scavengers yield without being asked. Only administrators may use the class interactive, unless
+// the site allows every user to raise a priority.
 func TestSchedulerClasses(t *testing.T) {
 	begin(t)
 	settings(t, `[class.interactive]

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Commands with which an administrator moves the state to a disk of its own, and back.
+// Commands that an administrator types to move the state to its own disk, and back.
 const (
 	stopDaemon = "systemctl stop gpusched.socket gpusched.service; "
 	mountDisk  = "mount -o loop,errors=remount-ro /state.img "
@@ -18,15 +18,15 @@ const (
 	noDisk = stopDaemon + "cp -a " + stateDir + " /run/state; umount " + stateDir + "; cp -a /run/state/. " + stateDir + "; rm -rf /run/state /state.img; " + startDaemon
 )
 
-// A turn is a way in which a disk becomes read-only and is repaired.
+// A turn describes how a disk becomes read-only and how it is repaired.
 type turn struct {
 	name, fail string
-	mend       string // if empty, the machine loses power instead
-	own        bool   // the state has a disk of its own
+	mend       string // if empty, the machine loses power instead of a repair
+	own        bool   // the state is on its own disk
 }
 
-// turns are a disk error with errors=remount-ro, and a forced remount, after which ext4 still
-// accepts writes to open files and reports them as synced.
+// turns are a disk error with errors=remount-ro, and a forced remount. After a forced remount, ext4
+// still accepts writes to open files and reports them as synced.
 var turns = []turn{
 	{name: "an error", own: true, fail: "echo test > /sys/fs/ext4/$(basename $(findmnt -no SOURCE " + stateDir + "))/trigger_fs_error",
 		mend: stopDaemon + "umount " + stateDir + " && " + mountDisk + stateDir + " && " + startDaemon},
@@ -34,9 +34,9 @@ var turns = []turn{
 	{name: "by force, and then a power cut", fail: "echo u > /proc/sysrq-trigger"},
 }
 
-// TestBootReadOnly: the kernel makes the state's disk read-only while the daemon writes to it. From
-// then on nothing is acknowledged, everybody is told why, and running jobs go on. Everything that
-// was acknowledged is there when the disk is back.
+// TestBootReadOnly: the kernel makes the disk of the state read-only while the daemon writes to it.
+// From then on nothing is acknowledged, every user is told why, and running jobs continue. When the
+// disk is back, the daemon knows everything that was acknowledged.
 func TestBootReadOnly(t *testing.T) {
 	for n, c := range turns {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestBootReadOnly(t *testing.T) {
 				sh(t, "", ownDisk)
 				t.Cleanup(func() { sh(t, "", noDisk) })
 			}
-			// The file is in memory, because the other file systems are read-only too.
+			// The file is in memory, because all file systems on disk may become read-only.
 			ends := submit(t, "alice", "-g 1 --no-requeue -- bash -c 'while [ ! -e /dev/shm/end ]; do sleep 0.2; done; exit 7'")
 			t.Cleanup(func() { sh(t, "", "rm -f /dev/shm/end") })
 			on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -80,7 +80,7 @@ func TestBootReadOnly(t *testing.T) {
 	}
 }
 
-// refuses checks that nothing is acknowledged any more and that queries are answered.
+// refuses checks that the daemon acknowledges nothing more and still answers queries.
 func (c turn) refuses(t *testing.T, l *load, on int64) {
 	t.Helper()
 	until(t, "health says so", func() bool {
@@ -97,7 +97,7 @@ func (c turn) refuses(t *testing.T, l *load, on int64) {
 	}
 }
 
-// comesBack gives the daemon its disk back.
+// comesBack repairs the disk or reboots the machine.
 func (c turn) comesBack(t *testing.T) {
 	t.Helper()
 	if c.mend != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// realGPUs returns the GPUs of the last sample, once there is one.
+// realGPUs waits for the first sample of the GPUs and returns the GPUs of the last sample.
 func realGPUs(t *testing.T) []api.GPU {
 	t.Helper()
 	var r api.GPUsReply
@@ -40,7 +40,7 @@ func realGPU(t *testing.T, index int) api.GPU {
 
 var cudaDevice = regexp.MustCompile(`(?m)^device \d+ UUID (GPU-\S+) PCI \S+ NAME `)
 
-// computedOn checks that cudasum computed on the GPUs of a job and on no others.
+// computedOn checks that cudasum computed on all GPUs of a job and on no other GPU.
 func computedOn(t *testing.T, out string, j api.Job) {
 	t.Helper()
 	var got, want []string
@@ -58,8 +58,8 @@ func computedOn(t *testing.T, out string, j api.Job) {
 	}
 }
 
-// TestRealGPUInventory: gpusched lists the GPUs that nvidia-smi lists, the box has the host's
-// nodes, and doctor finds nothing wrong with the driver.
+// TestRealGPUInventory: gpusched lists the same GPUs as nvidia-smi. The box has the device nodes of
+// the host, and doctor finds no fault of the driver.
 func TestRealGPUInventory(t *testing.T) {
 	begin(t)
 	var got []string
@@ -99,7 +99,7 @@ func TestRealGPUInventory(t *testing.T) {
 	}
 }
 
-// TestRealGPURuns: CUDA computes in a job on each GPU; the job sees that GPU alone, as number 0.
+// TestRealGPURuns: CUDA computes in a job on each GPU. The job sees only its own GPU, as number 0.
 func TestRealGPURuns(t *testing.T) {
 	begin(t)
 	gpus := realGPUs(t)
@@ -122,8 +122,8 @@ func TestRealGPURuns(t *testing.T) {
 	t.Logf("on all GPUs:\n%s", out)
 }
 
-// TestRealGPUIsClosedWithoutOne: in a job without a GPU, CUDA finds none even without
-// CUDA_VISIBLE_DEVICES, and no GPU node opens. The next job has its own GPU.
+// TestRealGPUIsClosedWithoutOne: in a job without a GPU, CUDA finds no GPU even if
+// CUDA_VISIBLE_DEVICES is not set, and no GPU node can be opened. A later job has its own GPU.
 func TestRealGPUIsClosedWithoutOne(t *testing.T) {
 	begin(t)
 	const looks = `for d in /dev/nvidia[0-9]*; do dd if=$d of=/dev/null count=0; done; cudasum; echo told $?

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// holdsBytes is the GPU memory that the jobs of these tests hold with --mem 2G.
+// holdsBytes is the GPU memory that the jobs of these tests allocate with --mem 2G.
 const holdsBytes = 2 << 30
 
 // smiProcesses returns the pids that nvidia-smi lists in the box.
@@ -22,8 +22,8 @@ func smiProcesses(t *testing.T) []string {
 	return strings.Fields(sh(t, "", "nvidia-smi --query-compute-apps=pid --format=csv,noheader"))
 }
 
-// TestRealGPUMemoryIsSeen: GPU memory that a job holds shows as used on the GPU and as used by the
-// job.
+// TestRealGPUMemoryIsSeen: GPU memory that a job allocates
+// is shown as used memory of the GPU and as used by the job.
 func TestRealGPUMemoryIsSeen(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
@@ -55,13 +55,13 @@ func TestRealGPUMemoryIsSeen(t *testing.T) {
 	until(t, "the memory is free again", func() bool { return realGPU(t, index).MemUsedBytes < holdsBytes })
 }
 
-// TestRealGPUForeign: GPUs on which a foreign process computes are assigned to no job meanwhile,
-// and 'why' says so.
+// TestRealGPUForeign: while a foreign process computes on
+// GPUs, they are assigned to no job, and 'why' says so.
 func TestRealGPUForeign(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nsample_interval = \"1s\"")
 	gpus := realGPUs(t)
-	// More than max_foreign_memory, so that it also counts where the driver lists no processes.
+	// 3G exceed max_foreign_memory, so the process also counts where the driver lists no processes.
 	sh(t, "", "systemd-run --quiet --unit stranger cudasum --mem 3G --hold 1000")
 	t.Cleanup(func() { try(t, "", "systemctl stop stranger") })
 	until(t, "the foreign process holds memory", func() bool {
@@ -80,8 +80,8 @@ func TestRealGPUForeign(t *testing.T) {
 	printed(t, id, "sum ok")
 }
 
-// TestRealGPUHandOver: a job that computes and holds memory is cancelled, and the next job computes
-// on its GPU. The time between is logged, not judged.
+// TestRealGPUHandOver: a job that computes and uses GPU memory is cancelled, and another job
+// computes on the same GPU. The time between the two jobs is logged but not checked.
 func TestRealGPUHandOver(t *testing.T) {
 	begin(t)
 	index := realGPUs(t)[0].Index
@@ -106,7 +106,7 @@ func TestRealGPUHandOver(t *testing.T) {
 	t.Logf("from 'gpusched cancel' to the next job's first line: %.3f s\n%s", to-from, out)
 }
 
-// TestRealGPUShares: two jobs with half of a GPU each compute at the same time.
+// TestRealGPUShares: two jobs, each with half of the same GPU, compute at the same time.
 func TestRealGPUShares(t *testing.T) {
 	begin(t)
 	index := realGPUs(t)[0].Index

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSchedulerDedup: with --dedup a job that waits, runs or completed is not queued again, even
-// after a crash of the daemon; a failed or different job is.
+// TestSchedulerDedup: with --dedup, a job is not queued again while it waits or runs, or after it
+// has completed, even after a crash of the daemon. A failed job or a different job is queued.
 func TestSchedulerDedup(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end; printf '#!/bin/bash\\nwhile [ ! -e ~/end ]; do sleep 0.05; done\\nexit $1\\n' > ~/gate; chmod +x ~/gate")
@@ -42,8 +42,8 @@ func TestSchedulerDedup(t *testing.T) {
 	}
 }
 
-// TestSchedulerWarning: a job is warned before its limit and has time to save. At the limit it is
-// requeued if it asked for that.
+// TestSchedulerWarning: a job is warned before its time limit, so that it has time to save. At the
+// limit it is requeued if it requested that.
 func TestSchedulerWarning(t *testing.T) {
 	begin(t)
 	limit, before := 4*time.Second*the.slow, 3*time.Second*the.slow

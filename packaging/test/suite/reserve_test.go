@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSchedulerReservation: reserved GPUs take only jobs of the users that they are reserved for,
-// even after a restart, until the reservation ends by itself.
+// TestSchedulerReservation: reserved GPUs take only jobs of the reservation's users, even after a
+// restart, until the reservation ends by itself.
 func TestSchedulerReservation(t *testing.T) {
 	begin(t)
 	refused(t, "alice", "gpusched reserve make --gpus 0 --for 1h --user alice", 4, "only administrators")
@@ -39,8 +39,8 @@ func TestSchedulerReservation(t *testing.T) {
 	}
 }
 
-// TestSchedulerReservationAhead: before a reservation begins, a job starts on its GPUs only if its
-// time limit ends before then.
+// TestSchedulerReservationAhead: before a reservation begins, a job starts on its GPUs only if the
+// job's time limit ends before the reservation begins.
 func TestSchedulerReservationAhead(t *testing.T) {
 	begin(t)
 	id := sh(t, "", "gpusched reserve make --gpus 3 --from +1h --for 8h --user bob -o ids")
@@ -55,8 +55,8 @@ func TestSchedulerReservationAhead(t *testing.T) {
 	ended(t, wait(t, long), "completed", "exit code 0")
 }
 
-// TestSchedulerReservationIsTheirs: the users of a reservation get its GPUs at once, even while
-// another user's wide job is first in the queue.
+// TestSchedulerReservationIsTheirs: the users of a reservation get its GPUs at once, even if
+// another user's job for many GPUs is first in the queue.
 func TestSchedulerReservationIsTheirs(t *testing.T) {
 	begin(t)
 	sh(t, "", "gpusched reserve make --gpus 0-1 --for 1h --user alice")

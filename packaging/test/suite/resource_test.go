@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestSchedulerCPUs: a job that asks for CPUs waits until they are free, says who has them, and
-// then starts. A job that asks for none does not wait. A request that can never be met is refused,
-// by update too.
+// TestSchedulerCPUs: a job that requests CPUs waits until they are free, says which jobs have them,
+// and then starts. A job that requests no CPUs does not wait. A request that can never be met is
+// refused, even if it comes from update.
 func TestSchedulerCPUs(t *testing.T) {
 	begin(t)
 	settings(t, `[jobs]
@@ -40,8 +40,8 @@ cpus = "100%"`)
 	cancel(t, "alice", hers, free)
 }
 
-// TestSchedulerHoarders: with default quotas no user can take all job slots, all host memory or all
-// CPUs; something is left for another user.
+// TestSchedulerHoarders: with the default quotas, one user cannot take all job slots, all host
+// memory or all CPUs. Some of each is left for another user.
 func TestSchedulerHoarders(t *testing.T) {
 	begin(t)
 	settings(t, "[jobs]\nmax_running = 20\ncpus = 10\n")

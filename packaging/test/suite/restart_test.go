@@ -14,8 +14,8 @@ var busAway = flag.Duration("bus-away", 3*time.Second, "time without dbus")
 
 const killDaemon = "systemctl kill --kill-whom=main -s KILL gpusched"
 
-// TestRestartTouchesNoJob: a running and a waiting job survive a restart, a crash and a reload of
-// the daemon.
+// TestRestartTouchesNoJob: the daemon is restarted, crashes and is reloaded. A running and a
+// waiting job survive this.
 func TestRestartTouchesNoJob(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/end ~/begun")
@@ -38,7 +38,7 @@ func TestRestartTouchesNoJob(t *testing.T) {
 	}
 }
 
-// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result and the time of the job's end.
+// TestJobEndsWhileTheDaemonIsDown: the unit keeps the result of the job and the time of its end.
 func TestJobEndsWhileTheDaemonIsDown(t *testing.T) {
 	begin(t)
 	id, release := hold(t, "alice", "-g 1", "exit 11")
@@ -73,8 +73,8 @@ func TestBusRestart(t *testing.T) {
 	}
 }
 
-// TestBusAway: without dbus, jobs run on and end, new jobs are accepted and wait, and health says
-// so. When dbus is back, everything goes on by itself.
+// TestBusAway: without dbus, running jobs continue and end. New jobs are accepted and wait, and
+// health says so. When dbus is back, everything continues by itself.
 func TestBusAway(t *testing.T) {
 	begin(t)
 	on := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -103,8 +103,8 @@ func TestBusAway(t *testing.T) {
 	until(t, "health is good again", func() bool { text, _ := health(t); return strings.Contains(text, "answers over the system bus") })
 }
 
-// TestWatchdogEndsAHungDaemon: systemd's watchdog kills a stopped daemon, which comes back; the job
-// lives.
+// TestWatchdogEndsAHungDaemon: systemd's watchdog kills a daemon that was stopped with SIGSTOP. A
+// new daemon starts, and the job continues.
 func TestWatchdogEndsAHungDaemon(t *testing.T) {
 	begin(t)
 	sh(t, "", "mkdir -p /run/systemd/system/gpusched.service.d; printf '[Service]\\nWatchdogSec=2s\\n' > /run/systemd/system/gpusched.service.d/watchdog.conf; systemctl daemon-reload; systemctl restart gpusched")

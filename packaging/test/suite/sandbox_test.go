@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// mostExposed is ten times the highest exposure that 'systemd-analyze security' may report for the
-// daemon's unit. A lower value is welcome; a directive that raises it is justified in
-// gpusched.service.
+// mostExposed is ten times the highest exposure that 'systemd-analyze
+// security' may report for the daemon's unit. A lower value is better.
+// If a directive raises it, gpusched.service justifies the directive.
 const mostExposed = 21
 
-// TestSandbox: the daemon and its child hold the privileges that their unit grants and no more, can
-// execute no other program, and leave nobody a file to read or change.
+// TestSandbox: the daemon and its child have only the privileges that their unit grants. They can
+// execute no other program, and no user can read or change their files.
 func TestSandbox(t *testing.T) {
 	begin(t)
 	if r := try(t, "", fmt.Sprintf("systemd-analyze security --no-pager --threshold=%d gpusched.service", mostExposed)); r.Code != 0 {
@@ -35,12 +35,12 @@ func TestSandbox(t *testing.T) {
 	filesOfTheDaemon(t, id)
 }
 
-// held checks what a process of the daemon's unit can do.
+// held checks the privileges of a process in the daemon's unit.
 func held(t *testing.T, pid string) {
 	t.Helper()
-	// CHOWN, KILL, SYS_PTRACE, MKNOD, SYSLOG; no new privileges, and a system call filter. The
-	// inheritable set is not checked: newer versions of systemd grant all of it, and it gives a
-	// program nothing without file capabilities.
+	// The value stands for CHOWN, KILL, SYS_PTRACE, MKNOD and SYSLOG, no new privileges, and a
+	// system call filter. The inheritable set is not checked: newer versions of systemd grant all
+	// of it, and without file capabilities it has no effect.
 	const want = "CapPrm:0000000408080021 CapEff:0000000408080021 CapBnd:0000000408080021 CapAmb:0000000000000000 NoNewPrivs:1 Seccomp:2"
 	if got := sh(t, "", `awk '/^(Cap[^I]|NoNewPrivs|Seccomp:)/ {printf "%s%s%s", sep, $1, $2; sep = " "}' /proc/`+pid+"/status"); got != want {
 		t.Errorf("process %s holds\n%s, not\n%s", pid, got, want)
@@ -48,8 +48,8 @@ func held(t *testing.T, pid string) {
 	if sh(t, "", "readlink /proc/"+pid+"/ns/net") == sh(t, "", "readlink /proc/1/ns/net") {
 		t.Errorf("process %s has a network", pid)
 	}
-	// An intruder in the daemon has no shell and no other program there, nor one that it could
-	// write, and can write nowhere else.
+	// An intruder in the daemon can execute neither a shell nor another installed program, nor a
+	// program that the intruder writes, and can write nowhere else.
 	programs := []string{"/bin/sh", "/usr/bin/env", "/bin/kill", "/usr/bin/gpusched"}
 	for _, dir := range []string{"/var/lib/gpusched", "/var/cache/gpusched", "/run/gpusched", "/tmp", "/var/tmp", "/dev/shm"} {
 		file := "/proc/" + pid + "/root" + dir + "/true"
@@ -65,7 +65,8 @@ func held(t *testing.T, pid string) {
 	writes(t, pid)
 }
 
-// writable maps each path that a process of the daemon's unit may write to the reason.
+// writable maps each path that a process of the
+// daemon's unit may write to the reason for that right.
 var writable = map[string]string{
 	"/var/lib/gpusched": "the state", "/var/cache/gpusched": "the last ids", "/run/gpusched": "the socket and the jobs' instructions",
 	"/run/systemd/units": "what systemd leaves there of ended jobs",
@@ -75,13 +76,13 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// writes checks for each mount of a process whether the process can write or execute files there.
-// Newer versions of systemd leave /dev executable.
+// writes checks each mount of a process: the process must not write or execute files there without
+// a reason. Newer versions of systemd leave /dev executable.
 func writes(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {
 		path, options, _ := strings.Cut(line, " ")
-		// The container has mounts of its own in /run/host.
+		// The container itself has mounts in /run/host.
 		if strings.HasPrefix(options, "ro") || strings.HasPrefix(path, "/run/host/") {
 			continue
 		}
@@ -130,11 +131,13 @@ func filesOfTheDaemon(t *testing.T, id int64) {
 	}
 }
 
-// TestNoSecretInLogs: a job's private values are in no log, property or file that others can read
-// while it waits, runs, fails to start and has ended, nor in what root reads about the daemon.
+// TestNoSecretInLogs: no log, property or file that other users can read contains a job's private
+// values. This holds while the job waits, runs, fails to start and has ended. The values do not
+// appear in what root reads about the daemon either.
 func TestNoSecretInLogs(t *testing.T) {
 	begin(t)
-	// Reading the output floods of earlier tests would take minutes.
+	// Without --since, journalctl would take minutes
+	// to read the floods of output from earlier tests.
 	journal := "journalctl -o export --since '" + sh(t, "", "date '+%F %T'") + "' "
 	settings(t, "[daemon]\nlog_level = \"debug\"")
 	sh(t, "alice", "mkdir -p ~/hush-dir")
@@ -154,7 +157,8 @@ func TestNoSecretInLogs(t *testing.T) {
 	sh(t, "alice", fmt.Sprintf("gpusched cancel %d", ids[1]))
 	wait(t, ids[1])
 	synced(t)
-	// In the job's own journal, the launcher tells its user which program is missing.
+	// The job's own journal is left out: there the
+	// launcher tells the user which program is missing.
 	for _, cmd := range []string{journal + "-u gpusched -u gpusched.socket", journal + "_PID=1", journal + "-k",
 		"systemctl show 'gpujob-*'", "cat /run/systemd/transient/gpujob-* 2>/dev/null", "gpusched config show"} {
 		if out := try(t, "", cmd+" | grep -a hush").Stdout; out != "" {
@@ -166,7 +170,7 @@ func TestNoSecretInLogs(t *testing.T) {
 			t.Errorf("bob: %q shows %.300q", cmd, out)
 		}
 	}
-	// A job's environment is deleted at its end, for its owner too.
+	// When a job ends, its environment is deleted. Even its owner no longer sees it.
 	if y := show(t, "alice", ids[3]).Private; y == nil || len(y.Env) != 0 || !strings.Contains(y.Command, "hush-argv") {
 		t.Errorf("the owner of an ended job reads %+v", y)
 	}

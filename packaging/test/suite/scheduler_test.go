@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestSchedulerFractions: two halves share a GPU, which both jobs can open; a third job waits for
-// its part.
+// TestSchedulerFractions: two jobs share a GPU, half each, and
+// both can open it. A third job waits until its part is free.
 func TestSchedulerFractions(t *testing.T) {
 	begin(t)
 	hold := "-g 0.5 --gpus-from 0 -- " + fmt.Sprintf(probe, "sleep 1000")
@@ -35,8 +35,8 @@ func TestSchedulerFractions(t *testing.T) {
 	}
 }
 
-// TestSchedulerDependencies: a chain runs in order, and a failure ends the jobs that wait for a
-// success, whose sentence says so.
+// TestSchedulerDependencies: a chain of jobs runs in order. A failure ends the jobs that wait for a
+// success, and their sentence says so.
 func TestSchedulerDependencies(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/chain ~/go")
@@ -62,8 +62,8 @@ func TestSchedulerDependencies(t *testing.T) {
 	ended(t, wait(t, instead), "completed", "exit code 0")
 }
 
-// atOnce returns how many commands started and how many ran at once at most, from a file with a
-// line "+" for each start and "-" for each end.
+// atOnce returns how many commands started, and the maximum number that ran at the same time. The
+// log has a line "+" for each start and "-" for each end.
 func atOnce(log string) (starts, most int) {
 	now := 0
 	for _, word := range strings.Fields(log) {
@@ -77,8 +77,8 @@ func atOnce(log string) (starts, most int) {
 	return starts, most
 }
 
-// TestSchedulerArray: 200 tasks on parts of GPUs run four at a time although eight would fit; each
-// has its number, its GPU and its own output.
+// TestSchedulerArray: 200 tasks on parts of GPUs run four at a time, although eight would fit. Each
+// task has its number, its GPU and its own output.
 func TestSchedulerArray(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/log")
@@ -136,7 +136,7 @@ func TestSchedulerHold(t *testing.T) {
 	ended(t, wait(t, other), "completed", "exit code 0")
 }
 
-// TestSchedulerBegin: a job with --begin starts by itself at that time and not before.
+// TestSchedulerBegin: a job with --begin starts by itself at that time and not earlier.
 func TestSchedulerBegin(t *testing.T) {
 	begin(t)
 	const least = 3 * time.Second
@@ -151,8 +151,8 @@ func TestSchedulerBegin(t *testing.T) {
 	}
 }
 
-// TestSchedulerRetries: a failed job is retried as often as it asked, each time after twice the
-// delay.
+// TestSchedulerRetries: a failed job is retried as often
+// as it requested. The delay doubles with each retry.
 func TestSchedulerRetries(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/tries")
@@ -181,8 +181,8 @@ func TestSchedulerRetries(t *testing.T) {
 	}
 }
 
-// TestSchedulerRequeue: a job that is requeued, at its time limit or by command, goes behind the
-// waiting jobs and starts again.
+// TestSchedulerRequeue: a job is requeued at its time limit, or by a command. It goes to the end of
+// the queue and starts again.
 func TestSchedulerRequeue(t *testing.T) {
 	begin(t)
 	command := `-- bash -c '[ $GPUSCHED_ATTEMPT -gt 1 ] || exec sleep 1000'`
@@ -204,8 +204,8 @@ func TestSchedulerRequeue(t *testing.T) {
 	}
 }
 
-// TestSchedulerGPUControl: a pause ends by itself at its time. A drained GPU finishes its job and
-// takes no other until it is undrained.
+// TestSchedulerGPUControl: a pause with an end time ends by itself. A drained GPU finishes its job
+// and takes no other job until it is undrained.
 func TestSchedulerGPUControl(t *testing.T) {
 	begin(t)
 	sh(t, "", fmt.Sprintf("gpusched gpu pause 2 --reason 'new fan' --until +%ds", 3*the.slow))
@@ -235,8 +235,8 @@ func TestSchedulerGPUControl(t *testing.T) {
 	ended(t, wait(t, paused), "completed", "exit code 0")
 }
 
-// TestSchedulerUpdate: a waiting job's priority can be changed; only administrators may raise it
-// above normal.
+// TestSchedulerUpdate: the priority of a waiting job can be
+// changed. Only administrators may raise it above normal.
 func TestSchedulerUpdate(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/sequence")
@@ -259,8 +259,8 @@ func TestSchedulerUpdate(t *testing.T) {
 	}
 }
 
-// TestSchedulerKilled: the daemon is killed again and again while everything goes on; nothing is
-// lost and nothing runs twice.
+// TestSchedulerKilled: the daemon is killed again and again while jobs of all kinds run. No job is
+// lost and no job runs twice.
 func TestSchedulerKilled(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -rf ~/runs; mkdir ~/runs")

@@ -19,15 +19,15 @@ func sessionOf(t *testing.T, id int64) string {
 	return name
 }
 
-// noSessions waits until nothing is left of alice's sessions.
+// noSessions waits until none of alice's sessions is left.
 func noSessions(t *testing.T, after string) {
 	t.Helper()
 	until(t, "no session is left after "+after, func() bool { return try(t, "", "ls /run/screen/S-alice").Stdout == "" })
 }
 
-// TestScreen: a job runs in a GNU screen session, to which its user attaches with a real terminal.
-// Input and output go through, the session is in the job's unit, the journal and the exit status
-// are the command's, and nobody else can attach.
+// TestScreen: a job runs in a GNU screen session. Its user attaches to the session with a real
+// terminal; input and output work. The session is in the job's unit, the journal and the exit
+// status are those of the command, and no other user can attach.
 func TestScreen(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() {
@@ -51,7 +51,7 @@ func TestScreen(t *testing.T) {
 	sh(t, "alice", "TERM=xterm-256color tmux -L screen new-session -d -x 91 -y 31 'screen -r "+name+"; echo left; cat'")
 	pane("\x1b[31mred")
 	sh(t, "alice", "tmux -L screen send-keys first Enter")
-	pane("got first at 3") // 30 or 31 lines, as tmux's status line takes one
+	pane("got first at 3") // the window has 30 or 31 lines, because tmux's status line may take one
 	sh(t, "alice", "screen -S "+name+` -X screen sh -c 'cat /proc/self/cgroup >~/window; for i in 0 1 2 3; do (: </dev/nvidia$i) 2>/dev/null || echo closed >>~/window; done'`)
 	until(t, "another window is in the job's unit, behind its filter", func() bool {
 		got := try(t, "alice", "cat ~/window").Stdout
@@ -75,14 +75,14 @@ func TestScreen(t *testing.T) {
 }
 
 // TestScreenLeavesNothing: however a job ends, nothing is left of its session. Each attempt and
-// task has its own session, and where none is possible the job runs without.
+// task has its own session. Where no session is possible, the job runs without one.
 func TestScreenLeavesNothing(t *testing.T) {
 	begin(t)
 	const deaf = `-- bash -c 'trap "" TERM HUP; echo deaf; while :; do sleep 0.1; done'`
 	for how, act := range map[string]string{
 		"kill -9":                        "systemctl kill -s KILL gpujob-%d",
 		"a cancel that SIGKILL finishes": "gpusched cancel %d",
-		// A limit that has already passed would be refused.
+		// update refuses a time limit that has already passed, so the loop tries longer limits.
 		"a time limit": "for s in 1 5 20; do gpusched update --time ${s}s %d && exit; done; exit 1",
 	} {
 		id := submit(t, "alice", "--screen -g 0 -t 1h --grace 1s "+deaf)

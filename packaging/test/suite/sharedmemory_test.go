@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestSharedMemoryOutlivesALogout: at a user's last logout, logind deletes a running job's files in
-// /dev/shm. Health says so and how to prevent it, and that works.
+// TestSharedMemoryOutlivesALogout: when a user logs out for the last
+// time, logind deletes the files of a running job in /dev/shm. Health
+// says so and names a setting that prevents it. The setting works.
 func TestSharedMemoryOutlivesALogout(t *testing.T) {
 	begin(t)
 	const dir = "/etc/systemd/logind.conf.d"
@@ -23,7 +24,7 @@ func TestSharedMemoryOutlivesALogout(t *testing.T) {
 		until(t, "logind has forgotten alice", func() bool { return try(t, "", "loginctl show-user alice").Code != 0 })
 		return try(t, "", "test -e "+shared).Code == 0
 	}
-	says := func(what string) { // health caches its checks for a moment
+	says := func(what string) { // health caches its checks for a moment, so wait
 		until(t, "health says "+what, func() bool {
 			return strings.Contains(sh(t, "alice", "gpusched health | grep 'shared memory'"), what)
 		})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSiteRules: the site's limits on memory and on the directories of programs apply from a reload
-// on, without a restart.
+// TestSiteRules: the site's limits on memory and on the directories of programs take effect at a
+// reload, without a restart.
 func TestSiteRules(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"
@@ -27,8 +27,9 @@ printf '[jobs]\nmax_mem = "300M"\nallowed_paths = ["/srv/scripts"]\n' >`+file+`;
 	}
 }
 
-// TestReloadOfWrongSettings: a reload of wrong settings fails for the administrator who asked for
-// it and changes nothing, and health says what is wrong; health shows a good reload at once.
+// TestReloadOfWrongSettings: if the settings are wrong, a reload fails for
+// the administrator who requested it, and changes nothing. Health says
+// what is wrong. After a successful reload, health is correct at once.
 func TestReloadOfWrongSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/90-site.toml"
@@ -44,8 +45,7 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	if text, code := health(t); code != 9 || !strings.Contains(text, "max_runing") {
 		t.Errorf("health: %s", text)
 	}
-	// The client's settings do not matter to the daemon, even if they are wrong or name another
-	// scheduler.
+	// The daemon ignores the client's settings, even if they are wrong or name another scheduler.
 	t.Cleanup(func() { sh(t, "", "rm -f /etc/gpusched/client.toml") })
 	for _, line := range []string{`hosts = ["a b"]`, `engine = "slurm"`, "nonsense"} {
 		sh(t, "", "rm -f "+file+"; echo '"+line+"' >/etc/gpusched/client.toml; systemctl reload gpusched")
@@ -62,13 +62,13 @@ func TestReloadOfWrongSettings(t *testing.T) {
 	}
 }
 
-// TestAScriptIsNotSlowedDown: a shell loop of submissions never meets a user's rate limit.
+// TestAScriptIsNotSlowedDown: a shell loop of submissions never reaches a user's rate limit.
 func TestAScriptIsNotSlowedDown(t *testing.T) {
 	begin(t)
 	const loop = "for i in $(seq 200); do gpusched submit --hold -g 0 -m 10M -- true >/dev/null || exit 1; done"
 	start := time.Now()
 	took := make(chan time.Duration, 1)
-	go func() { // at the same time as root's, so that both have the same load
+	go func() { // runs at the same time as root's loop, so that both have the same load
 		the.Sh(t.Context(), "alice", loop)
 		took <- time.Since(start)
 	}()
@@ -85,8 +85,8 @@ func TestAScriptIsNotSlowedDown(t *testing.T) {
 	sh(t, "", "gpusched cancel $(gpusched list -o ids) >/dev/null")
 }
 
-// TestExpiredAccount: jobs of an expired account wait and say so, and start when the account is
-// renewed; running jobs go on.
+// TestExpiredAccount: jobs of an expired account wait and say so. They start when the account is
+// renewed. Running jobs continue.
 func TestExpiredAccount(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "chage -E -1 bob") })

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSlicesStopped: stopping the slice of a user or of all jobs ends the jobs in it. Waiting jobs
-// start afterwards.
+// TestSlicesStopped: a stop of the slice of one user, or of the slice of all jobs, ends the jobs in
+// it. Waiting jobs start afterwards.
 func TestSlicesStopped(t *testing.T) {
 	begin(t)
 	for _, slice := range []string{"gpujobs-u1001.slice", "gpujobs.slice"} {
@@ -24,8 +24,8 @@ func TestSlicesStopped(t *testing.T) {
 }
 
 // TestSlicesBoundProcesses: one user's jobs may have fewer processes than all jobs together, so
-// that a fork bomb leaves room for others, and all jobs fewer than the kernel allows.
-// TestLimitsForkBombOfManyJobs shows the effect.
+// that a fork bomb leaves room for other users. All jobs together may have fewer than the kernel
+// allows. TestLimitsForkBombOfManyJobs shows the effect.
 func TestSlicesBoundProcesses(t *testing.T) {
 	begin(t)
 	running(t, submit(t, "alice", "-g 0 -- sleep 1000"))
@@ -41,9 +41,9 @@ func TestSlicesBoundProcesses(t *testing.T) {
 	}
 }
 
-// TestIsolate: 'systemctl isolate' to another target, to stop a desktop or for maintenance, ends no
-// job, just as it ends no login session. The daemon stops if the target does not want it, and
-// waiting jobs start when it is back.
+// TestIsolate: an administrator runs 'systemctl isolate' to switch to another target, for instance
+// to stop a desktop or for maintenance. This ends no job, just as it ends no login session. If the
+// target does not want the daemon, the daemon stops. Waiting jobs start when it is back.
 func TestIsolate(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "systemctl default") })
@@ -54,7 +54,7 @@ func TestIsolate(t *testing.T) {
 		queued := submit(t, "bob", "--gpu-ids 0 -- true")
 		array := submit(t, "bob", "--gpu-ids 0 --array 0-2 -- true")
 		sh(t, "", "systemctl isolate "+to.target)
-		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate does not wait for units to stop
+		until(t, "the daemon is "+to.daemon+" in "+to.target, func() bool { // isolate returns before units have stopped
 			return try(t, "", "systemctl is-active gpusched").Stdout == to.daemon+"\n"
 		})
 		sh(t, "", "systemctl default")

@@ -19,11 +19,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// A slurmBox is a machine on which this package and a real Slurm with two nodes run side by side: a
-// box of its own, or the machine of the run if hasSlurm.
+// A slurmBox is a machine on which this package and a real Slurm with two nodes run together. It is
+// either a separate box or, if hasSlurm, the machine of the run.
 type slurmBox struct{ *vm.Machine }
 
-// theSlurm is the slurmBox that the tests of a run share; the first test that needs it boots it.
+// theSlurm is the slurmBox that the tests of a run share. The first test that needs it boots it.
 var theSlurm struct {
 	sync.Once
 	*vm.Machine
@@ -37,8 +37,8 @@ func closeSlurm() {
 	}
 }
 
-// bootSlurm boots a box with Slurm's packages, none of whose services runs yet. Its image is built
-// once.
+// bootSlurm boots a box with Slurm's packages. None of their
+// services runs yet. The image of the box is built only once.
 func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	m, err := boot(ctx, vm.Box, the.deb, vm.SlurmPackages())
 	if err != nil {
@@ -51,8 +51,8 @@ func bootSlurm(ctx context.Context) (*vm.Machine, error) {
 	return m, nil
 }
 
-// prepareSlurm installs slurm.sh, and with -slurm another release, in a machine that has Slurm's
-// packages.
+// prepareSlurm installs slurm.sh in a machine that has Slurm's packages. With -slurm it also
+// installs another release of Slurm.
 func prepareSlurm(ctx context.Context, m *vm.Machine) error {
 	err := m.CopyIn(ctx, "../slurm/slurm.sh", "/usr/local/bin/slurm.sh", 0o755)
 	if err == nil && *slurm != "" {
@@ -61,7 +61,8 @@ func prepareSlurm(ctx context.Context, m *vm.Machine) error {
 	return err
 }
 
-// otherSlurm installs the packages of a directory over the image's. None of their services starts.
+// otherSlurm replaces the Slurm packages of the image with
+// the packages in a directory. None of their services starts.
 func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
 	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil || len(debs) == 0 {
@@ -81,8 +82,8 @@ func otherSlurm(ctx context.Context, m *vm.Machine, dir string) error {
 	return err
 }
 
-// beginSlurm starts an idle Slurm with accounting for one test. At the end of the test it ends the
-// test's jobs, and prints the logs if the test failed.
+// beginSlurm starts Slurm with accounting and without jobs for one test. When the test ends, it
+// ends the test's jobs, and prints the logs if the test failed.
 func beginSlurm(t *testing.T) slurmBox {
 	t.Helper()
 	theSlurm.Do(func() {
@@ -108,7 +109,7 @@ gpusched daemon resume >/dev/null 2>&1; ids=$(gpusched list -o ids); [ -z "$ids"
 	return b
 }
 
-// up restarts Slurm and waits for the database, slurmdbd and the nodes, each for at most a minute.
+// up restarts Slurm. It waits up to a minute for each of the database, slurmdbd and the nodes.
 func (b slurmBox) up(t *testing.T, words string) {
 	t.Helper()
 	const script = "slurm.sh down; slurm.sh up "
@@ -122,7 +123,7 @@ func (b slurmBox) try(t *testing.T, user, script string) vm.Result {
 	return b.tryFor(t, user, script, 2*time.Minute)
 }
 
-// tryFor is try with a time limit.
+// tryFor is like try, with a time limit.
 func (b slurmBox) tryFor(t *testing.T, user, script string, limit time.Duration) vm.Result {
 	t.Helper()
 	return scriptOn(t, b.Machine, user, script, limit)
@@ -137,14 +138,14 @@ func (b slurmBox) sh(t *testing.T, user, script string) string {
 	return strings.TrimRight(r.Stdout, "\n")
 }
 
-// A walker is alice, who does the same on either engine.
+// A walker types the same commands as alice on one of the engines.
 type walker struct {
 	*testing.T
 	box    slurmBox
 	engine string
 }
 
-// gs returns what a gpusched command prints; it must exit with status.
+// gs runs a gpusched command, which must exit with status, and returns its output.
 func (w walker) gs(status int, args string) string {
 	w.Helper()
 	return strings.TrimRight(w.run(status, args).Stdout, "\n")
@@ -159,7 +160,7 @@ func (w walker) run(status int, args string) vm.Result {
 	return r
 }
 
-// submit returns the new job's number.
+// submit submits a job and returns its number.
 func (w walker) submit(args string) string {
 	w.Helper()
 	name := w.gs(0, "submit -q "+args)
@@ -170,7 +171,7 @@ func (w walker) submit(args string) string {
 	return number
 }
 
-// name returns gpusched's name for the job with a number.
+// name returns the name that gpusched prints for the job with a number.
 func (w walker) name(number string) string {
 	if w.engine == "slurm" {
 		return "slurm:" + number
@@ -201,7 +202,7 @@ func (w walker) state(id string) string {
 	return w.job(id).State
 }
 
-// job returns what show knows about a job.
+// job returns what 'gpusched show' prints about a job.
 func (w walker) job(id string) shownJob {
 	w.Helper()
 	var reply struct{ Job shownJob }
@@ -224,7 +225,7 @@ func (w walker) decode(status int, args string, reply any) {
 	}
 }
 
-// row checks that a line of a table has some words as columns.
+// row checks that a table has a line with some words as columns.
 func (w walker) row(args string, words ...string) {
 	w.Helper()
 	text := w.gs(0, args)
@@ -248,7 +249,8 @@ func (w walker) printed(id string, lines ...string) {
 	}
 }
 
-// TestSlurmEngine: the same commands do the same on a Slurm as with the machine's scheduler.
+// TestSlurmEngine: with Slurm, the same commands have
+// the same effects as with the machine's scheduler.
 func TestSlurmEngine(t *testing.T) {
 	box := beginSlurm(t)
 	engines := []string{"local", "slurm"}
@@ -269,14 +271,14 @@ func TestSlurmEngine(t *testing.T) {
 	t.Run("both", func(t *testing.T) { walkBoth(t, box) })
 	t.Run("conformance", func(t *testing.T) { conformReally(t, box) })
 	t.Run("terminal", func(t *testing.T) { walkTerminal(walker{t, box, "slurm"}) })
-	if !*quick { // waits for a time limit
+	if !*quick { // this part waits for a time limit
 		t.Run("set up", func(t *testing.T) { walkSetUp(walker{t, box, "slurm"}) })
 	}
 	t.Run("nodes", func(t *testing.T) { walkNodes(walker{t, box, "slurm"}) })
 	t.Run("refused", func(t *testing.T) { walkRefused(walker{t, box, "slurm"}) })
 	t.Run("accounts", func(t *testing.T) { walkAccounts(walker{t, box, "slurm"}) })
 	t.Run("kept", func(t *testing.T) { walkKept(walker{t, box, "slurm"}) })
-	box.up(t, "") // without accounting
+	box.up(t, "") // restarts Slurm without accounting
 	t.Run("plain", func(t *testing.T) { walkSubmit(walker{t, box, "slurm"}) })
 	box.sh(t, "", "slurm.sh down")
 	w := walker{t, box, "slurm"}
@@ -285,8 +287,8 @@ func TestSlurmEngine(t *testing.T) {
 	t.Run("mps", func(t *testing.T) { walkMPS(t, box) })
 }
 
-// walkSubmit: arguments arrive byte for byte, a job's output can be read, and its exit status is
-// the caller's.
+// walkSubmit checks that arguments arrive byte for byte, that a job's output can be read, and that
+// the caller exits with the job's status.
 func walkSubmit(w walker) {
 	id := w.submit(`-g 0 -n hello --comment "two words" --tag project=vision -- printf '%s\n' 'a  b' '$x' "it's" '*'`)
 	w.gs(0, "wait "+id)
@@ -302,7 +304,7 @@ func walkSubmit(w walker) {
 	w.gs(2, "submit --frobnicate")
 }
 
-// walkEnvironment: a job's environment tells it what it is.
+// walkEnvironment checks the variables that describe a job in its environment.
 func walkEnvironment(w walker) {
 	id := w.submit(`-g 1 -e "A=x,y 'z'" --setup 'export B=set; cd /tmp' -- sh -c 'env; pwd'`)
 	w.gs(0, "wait "+id)
@@ -322,7 +324,7 @@ func walkEnvironment(w walker) {
 	}
 }
 
-// walkHold: a held job can be changed and released.
+// walkHold checks that a held job can be changed and released.
 func walkHold(w walker) {
 	id := w.submit("-g 1 -t 1h --hold -- true")
 	w.row("list", w.name(id), "queued")
@@ -340,7 +342,8 @@ func walkHold(w walker) {
 	w.gs(0, "cancel "+id)
 }
 
-// walkRun: a running job is shown, requeued and cancelled, and run stays with its job.
+// walkRun checks that a running job is shown, requeued
+// and cancelled, and that run waits for its job.
 func walkRun(w walker) {
 	id := w.submit("-g 2 -t 10m -- sleep 300")
 	w.becomes(id, "running")
@@ -360,7 +363,7 @@ func walkRun(w walker) {
 	w.gs(4, "run -g 0 -- sh -c 'exit 4'")
 }
 
-// walkOrder: a job waits for another, and is ended when it can never start.
+// walkOrder checks that a job waits for another job, and is ended if it can never start.
 func walkOrder(w walker) {
 	sh := func(script string) { w.box.try(w.T, "alice", script) }
 	sh("rm -f ~/order")
@@ -375,7 +378,7 @@ func walkOrder(w walker) {
 	w.becomes(ok, "cancelled", "failed")
 }
 
-// walkArray: tasks know their numbers and are named by them.
+// walkArray checks that tasks know their numbers and can be named by them.
 func walkArray(w walker) {
 	id := w.submit("-g 0 --array 0-2%2 -- sh -c 'echo task $GPUSCHED_ARRAY_TASK of $GPUSCHED_ARRAY_JOB'")
 	w.gs(0, "wait "+id)
@@ -386,7 +389,7 @@ func walkArray(w walker) {
 	w.printed(id+"_1", "rate=1e-4")
 }
 
-// walkLook: queries are answered, in JSON too.
+// walkLook checks that queries are answered, also in JSON.
 func walkLook(w walker) {
 	ended := w.submit("-g 0 -n looked-for -- true")
 	w.gs(0, "wait "+ended)
@@ -418,7 +421,7 @@ func walkLook(w walker) {
 		Checks []struct{ Name, Health, Detail string }
 	}
 	w.decode(9, "health --json", &health)
-	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers; n3 is broken
+	cause := map[string]string{"local": "limits are not enforced", "slurm": "n3"}[w.engine] // a box has no controllers, and node n3 is broken
 	told := false
 	for _, check := range health.Checks {
 		told = told || check.Health == "DEGRADED" && strings.Contains(check.Detail, cause)
@@ -428,7 +431,7 @@ func walkLook(w walker) {
 	}
 }
 
-// walkRetries: a failed job is retried.
+// walkRetries checks that a failed job is retried.
 func walkRetries(w walker) {
 	id := w.submit(`-g 0 --retries 2 --backoff 1s -- sh -c 'echo attempt $GPUSCHED_ATTEMPT; [ $GPUSCHED_ATTEMPT = 2 ]'`)
 	w.gs(0, "wait "+id)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// walkRefused: a request that Slurm can't honour is refused with the reason, and no job waits or
-// runs.
+// walkRefused checks that a request that Slurm cannot fulfil
+// is refused with the reason. No job waits or runs then.
 func walkRefused(w walker) {
 	jobs := func() string { return w.box.sh(w.T, "alice", "squeue -h -o %A | sort -un") }
 	before := jobs()
@@ -27,8 +27,8 @@ func walkRefused(w walker) {
 	}
 }
 
-// conformReally runs the client's TestEnginesAnswerAlike against the real Slurm; elsewhere it runs
-// against programs that stand in for Slurm's.
+// conformReally runs the client's TestEnginesAnswerAlike against the real Slurm. Elsewhere the test
+// runs against programs that imitate Slurm's.
 func conformReally(t *testing.T, b slurmBox) {
 	const there, test = "/usr/local/bin/client.test", "TestEnginesAnswerAlike/slurm"
 	if err := b.CopyIn(t.Context(), testBinary(t, "", "cmd/gpusched/client"), there, 0o755); err != nil {
@@ -40,8 +40,8 @@ func conformReally(t *testing.T, b slurmBox) {
 	}
 }
 
-// walkKept: an update leaves other fields alone, a job's name cannot forge a job, root opens no
-// user's file, and no other cluster is asked.
+// walkKept checks that an update leaves other fields unchanged, that a job's name cannot forge a
+// job, that root opens no user's file, and that no other cluster is asked.
 func walkKept(w walker) {
 	w.box.sh(w.T, "", "sacctmgr -i add qos high && sacctmgr -i modify user alice set qos+=high")
 	now := func(id, field string) string {

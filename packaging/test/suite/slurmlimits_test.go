@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestLimitsSlurm: the kernel keeps Slurm's jobs apart, as it does the machine's own: a job gets
-// only the GPUs, memory and time that 'gpusched --on slurm' asks for, and gpusched says so. That
-// holds for a Slurm with two nodes and for the one that 'gpusched export slurm' describes.
+// TestLimitsSlurm: the kernel isolates Slurm's jobs as it isolates the
+// machine's own jobs. A job gets only the GPUs, memory and time that 'gpusched
+// --on slurm' requests, and gpusched says so. This is tested on a Slurm with
+// two nodes, and on the Slurm that 'gpusched export slurm' describes.
 func TestLimitsSlurm(t *testing.T) {
 	begin(t)
 	if err := prepareSlurm(t.Context(), the.Machine); err != nil {
@@ -24,7 +25,7 @@ func TestLimitsSlurm(t *testing.T) {
 	})
 	box.up(t, "cgroup")
 	w := walker{t, box, "slurm"}
-	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm's shortest limit, which passes during the other parts
+	late := w.submit("-g 0 -m 50M -t 1m -- sleep 1000") // Slurm's shortest limit; it passes during the other parts
 	for _, part := range []struct {
 		name string
 		walk func(walker)
@@ -39,13 +40,13 @@ func TestLimitsSlurm(t *testing.T) {
 	t.Run("export", func(t *testing.T) { limitExported(walker{t, box, "slurm"}) })
 }
 
-// openGPUs returns a shell command that opens each of some files and prints the error. There is no
-// driver behind them, so an allowed open fails for want of a device.
+// openGPUs returns a shell command that opens each file of a list and prints the error. The files
+// have no driver, so an allowed open fails because the device is missing.
 func openGPUs(files string) string {
 	return "for f in " + files + `; do (: <$f) 2>&1 | sed "s,.*: ,$f ,"; done`
 }
 
-// quotedSh quotes a script for a shell as a command of sh.
+// quotedSh returns an sh command that runs a script, quoted for a shell.
 func quotedSh(script string) string { return "sh -c '" + strings.ReplaceAll(script, "'", `'\''`) + "'" }
 
 const (
@@ -53,8 +54,8 @@ const (
 	refuses = " Operation not permitted"
 )
 
-// limitDevices: tasks of an array that run at the same time can each open their own GPU of the
-// node's two.
+// limitDevices checks two array tasks that run at the same time on a node with two GPUs. Each task
+// can open only its own GPU.
 func limitDevices(w walker) {
 	script := openGPUs("/dev/slurm-gpu0 /dev/slurm-gpu1") +
 		`; echo "task $GPUSCHED_ARRAY_TASK sees $CUDA_VISIBLE_DEVICES"; touch ~/up$GPUSCHED_ARRAY_TASK; until [ -e ~/up0 -a -e ~/up1 ]; do sleep 1; done`
@@ -64,8 +65,8 @@ func limitDevices(w walker) {
 	w.printed(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
 }
 
-// limitMemory: a job that exceeds its memory is killed and told so, and its neighbour lives. A
-// command that joins a job has the job's GPU and memory limit.
+// limitMemory checks that a job that exceeds its memory is killed and gets that reason, and that a
+// job beside it continues. A command that joins a job has the GPU and the memory limit of the job.
 func limitMemory(w walker) {
 	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
 	w.becomes(neighbour, "running")
@@ -77,7 +78,7 @@ func limitMemory(w walker) {
 	if inside != "/dev/slurm-gpu0"+opens+"\n/dev/slurm-gpu1"+refuses {
 		w.Errorf("a command that joins the neighbour: %s", inside)
 	}
-	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both exit with srun's status
+	for _, command := range []string{"exec " + neighbour, "run -g 0 -m 100M"} { // both commands exit with srun's status
 		if r := w.run(1, command+" -- simcuda --alloc-host 400M"); !strings.Contains(r.Stderr, "Out Of Memory") {
 			w.Errorf("%s: %s", command, r.Stderr)
 		}
@@ -92,8 +93,9 @@ func limitMemory(w walker) {
 	w.gs(0, "cancel "+neighbour)
 }
 
-// limitNodes: a job for two GPUs runs on the node that has them, another user can neither read nor
-// end it, a job that wants one of them waits, and a requeue frees them.
+// limitNodes checks that a job for two GPUs runs on the node that
+// has them. Another user can neither read nor end the job. A job
+// that wants one of the two GPUs waits until a requeue frees them.
 func limitNodes(w walker) {
 	wide := w.submit("-g 2 --gpu-type h100 -m 50M -t 10m -- sleep 1000")
 	w.becomes(wide, "running")
@@ -114,7 +116,8 @@ func limitNodes(w walker) {
 	w.gs(143, "wait "+wide)
 }
 
-// limitPause: only an administrator can take a node out of service by its GPUs and put it back.
+// limitPause checks that only an administrator can take
+// the GPUs of a node out of service and put them back.
 func limitPause(w walker) {
 	pause := "gpusched --on slurm gpu pause 0-1 --reason fan"
 	if r := w.box.try(w.T, "alice", pause); r.Code != 4 {
@@ -131,11 +134,11 @@ func limitPause(w walker) {
 	w.gs(0, "wait "+waits)
 }
 
-// limitExported: the files of 'gpusched export slurm' make, unchanged, a Slurm of this machine with
-// accounting. Its jobs are confined to their GPU, cores and memory, and the machine's scheduler
-// leaves the GPUs to it.
+// limitExported uses the files of 'gpusched export slurm' unchanged, to run a Slurm with accounting
+// on this machine. Its jobs are confined to their GPU, cores and memory. The machine's scheduler
+// leaves the GPUs to Slurm.
 func limitExported(w walker) {
-	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // so that the daemon knows alice
+	w.box.sh(w.T, "alice", "gpusched submit -g 0 --wait -- true") // after this the daemon knows alice
 	w.box.sh(w.T, "", `set -e; slurm.sh down; rm -r /etc/slurm/*.conf ~alice/.cache/gpusched
 gpusched export slurm --dir /etc/slurm
 systemctl start munge mariadb
@@ -180,8 +183,8 @@ systemctl start slurmdbd`)
 	}
 }
 
-// exportedMemory: the exported files declare the GPUs' memory, so that jobs can ask for it, and
-// give a job that asks for no host memory its share of the node's.
+// exportedMemory checks the exported files: they declare the memory of the GPUs, so that jobs can
+// request it. A job that requests no host memory gets its share of the node's.
 func exportedMemory(w walker) {
 	w.Helper()
 	for args, mem := range map[string]string{"-g 0.5 --gpu-mem 1G": "mem=512M,", "-g 1 --gpu-mem 1G": "mem=", "-g 0": "mem=512M,"} {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// A typist types at a terminal of 33 rows and 99 columns.
+// A typist types on a terminal with 33 rows and 99 columns.
 type typist struct{ w walker }
 
-// at runs a gpusched command on the terminal. The end of the test closes the terminal, and shows it
-// if the test failed. The command is in a file, because the screen begins with the command line of
-// script(1), in which the test must not find the text that it waits for.
+// at runs a gpusched command on the terminal. When the test ends, the terminal is closed and, if
+// the test failed, its screen is logged. at writes the command into a file. Otherwise the command
+// line of script(1), with which the screen begins, would contain texts that the test waits for.
 func (w walker) at(args string) typist {
 	w.Helper()
 	line := "stty rows 33 cols 99; exec gpusched --on " + w.engine + " " + args + "\n"
@@ -46,8 +46,8 @@ func (at typist) shows(text string) {
 	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
 }
 
-// prompted waits until a shell in the job reads its input and the screen has grown beyond more
-// bytes, because what is typed before may be lost. It returns the screen's length.
+// prompted waits until a shell in the job shows its prompt and the screen is longer than more bytes.
+// Text that is typed earlier may be lost. prompted returns the length of the screen.
 func (at typist) prompted(more int) (length int) {
 	at.w.Helper()
 	until(at.w.T, "a shell's prompt is on the screen", func() bool {
@@ -58,7 +58,7 @@ func (at typist) prompted(more int) (length int) {
 	return length
 }
 
-// enters types a line to the shell and returns the screen up to the next prompt.
+// enters types a line into the shell and returns what the screen shows up to the following prompt.
 func (at typist) enters(line string) string {
 	at.w.Helper()
 	before := at.prompted(0)
@@ -67,7 +67,7 @@ func (at typist) enters(line string) string {
 	return at.screen()[before:after]
 }
 
-// says checks that the shell answers a line with some words.
+// says checks that the shell's answer to a line contains some words.
 func (at typist) says(line string, words ...string) {
 	at.w.Helper()
 	answer := at.enters(line)
@@ -87,9 +87,9 @@ func (at typist) ends(status string) {
 	at.w.box.sh(at.w.T, "alice", "kill $(cat ~/keeper)")
 }
 
-// walkTerminal: a job's terminal follows the window's size, Ctrl-C reaches the program in it, and
-// its exit status is the caller's. A shell and a command inside a running job have its environment
-// and leave it running.
+// walkTerminal checks a job's terminal: it follows the size of the window, Ctrl-C reaches the
+// program in it, and the caller exits with the job's status. A shell or a command inside a running
+// job has the job's environment, and the job continues after it.
 func walkTerminal(w walker) {
 	at := w.at("run --tty -g 1 -n seen -- bash --norc -i")
 	at.says("echo gpu $GPUSCHED_GPU_IDS; stty size", "gpu 0", "33 99")
@@ -99,8 +99,8 @@ func walkTerminal(w walker) {
 	at.types(`\003`)
 	at.says("echo after $?", "after 130")
 	until(w.T, "the job's terminal follows", func() bool {
-		// srun misses a resize that comes while it forwards the last one, so the test resizes
-		// several times
+		// srun misses a resize that happens while it forwards
+		// an earlier one, so the test resizes several times
 		resized := w.box.try(w.T, "alice", `for p in $(pgrep -u alice -x srun); do t=$(readlink /proc/$p/fd/0)
 			[[ $t = /dev/pts/* ]] && stty -F $t rows 40 cols 81 && stty -F $t rows 40 cols 80 && exit; done; exit 1`)
 		if resized.Code != 0 {
@@ -131,8 +131,8 @@ func walkTerminal(w walker) {
 	w.gs(0, "cancel "+id)
 }
 
-// walkSetUp: Slurm sends mail, modules and conda environments are loaded before the command, a
-// failed setup is reported, and the warning before the time limit arrives.
+// walkSetUp checks that Slurm sends mail, that modules and conda environments are loaded before the
+// command, that a failed setup is reported, and that the warning before the time limit arrives.
 func walkSetUp(w walker) {
 	w.box.sh(w.T, "", `install -d /usr/share/modules/init
 		cat >/usr/share/modules/init/sh <<'END'
@@ -166,7 +166,8 @@ END
 	w.printed(ending, "warned")
 }
 
-// walkNodes: an administrator takes all GPUs of a node out of service and puts them back.
+// walkNodes checks that an administrator takes all
+// GPUs of a node out of service and puts them back.
 func walkNodes(w walker) {
 	root := func(args string) string { return w.box.sh(w.T, "", "gpusched --on slurm "+args) }
 	if r := w.box.try(w.T, "", "gpusched --on slurm gpu pause 0"); r.Code != 6 || !strings.Contains(r.Stderr, "n1 has GPUs 0-1 (") {
@@ -183,17 +184,18 @@ func walkNodes(w walker) {
 	}
 	id := w.submit("-g 1 --gpu-type a100 -- true")
 	w.row("list", w.name(id), "queued")
-	// On a busy machine Slurm may not have heard from the node for a while, and then reports its
-	// GPUs as lost.
+	// On a busy machine Slurm may not have heard from the node
+	// recently. Slurm then reports the node's GPUs as lost.
 	if got := root("gpu resume 0,1"); !strings.HasPrefix(got, "GPU 0 resumed") || !strings.Contains(got, "\nGPU 1 resumed") {
 		w.Errorf("resume: %s", got)
 	}
 	w.gs(0, "wait "+id)
 }
 
-// walkDefaults: with the default memory that 'gpusched export slurm' writes, a job that asks for
-// none gets a share for each of its GPUs, or else of its CPUs, and not the whole node's. Shards are
-// requested by the memory that the features declare.
+// walkDefaults checks the default memory that 'gpusched export slurm' writes. A
+// job that requests no memory gets a share per GPU or, without whole GPUs, per
+// CPU, but not the memory of the whole node. The number of shards follows from
+// the requested GPU memory and the shard size that the node's features declare.
 func walkDefaults(t *testing.T, box slurmBox) {
 	w := walker{t, box, "slurm"}
 	box.sh(t, "", `slurm.sh edit 's/^DefMemPerCPU=.*//; s/^PartitionName=main .*/& DefCpuPerGPU=2 DefMemPerGPU=1000 DefMemPerCPU=300/
@@ -222,8 +224,8 @@ func walkDefaults(t *testing.T, box slurmBox) {
 	}
 }
 
-// walkMPS: parts of GPUs are MPS where Slurm has MPS; where it has neither MPS nor shards, the
-// refusal says what to set.
+// walkMPS checks that parts of GPUs use MPS if Slurm has MPS. If Slurm has neither MPS nor shards,
+// the refusal names the setting to add.
 func walkMPS(t *testing.T, box slurmBox) {
 	t.Cleanup(func() { box.sh(t, "", "rm -f ~alice/go") })
 	w := walker{t, box, "slurm"}

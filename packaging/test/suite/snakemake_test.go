@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// workflow has four rules; the last needs the outputs of two others. With the target rule there are
-// five steps.
+// workflow has four rules. The last rule needs the outputs of two others. Together with the target
+// rule there are five steps.
 const workflow = `rm -rf ~/flow; mkdir -p ~/flow; cd ~/flow; gpusched aliases install --dir ~/flow/bin sbatch srun squeue sacct scancel sinfo scontrol sacctmgr >/dev/null
 cat >Snakefile <<'END'
 rule all:
@@ -32,9 +32,9 @@ rule report:
 END
 `
 
-// TestSnakemake: Debian's Snakemake 7 runs a workflow with the names of Slurm's programs, with
-// --cluster and with its own Slurm executor. The executor first looks at a job after 40 seconds, so
-// it gets only two steps. Each step is one job.
+// TestSnakemake: Debian's Snakemake 7 runs a workflow with gpusched under the names of Slurm's
+// programs. It does so with --cluster, and with its own Slurm executor. The executor first checks a
+// job after 40 seconds, so it gets only two steps. Each step is one job.
 func TestSnakemake(t *testing.T) {
 	begin(t)
 	sh(t, "alice", workflow)
@@ -45,7 +45,7 @@ func TestSnakemake(t *testing.T) {
 		model           string
 	}{
 		{`--cluster "sbatch --parsable -c {threads} --mem {resources.mem_mb} -t 5 --gres=gpu:1 -o log.%j"`, "all", 5, 4, "trained 0\n"},
-		{"--slurm", "model.txt", 2, 2, "trained\n"}, // it asks for no GPU
+		{"--slurm", "model.txt", 2, 2, "trained\n"}, // this executor requests no GPU
 	} {
 		before := len(strings.Fields(sh(t, "alice", "gpusched list -a --mine --ended 10000 -o ids")))
 		r := try(t, "alice", "export PATH=~/flow/bin:$PATH; cd ~/flow; rm -f *.txt; snakemake -j 4 --max-status-checks-per-second 2 "+

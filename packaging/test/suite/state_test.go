@@ -11,7 +11,7 @@ import (
 
 const stateDir = "/var/lib/gpusched"
 
-// startDaemon starts the daemon, even if it was started often just before.
+// startDaemon starts the daemon, even if many recent starts have reached systemd's start limit.
 const startDaemon = "systemctl reset-failed gpusched.socket gpusched.service; systemctl start gpusched.socket gpusched.service"
 
 // answers waits until the daemon answers.
@@ -27,8 +27,8 @@ func health(t *testing.T) (string, int) {
 	return r.Stdout + r.Stderr, r.Code
 }
 
-// TestCorruptStateFile: however the state file is corrupt, the daemon starts. Running jobs go on
-// and end as they should, waiting jobs are lost, and everybody is told.
+// TestCorruptStateFile: the daemon starts however the state file is corrupt. Running jobs continue
+// and end as they should, waiting jobs are lost, and every user is told.
 func TestCorruptStateFile(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a page":      "dd if=/dev/urandom of=state.db bs=1024 seek=8 count=24 conv=notrunc status=none",
@@ -96,8 +96,9 @@ func TestCorruptStateFile(t *testing.T) {
 	}
 }
 
-// TestNewerStateFile: the state file of a newer release is not taken for corrupt. The daemon
-// refuses it and leaves it alone, and works again by itself once the file is one that it knows.
+// TestNewerStateFile: the daemon does not treat the state file of a
+// newer release as corrupt. It refuses the file and leaves it unchanged.
+// Once the file has a known version again, the daemon works by itself.
 func TestNewerStateFile(t *testing.T) {
 	begin(t)
 	id := submit(t, "alice", "-g 1 -- sleep 1000")
@@ -124,9 +125,9 @@ func TestNewerStateFile(t *testing.T) {
 	}
 }
 
-// TestStateDiskFull: until the state's disk is full, jobs are acknowledged; then new jobs are
-// refused with the reason and running jobs go on. Jobs that ended meanwhile are recorded as soon as
-// there is room, without anybody's help. No acknowledged job is lost when the daemon is killed.
+// TestStateDiskFull: jobs are acknowledged until the disk of the state is full. Then new jobs are
+// refused with the reason, and running jobs continue. Jobs that end meanwhile are recorded as soon
+// as there is room, without help. No acknowledged job is lost when the daemon is killed.
 func TestStateDiskFull(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -134,7 +135,8 @@ func TestStateDiskFull(t *testing.T) {
 	ends, release := hold(t, "alice", "-g 1", "exit 7")
 	running(t, on)
 	sh(t, "", "cd "+stateDir+"; cat /dev/zero > fill 2>/dev/null; truncate -s -1M fill")
-	// Each job needs 120 kB, because jobs of other tests may have left room in the state file.
+	// Each job needs 120 kB of state, because jobs of other
+	// tests may have left free room in the state file.
 	first := try(t, "bob", "big=$(head -c 90000 /dev/urandom | base64 -w0); for i in $(seq 1000); do timeout 60 gpusched submit -q -g 4 -e BIG=$big -- true || exit; done")
 	if first.Code != 1 || !strings.Contains(first.Stderr, "can't write its state") {
 		t.Errorf("submit exits %d: %s", first.Code, first.Stderr)
@@ -172,8 +174,8 @@ func TestStateDiskFull(t *testing.T) {
 	ended(t, wait(t, submit(t, "bob", "-g 0 -- true")), "completed", "exit code 0")
 }
 
-// unitEnded waits until a job's command has exited with a status other than 0, so that its unit is
-// "failed".
+// unitEnded waits until a job's command has exited with a status other than 0. The job's unit is
+// then in the state "failed".
 func unitEnded(t *testing.T, id int64) {
 	t.Helper()
 	until(t, "the unit ended", func() bool {
@@ -181,22 +183,22 @@ func unitEnded(t *testing.T, id int64) {
 	})
 }
 
-// TestStateDiskAtStart: a daemon that finds its disk read-only or missing creates no new state.
-// Jobs run on meanwhile, and when the disk is back the daemon has everything, their results
-// included. After a failed mount an administrator has to start the daemon, like every unit that
-// systemd gave up on.
+// TestStateDiskAtStart: a daemon that finds its disk read-only or missing at its start creates no
+// new state. Jobs continue meanwhile. When the disk is back, the daemon knows everything, including
+// their results. After a failed mount an administrator must start the daemon, as with every unit
+// that systemd has given up on.
 func TestStateDiskAtStart(t *testing.T) {
 	const unit = "/etc/systemd/system/var-lib-gpusched.mount"
 	stop := "systemctl stop gpusched.socket gpusched.service; "
 	for name, disk := range map[string]struct{ set, fail, mend, reset string }{
-		// The reload ends the daemon, which ten seconds without it would do too.
+		// The reload ends the daemon. The daemon would also end by itself after ten seconds.
 		"read-only": {
 			set:  "mount --bind " + stateDir + " " + stateDir,
 			fail: stop + "mount -o remount,bind,ro " + stateDir, mend: "mount -o remount,bind,rw " + stateDir + "; systemctl reload gpusched || true",
 			reset: stop + "umount " + stateDir,
 		},
-		// The mount has a unit, as each line of fstab has, and there is another file system below
-		// it.
+		// The mount has a unit, as each line of fstab has. It covers a directory of another file
+		// system, which is visible while the mount is missing.
 		"missing": {
 			set: stop + "mkdir -p /run/disk/{lower,upper,work}; cp -a " + stateDir + "/. /run/disk/upper; chmod 700 /run/disk/upper; rm -rf " + stateDir + "/*; printf '[Mount]\\nWhat=overlay\\nType=overlay\\nWhere=" + stateDir +
 				"\\nOptions=lowerdir=/run/disk/lower,upperdir=/run/disk/upper,workdir=/run/disk/work\\n' > " + unit + "; systemctl daemon-reload; " + startDaemon,
@@ -235,8 +237,8 @@ func TestStateDiskAtStart(t *testing.T) {
 	}
 }
 
-// TestFullAtStart: a daemon that starts on a full disk says so, is not restarted over and over, and
-// works as soon as there is room.
+// TestFullAtStart: a daemon that starts on a full disk says so and is not restarted again and
+// again. It works as soon as there is room.
 func TestFullAtStart(t *testing.T) {
 	begin(t)
 	smallDisk(t)
@@ -261,9 +263,9 @@ func TestFullAtStart(t *testing.T) {
 	ended(t, wait(t, waits), "completed", "exit code 0")
 }
 
-// TestBadSettings: with a mistake in the settings every restart fails; the daemon that systemd then
-// starts reports it. A reload that does not correct it fails, and health is right as soon as a good
-// reload has ended.
+// TestBadSettings: with a mistake in the settings, every restart fails. systemd then starts a
+// daemon that reports the mistake. A reload that does not correct it fails too. Health is correct
+// as soon as a successful reload has ended.
 func TestBadSettings(t *testing.T) {
 	begin(t)
 	const file = "/etc/gpusched/conf.d/91-bad.toml"
@@ -286,7 +288,7 @@ func TestBadSettings(t *testing.T) {
 	if r := try(t, "", "systemctl reload gpusched"); r.Code == 0 {
 		t.Error("a reload with the same mistake succeeds")
 	}
-	// A signal bypasses the reload's check, so the daemon itself refuses the settings.
+	// A signal bypasses the check that a reload makes, so the daemon itself refuses the settings.
 	began := sh(t, "", "date +%s")
 	sh(t, "", "systemctl kill --kill-whom=main --signal=HUP gpusched")
 	until(t, "the audit log has a reload that failed", func() bool {
@@ -299,9 +301,9 @@ func TestBadSettings(t *testing.T) {
 	answers(t)
 }
 
-// TestCorruptWhileRunning: health reports a state file that becomes corrupt under a running daemon
-// as soon as a read fails. The file is set aside when a request needs a part that can't be read or
-// written. Running jobs go on.
+// TestCorruptWhileRunning: the state file becomes corrupt while the daemon runs. Health reports
+// this as soon as a read fails. The daemon sets the file aside when a request needs a part that
+// cannot be read or written. Running jobs continue.
 func TestCorruptWhileRunning(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -f "+stateDir+"/state.db.damaged-*") })
@@ -331,7 +333,7 @@ func TestCorruptWhileRunning(t *testing.T) {
 	}
 }
 
-// smallDisk moves the state to a disk of its own with 8 MiB to spare, until the test ends.
+// smallDisk moves the state to a separate disk with 8 MiB of free space, until the test ends.
 func smallDisk(t *testing.T) {
 	t.Helper()
 	sh(t, "", "systemctl stop gpusched.socket gpusched.service; cp -a "+stateDir+" /run/state; mount -t tmpfs -o size=$(($(du -sm /run/state | cut -f1) + 8))m,mode=700 small "+stateDir+" && cp -a /run/state/. "+stateDir+"/ && "+startDaemon)
@@ -342,8 +344,8 @@ cp -a /run/state/. `+stateDir+`/; rm -rf /run/state; `+startDaemon)
 	answers(t)
 }
 
-// TestOlderStateDirectory: after the whole state directory was restored from a copy, no job id is
-// given twice, and no output is mixed with another job's.
+// TestOlderStateDirectory: the whole state directory is restored from an older copy. No job id is
+// used twice, and no output is mixed with the output of another job.
 func TestOlderStateDirectory(t *testing.T) {
 	begin(t)
 	const stop = "systemctl stop gpusched.socket gpusched.service; "
@@ -369,9 +371,9 @@ func TestOlderStateDirectory(t *testing.T) {
 	}
 }
 
-// TestOlderStateFileOfAnArray: an older copy of the state file is restored in which running tasks
-// have not started yet. None of them starts a second time; the array counts them and continues
-// after them.
+// TestOlderStateFileOfAnArray: an older copy of the state file is restored. In the copy, the tasks
+// that now run have not started. None of them starts a second time. The array counts them and
+// continues with the remaining tasks.
 func TestOlderStateFileOfAnArray(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { sh(t, "", "rm -rf /run/older") })
@@ -390,7 +392,7 @@ func TestOlderStateFileOfAnArray(t *testing.T) {
 		return j.State == "queued" && j.Array.Live == 2
 	})
 	sh(t, "alice", fmt.Sprintf("gpusched release %d", array))
-	submit(t, "alice", "-g 0 --wait -- true") // by then every task that could start has started
+	submit(t, "alice", "-g 0 --wait -- true") // when this job ends, every task that can start has started
 	if now := begun(); now != "0 1" {
 		t.Errorf("only two tasks may run at a time, but these have begun: %s", now)
 	}

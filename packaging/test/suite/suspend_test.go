@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestSuspendAndProlong: a suspended job stands still and keeps its GPU, even across a crash of the
-// daemon, while its time limit is stopped; cancelling it allows its grace. A running job's limit
-// can be changed.
+// TestSuspendAndProlong: a suspended job does not run but keeps its GPU, even across a crash of the
+// daemon. Meanwhile its time limit does not run either. A cancelled job still gets its grace. The
+// limit of a running job can be changed.
 func TestSuspendAndProlong(t *testing.T) {
 	begin(t)
 	const ticks = `-g 1 -t 1h --grace 5s -- bash -c 'trap "echo farewell; exit 3" TERM; n=0; while :; do n=$((n+1)); echo $n > ~/ticks; sleep 0.05; done'`
@@ -48,7 +48,7 @@ func TestSuspendAndProlong(t *testing.T) {
 	wait(t, id)
 	until(t, "the journal has what it printed in its grace", func() bool { return strings.Contains(output(t, "alice", id), "farewell") })
 
-	// The job ends at its changed limit, not at the one that it was submitted with.
+	// The job ends at its changed limit, not at its original limit.
 	short := submit(t, "alice", "-g 0 -t 1h -- sleep 1h")
 	running(t, short)
 	sh(t, "alice", fmt.Sprintf("gpusched update %d --time %ds", short, int(5*the.slow)))

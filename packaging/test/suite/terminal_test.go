@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestTerminal: a job with a terminal outlives the daemon and every attached client. Input typed
-// after a kill -9 of the daemon still arrives, another client sees the screen so far, a command of
-// exec opens the job's GPU and no other, and another user can reach none of it.
+// TestTerminal: a job with a terminal survives the daemon and every attached client. Input that is
+// typed after a kill -9 of the daemon still arrives, and another client sees the current screen. A
+// command of exec can open only the job's GPU. Another user can access none of this.
 func TestTerminal(t *testing.T) {
 	begin(t)
 	sh(t, "alice", `rm -f ~/keys ~/screen; mkfifo ~/keys
@@ -65,8 +65,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestRun: run prints all of its job's output, across a kill of the daemon, and exits with the
-// job's status.
+// TestRun: run prints all output of its job, even if the
+// daemon is killed meanwhile, and exits with the job's status.
 func TestRun(t *testing.T) {
 	begin(t)
 	r := try(t, "alice", "gpusched run -q -g 0 -- sh -c 'echo first; echo second >&2; exit 3' 2> ~/talk; echo status $?; cat ~/talk")
@@ -84,9 +84,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestExec: a command that exec runs beside a job's is in the job's unit, with its environment,
-// directory and limits. It opens the job's GPU and no other, ends with the job whatever signals it
-// ignores, and is for the owner alone.
+// TestExec: exec runs a command in the unit of a running job, with the job's environment, directory
+// and limits. The command can open only the job's GPU. It ends with the job, even if it ignores
+// signals. Only the job's owner may use exec.
 func TestExec(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -f ~/go ~/inside")
@@ -122,7 +122,8 @@ func TestExec(t *testing.T) {
 	until(t, "nothing is left", func() bool { return sh(t, "", "pgrep -f '^sleep 654' || true") == "" })
 }
 
-// decoys creates busy sockets named like a job's terminal, and keeps the real socket busy too.
+// decoys creates busy sockets with names like that of a
+// job's terminal, and also keeps the real socket busy.
 const decoys = `import socket, sys, threading
 job = sys.argv[1]
 true = [l.split()[-1] for l in open("/proc/net/unix") if "@gpusched-terminal-" + job + "-" in l][0]
@@ -153,8 +154,8 @@ print("ready", flush=True)
 sys.stdin.read()
 `
 
-// TestTerminalAmongDecoys: an owner can attach however many sockets named like the job's terminal
-// another user has, and however often that user connects to the real one.
+// TestTerminalAmongDecoys: another user creates many sockets with names like that of the job's
+// terminal, and connects to the real one again and again. The owner can still attach.
 func TestTerminalAmongDecoys(t *testing.T) {
 	begin(t)
 	if err := the.WriteFile(t.Context(), "/usr/local/bin/decoys.py", decoys, 0o755); err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestTop: in a real terminal, top shows the state, obeys its keys, adapts to a new size, keeps its
-// picture while the daemon is away, and restores the terminal.
+// TestTop: on a real terminal, top shows the state, obeys its keys and adapts to a new size. It
+// keeps its picture while the daemon is down, and restores the terminal when it ends.
 func TestTop(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "alice", "tmux -L top kill-server") })
@@ -73,7 +73,7 @@ func TestTop(t *testing.T) {
 	types("a", "y")
 	ended(t, wait(t, id), "cancelled", "cancelled by alice")
 	shows("a", `no jobs`)
-	types("a", "C-z") // no shell could resume it
+	types("a", "C-z") // C-z does nothing, because no shell could resume top
 	shows("a", `cannot suspend: no shell started this`)
 	types("a", "q")
 	shows("a", `(?m)^left with 0$`)
@@ -82,8 +82,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTopPlain: a terminal without colours and UTF-8 gets neither. From a shell, top can be
-// suspended and resumed. An administrator can pause a GPU in it.
+// TestTopPlain: a terminal without colours and UTF-8 gets plain ASCII. If a shell started top, top
+// can be suspended and resumed. An administrator can pause a GPU in top.
 func TestTopPlain(t *testing.T) {
 	begin(t)
 	t.Cleanup(func() { try(t, "", "tmux -L plain kill-server") })

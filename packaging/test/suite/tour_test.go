@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/manual"
 )
 
-// tourFiles creates the programs that gpusched(7) mentions. A program such as jupyter is replaced
-// by one that does what matters to the recipe: it prints an address, listens at its port, or runs
-// its arguments.
+// tourFiles creates the programs that gpusched(7) mentions. Programs
+// such as jupyter are replaced by small ones that do what the recipe
+// needs: print an address, listen at a port, or run their arguments.
 const tourFiles = makeEnvironments + `
 ln -s /usr/bin/python3 envs/conda/envs/torch/bin/python
 rm -rf tour; mkdir -p tour/bin; cd tour; cp -r "../envs/my venv" .venv; ln -s /usr/bin/python3 bin/python
@@ -31,15 +31,15 @@ EOF
 echo 'shift 3; exec "$@"' >bin/apptainer; echo 'echo accelerate "$@"' >bin/accelerate
 for f in *.sh bin/jupyter bin/torchrun bin/apptainer bin/accelerate; do sed -i '1i #!/bin/sh' $f; chmod +x $f; done`
 
-// inTour makes alice's shell run the tour's commands. Commands that need a terminal or another
-// computer are left out, and logs stops once the address was printed.
+// inTour prepares alice's shell for the commands of the tour. Commands that need a terminal or
+// another computer are left out, and logs ends once the address was printed.
 const inTour = `cd ~/tour; export PATH=~/tour/bin:$PATH; exec 2>&1 <<<hush-key
 ssh() { :; }; tmux() { :; }
 gpusched() { case ${*-} in top|shell*|attach*) ;; "logs -f name:notebook") grep -m 1 token < <(command gpusched "$@");; *) command gpusched "$@" || echo "status $? of gpusched $*";; esac; }
 `
 
-// tour types the commands of a section of gpusched(7), or of some of its blocks, as alice, and
-// returns their output.
+// tour types the commands of a section of gpusched(7) as alice, or only the given blocks of the
+// section. It returns their output.
 func tour(t *testing.T, title string, part ...int) string {
 	t.Helper()
 	found := manual.About(strings.Fields(title))
@@ -57,7 +57,7 @@ func tour(t *testing.T, title string, part ...int) string {
 
 var queuedAs = regexp.MustCompile(`(?m)^(?:job|array) ([0-9]+)`)
 
-// queued returns the ids of the jobs that some output names.
+// queued returns the ids of the jobs that an output names.
 func queued(t *testing.T, told string) (ids []int64) {
 	t.Helper()
 	for _, m := range queuedAs.FindAllStringSubmatch(told, -1) {
@@ -71,7 +71,7 @@ func queued(t *testing.T, told string) (ids []int64) {
 	return ids
 }
 
-// complete waits for jobs, which must complete, and returns what they printed.
+// complete waits for jobs and returns what they printed. All of them must complete.
 func complete(t *testing.T, ids ...int64) (printed string) {
 	t.Helper()
 	for _, id := range ids {
@@ -155,7 +155,7 @@ func testTourCheckpoints(t *testing.T) {
 	printed(t, id, "goes on after step 0")
 	told := tour(t, "checkpoints", 1)
 	text := printed(t, id, "stopped after step ")
-	_, step, _ := strings.Cut(text, "stopped after step ") // the number depends on how soon it was stopped
+	_, step, _ := strings.Cut(text, "stopped after step ") // the number depends on when the job was stopped
 	step, _, _ = strings.Cut(step, "\n")
 	if text = printed(t, id, "goes on after step "+step); strings.Count(text, "goes on after step 0\n") != 1 {
 		t.Errorf("%s prints %q", told, text)

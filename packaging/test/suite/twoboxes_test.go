@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/vm"
 )
 
-// anotherBox boots a box with eight GPUs and its own gpusched, and connects it to the tests' box by
-// a network.
+// anotherBox boots a second box with eight GPUs and its own
+// gpusched. A network connects it to the box of the tests.
 func anotherBox(t *testing.T) (*vm.Machine, *vm.Wire) {
 	t.Helper()
 	ctx := t.Context()
@@ -42,8 +42,8 @@ func anotherBox(t *testing.T) (*vm.Machine, *vm.Wire) {
 	return m, wire
 }
 
-// twoSSHDs lets alice log in from the first box to both boxes, as hosts a and b. The host c has no
-// address.
+// twoSSHDs allows alice to log in from the first box to
+// both boxes, as hosts a and b. The host c has no address.
 func twoSSHDs(t *testing.T, other *vm.Machine) {
 	t.Helper()
 	sh(t, "alice", `install -d -m 700 ~/.ssh; ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519; cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys
@@ -70,14 +70,14 @@ func TestTwoBoxes(t *testing.T) {
 	twoSSHDs(t, other)
 	says := asAlice(t)
 
-	// One view of both, which names the host without an address.
+	// One view of both boxes, which also names the host without an address.
 	says(5, "gpusched --hosts a,b,c status", "c: ", "a:3 ", "b:7 ")
 	var gpus api.GPUsReply
 	if err := json.Unmarshal([]byte(says(0, "gpusched --hosts a,b gpus --json")), &gpus); err != nil || len(gpus.GPUs) != 12 {
 		t.Errorf("%d GPUs, %v", len(gpus.GPUs), err)
 	}
 
-	// A job of b runs there, in b's directory of the same name, and its output is read here.
+	// A job for b runs on b, in the directory of the same name. Its output can be read here.
 	one := says(0, "gpusched submit -q --host b -g 1 -t 1h -- sh -c 'hostname; pwd; sleep 1000'")
 	if !strings.HasPrefix(one, "b:") {
 		t.Fatalf("the job is %q", one)
@@ -91,8 +91,8 @@ func TestTwoBoxes(t *testing.T) {
 	fileOnTwo(t, says)
 	says(0, "gpusched export slurm --add b", "NodeName=other ", ":8", ":4", "PartitionName=")
 
-	// "best" chooses the host that would start the job first; why and list name jobs with their
-	// hosts.
+	// "best" chooses the host that would start the job
+	// first. why and list add the host to a job's name.
 	four := says(0, "gpusched submit -q --host a -g 4 -t 1h -- sleep 1000")
 	best := says(0, "gpusched --hosts a,b submit -q --host best -g 1 -- true")
 	if !strings.HasPrefix(best, "b:") {
@@ -105,15 +105,16 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, types("gpusched --hosts a,b top", shows("b:7 ", " "+four), `\003`), "b:7 ", "a:3 ", " "+four)
 	says(0, "gpusched cancel "+waits+" "+four, "job "+four+" is being ended")
 
-	// A terminal there has its own tty and exit status, and can be detached and attached again.
+	// A job's terminal on b has its own tty and exit
+	// status, and can be detached and attached again.
 	says(3, `script -qec "gpusched run --tty --host b -g 1 -- sh -c 'tty; hostname; exit 3'" /dev/null </dev/null`, "/dev/pts/", "other")
 	says(0, types("gpusched run --tty --host b -n kept -g 0 -- cat", shows("Ctrl-Q leaves it"), `once\n`, shows("once.*once"), `\020\021`), "job b:", "gpusched --hosts b attach ")
 	kept := says(0, "gpusched --hosts b list --name kept -s running -o ids")
 	says(0, types("gpusched attach "+kept, shows("once.*once"), `again\n`, shows("again.*again"), `\004`), "again\r\nagain")
 	says(0, "gpusched wait "+kept, "job "+kept+" completed")
 
-	// The network goes down during a wait and comes back; requests meanwhile name the host that
-	// does not answer.
+	// The network goes down during a wait and comes back.
+	// Requests meanwhile name the host that does not answer.
 	until5 := says(0, "gpusched submit -q --host b -g 0 -- sh -c 'until [ -e ~/go ]; do sleep 0.1; done'")
 	sh(t, "alice", "gpusched wait "+until5+" >~/waited 2>&1 &")
 	until(t, "the wait runs there", func() bool {
@@ -131,9 +132,9 @@ func TestTwoBoxes(t *testing.T) {
 	says(0, "gpusched cancel "+one, "job "+one+" is being ended")
 }
 
-// types returns a shell command that runs a command on a terminal and prints what the terminal
-// showed. Steps alternate between a shell condition to wait for and the text to type then, as a
-// format of printf.
+// types returns a shell command that runs a command on a terminal and
+// prints the terminal's contents. Steps are pairs: a shell condition
+// to wait for, and the text to type then, as a format of printf.
 func types(command string, steps ...string) string {
 	script := ""
 	for i := 0; i < len(steps); i += 2 {
@@ -143,8 +144,8 @@ func types(command string, steps ...string) string {
 		"timeout 60 script -qefc '" + command + "' ~/screen >/dev/null; code=$?; mv ~/screen ~/shown; exit $code; }\ncode=$?; cat ~/shown; rm ~/shown; exit $code"
 }
 
-// shows returns a condition for types: each regular expression matches the screen, whose lines are
-// joined.
+// shows returns a condition for types: each regular expression
+// must match the screen. The lines of the screen are joined.
 func shows(texts ...string) string {
 	for i, text := range texts {
 		texts[i] = "tr '\\r\\n' '  ' <~/screen | grep -q '" + text + "'"
@@ -152,9 +153,9 @@ func shows(texts ...string) string {
 	return strings.Join(texts, " && ")
 }
 
-// fileOnTwo: each line of a file of jobs goes to the host that starts it first, counting the lines
-// before it: four GPUs are free here and seven there, and all eleven jobs start at once. The output
-// of two of them is shown together.
+// fileOnTwo submits a file of jobs. Each line goes to the host that would start it first, and
+// earlier lines count. Four GPUs are free here and seven on b, and all eleven jobs start at once.
+// The output of two of them is shown together.
 func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string) string) {
 	t.Helper()
 	ids := strings.Fields(says(0, `for i in 1 2 3 4 5 6 7 8 9 10 11; do echo "-n line$i -- sh -c 'hostname; sleep 1000'"; done >~/lines

@@ -9,7 +9,7 @@ import (
 )
 
 // TestWatchedFile: each line of a watched file runs once, although the watcher is killed again and
-// again while it submits; as a user service too.
+// again while it submits. A watcher that runs as a user service is tested too.
 func TestWatchedFile(t *testing.T) {
 	begin(t)
 	sh(t, "alice", "rm -rf ~/.local/state/gpusched ~/ran ~/jobs.txt; touch ~/jobs.txt ~/ran")
@@ -32,7 +32,7 @@ func TestWatchedFile(t *testing.T) {
 	}
 	for i := range 5 {
 		sh(t, "", watch)
-		before := 2 + 4*i // a few jobs after each start
+		before := 2 + 4*i // a few jobs are queued after each start
 		until(t, "the watcher queues", func() bool { return ran(t, "cat ~/.local/state/gpusched/files/*.jsonl | wc -l") > before })
 		end()
 		sh(t, "alice", fmt.Sprintf("echo 'echo more%d >> ran' >> ~/jobs.txt", i))
@@ -51,7 +51,7 @@ func TestWatchedFile(t *testing.T) {
 	}
 }
 
-// ran returns the number that a command of alice's prints.
+// ran returns the number that a command of alice prints.
 func ran(t *testing.T, line string) (n int) {
 	t.Helper()
 	fmt.Sscan(try(t, "alice", line).Stdout, &n)

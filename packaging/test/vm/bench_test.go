@@ -4,7 +4,7 @@ package vm
 
 import "testing"
 
-// The image is already in the cache when the clock starts.
+// benchmarkBoot measures a boot. The image is in the cache before the clock starts.
 func benchmarkBoot(b *testing.B, kind Kind) {
 	if _, err := Prepare(b.Context(), kind, options(b, kind)); err != nil {
 		b.Fatal(err)
@@ -35,7 +35,7 @@ func benchmarkRun(b *testing.B, kind Kind) {
 	}
 }
 
-// It builds from nothing, as the first start on a host does.
+// benchmarkBuild measures the first build of an image, with an empty cache.
 func benchmarkBuild(b *testing.B, kind Kind) {
 	for b.Loop() {
 		if _, err := Prepare(b.Context(), kind, Options{CacheDir: b.TempDir()}); err != nil {

@@ -20,23 +20,23 @@ import (
 //go:embed image/box.sh
 var boxScript string
 
-// boxBootLimit allows for a host under heavy load; a boot takes half a second.
+// boxBootLimit is long enough for a host under heavy load. A boot usually takes half a second.
 const boxBootLimit = 60 * time.Second
 
-// A box runs systemd-nspawn in its own mount and PID namespaces (image/box.sh), in the scope's
-// control group.
+// A box runs systemd-nspawn in its own mount and PID namespaces
+// (image/box.sh) and in the control group of its scope.
 type box struct {
 	image  image
 	dir    *runDir
 	group  scope
-	first  *child   // the first process of the namespace; the box ends with it
-	leader int      // pid of the container's systemd on the host
-	runs   *os.File // control group inside the container in which commands run
-	gpus   []string // options of systemd-nspawn for the host's GPUs, if any
+	first  *child   // the first process of the namespace; when it ends, the box ends
+	leader int      // pid of the container's systemd, as the host sees it
+	runs   *os.File // control group inside the container for the commands of Run
+	gpus   []string // options of systemd-nspawn that add the host's GPUs
 }
 
-// newBox makes the box's disk: an overlay on the image, or a copy where the host does not support
-// overlays there.
+// newBox makes the disk of the box: an overlay on the image, or a copy of the image if the host
+// does not support overlays there.
 func newBox(ctx context.Context, img image, dir *runDir, group scope, opts Options) (guest, error) {
 	b := &box{image: img, dir: dir, group: group}
 	if opts.HostGPUs {
@@ -92,7 +92,8 @@ func (b *box) spawn() error {
 		return fmt.Errorf("console: %w", err)
 	}
 	defer console.Close()
-	// Without the bpf call group, systemd silently runs units without their device filter.
+	// Without bpf in the system call filter, systemd
+	// silently runs units without their device filter.
 	args := []string{"-c", boxScript, "box", b.image.root(), b.dir.path,
 		"--machine=gpubox", "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--capability=all",
 		"--system-call-filter=bpf", "--notify-ready=yes", "--link-journal=no", "--resolv-conf=off", "--timezone=off"}
@@ -108,7 +109,7 @@ func (b *box) spawn() error {
 	return nil
 }
 
-// listenReady opens the socket on which systemd-nspawn forwards the container's READY=1.
+// listenReady opens a socket. systemd-nspawn sends the container's READY=1 to it.
 func listenReady(path string) (*net.UnixConn, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("notify socket: %w", err)
@@ -120,7 +121,8 @@ func listenReady(path string) (*net.UnixConn, error) {
 	return conn, nil
 }
 
-// awaitReady waits for READY=1. It returns an error if the container ends or the time is up.
+// awaitReady waits for READY=1. It returns an error
+// if the container ends or the time limit has passed.
 func (b *box) awaitReady(ctx context.Context, conn *net.UnixConn) error {
 	heard := make(chan error, 1)
 	go func() { heard <- readReady(conn) }()
@@ -164,11 +166,11 @@ func onlyChild(pid int) (int, error) {
 	return strconv.Atoi(children[0])
 }
 
-// command returns a command that enters the container's namespaces and control group.
+// command returns a command that runs in the namespaces and the control group of the container.
 func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	args := []string{"-t", strconv.Itoa(b.leader), "-m", "-u", "-i", "-n", "-p", "-C", "--"}
 	if tty {
-		argv = []string{"script", "-qec", quote(argv), "/dev/null"} // a terminal inside the container
+		argv = []string{"script", "-qec", quote(argv), "/dev/null"} // script(1) opens a terminal inside the container
 	}
 	cmd := exec.CommandContext(ctx, "nsenter", append(args, argv...)...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -182,7 +184,7 @@ func (b *box) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return cmd
 }
 
-// halt ends the container at once. It is safe on a box that never booted.
+// halt ends the container at once. It may be called on a box that never booted.
 func (b *box) halt() error {
 	var err error
 	if b.first != nil {
@@ -195,11 +197,11 @@ func (b *box) halt() error {
 	return err
 }
 
-// reboot makes the container's systemd reboot, which ends systemd-nspawn, and boots again.
+// reboot asks the container's systemd to reboot, which ends systemd-nspawn, and then boots again.
 func (b *box) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the container to shut down", boxBootLimit)
 	defer cancel()
-	// The command may lose its container before it answers, so only the container's end counts.
+	// The container may end before the command does, so only the end of the container counts.
 	asked := b.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	select {
 	case <-b.first.done:

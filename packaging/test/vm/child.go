@@ -10,16 +10,16 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A child is a process on the host that the kernel kills when this process dies.
+// A child is a process on the host. If our process dies, the kernel kills the child.
 type child struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process was reaped
-	err  error         // result of Wait; valid after done
+	err  error         // result of Wait, valid once done is closed
 }
 
-// startChild starts cmd, which must have a SysProcAttr, and reaps it. The kernel sends the death
-// signal when the thread that started the process ends, so one goroutine keeps that thread until
-// the process has ended.
+// startChild starts cmd, which must have a SysProcAttr, and waits for its end in a goroutine. The
+// kernel kills the process when the thread that started it ends. The goroutine therefore keeps that
+// thread until the process has ended.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	c := &child{cmd: cmd, done: make(chan struct{})}
@@ -47,7 +47,7 @@ func (c *child) ended() bool {
 	}
 }
 
-// kill ends the process and waits for its end. It is safe to call again.
+// kill ends the process and waits for its end. It may be called again.
 func (c *child) kill() error {
 	c.cmd.Process.Kill()
 	ctx, stop := await.For(context.Background(), fmt.Sprintf("the end of %s, process %d, after SIGKILL", c.cmd.Path,

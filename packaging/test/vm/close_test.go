@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// leftovers lists what a machine with that id has on the host: its directory, control group and
-// mounts.
+// leftovers lists what a machine with an id has on
+// the host: its directory, control group and mounts.
 func leftovers(t *testing.T, id string) []string {
 	t.Helper()
 	group, err := scopeNamed(id)
@@ -40,7 +40,7 @@ func leftovers(t *testing.T, id string) []string {
 	return left
 }
 
-// Invariants 2 and 3. A group can only be removed once no process is in it.
+// Invariants 2 and 3. A control group can be removed only when no process is in it.
 func TestCloseRemovesAll(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestCloseRemovesAll(t *testing.T) {
 	}
 }
 
-// A cancelled start leaves nothing behind either.
+// A start that is cancelled leaves nothing behind either.
 func TestCancelledStartRemovesAll(t *testing.T) {
 	before := ownerless(t)
 	for _, kind := range []Kind{Box, Emulated} {
@@ -86,8 +86,8 @@ func TestCancelledStartRemovesAll(t *testing.T) {
 	}
 }
 
-// ownerless returns the run directories whose lock nobody holds. Other tests' machines may come and
-// go meanwhile.
+// ownerless returns the run directories whose lock no process
+// holds. Machines of other tests may come and go meanwhile.
 func ownerless(t *testing.T) map[string]bool {
 	t.Helper()
 	locks, err := filepath.Glob(RunRoot + "/[^.]*/lock")
@@ -98,7 +98,7 @@ func ownerless(t *testing.T) map[string]bool {
 	for _, path := range locks {
 		lock, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			continue // it was removed meanwhile
+			continue // the directory was removed meanwhile
 		}
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			free[filepath.Base(filepath.Dir(path))] = true
@@ -108,8 +108,8 @@ func ownerless(t *testing.T) map[string]bool {
 	return free
 }
 
-// Invariant 4: the machine of a killed owner ends by itself and the next start removes the rest; a
-// living owner's machine stays.
+// Invariant 4: if the owner of a machine is killed, the machine ends by itself, and a later start
+// removes the rest. The machine of a living owner stays.
 func TestKilledOwner(t *testing.T) {
 	if _, err := Prepare(t.Context(), Box, options(t, Box)); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func startOwner(t *testing.T, kind Kind) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// ownAMachine starts a machine and waits forever: the process of startOwner runs it.
+// ownAMachine starts a machine and waits forever. It runs in the process that startOwner starts.
 func ownAMachine(kind Kind) {
 	m, err := Start(context.Background(), kind, Options{Log: os.Stderr, Packages: packages(kind)})
 	if err != nil {

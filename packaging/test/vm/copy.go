@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// CopyIn copies a file of the host into the machine, owned by root, with the given mode. It creates
-// missing directories. It replaces the file atomically, even a program that is running.
+// CopyIn copies a file of the host into the machine. The copy belongs
+// to root and has the given mode. CopyIn creates missing directories,
+// and replaces the file atomically, even if it is a running program.
 func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode fs.FileMode) error {
 	f, err := os.Open(hostPath)
 	if err != nil {
@@ -22,12 +23,13 @@ func (m *Machine) CopyIn(ctx context.Context, hostPath, guestPath string, mode f
 	return m.writeFile(ctx, f, guestPath, mode)
 }
 
-// WriteFile writes a file in the machine, atomically as CopyIn does.
+// WriteFile writes a file in the machine atomically, like CopyIn.
 func (m *Machine) WriteFile(ctx context.Context, guestPath, content string, mode fs.FileMode) error {
 	return m.writeFile(ctx, strings.NewReader(content), guestPath, mode)
 }
 
-// writeScript writes its input to $1 with mode $2, through a new file beside it.
+// writeScript writes its input to the file $1 with mode
+// $2. It writes a new file in the same directory first.
 const writeScript = `set -e
 umask 022
 mkdir -p "${1%/*}/"

@@ -14,21 +14,21 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// keeps are the shares of unflushed writes that a cut may keep, from a disk that wrote none of them
-// yet to one that wrote all but had not said so.
+// keeps are the shares of unflushed writes that a cut may keep. At 0 the disk has written none of
+// them; at 1 it has written all, but has not said so.
 var keeps = []float64{0, 0.1, 0.5, 0.9, 1}
 
-// diskLimit is the time limit for repairing, reading or copying a disk, and for a machine's first
-// write.
+// diskLimit is the time limit for repairing, reading or copying a disk. It is also how long CutCopy
+// waits for a machine's first write.
 const diskLimit = 10 * time.Minute
 
-// latestCut is the largest number of writes that CutCopy lets pass first. A submission makes a few
-// writes.
+// latestCut is the maximum number of writes that
+// CutCopy waits for. A submission makes a few writes.
 const latestCut = 16
 
 func chance() float64 { return keeps[rand.IntN(len(keeps))] }
 
-// plug serves the disk to the next QEMU.
+// plug serves the disk to a QEMU that starts next.
 func (e *emulated) plug() error {
 	if err := e.unplug(); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (e *emulated) plug() error {
 	return err
 }
 
-// unplug takes the disk back from a QEMU that has ended, in the state in which a power cut leaves
-// it.
+// unplug takes the disk back from a QEMU that has ended.
+// The disk is then in the state that a power cut leaves.
 func (e *emulated) unplug() error {
 	if e.server == nil {
 		return nil
@@ -50,10 +50,10 @@ func (e *emulated) unplug() error {
 	return errors.Join(err, cut)
 }
 
-// CutCopy writes to a new file on the host what the disk of an emulated machine would hold after a
-// power cut right after one of its next writes, before any other write or flush. It calls moment
-// then. It waits until something is written. The machine goes on; its disk is slow for a second.
-// Read the copy with ReadDisk.
+// CutCopy writes a new file on the host. The file contains what the disk of an emulated machine
+// would contain after a power cut right after one of its coming writes, before any later write or
+// flush. CutCopy waits until the machine writes something, and then calls moment. The machine
+// continues, but its disk is slow for a second. Read the copy with ReadDisk.
 func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk.Loss, error) {
 	e := m.emulated()
 	if e == nil {
@@ -64,17 +64,17 @@ func (m *Machine) CutCopy(ctx context.Context, path string, moment func()) (disk
 	return e.disk.CutCopy(ctx, path, 1+rand.IntN(latestCut), chance(), moment)
 }
 
-// ReadDisk copies a directory out of the file system on a disk that CutCopy wrote. It first repairs
+// ReadDisk copies a directory from the file system on a disk that CutCopy wrote. It first repairs
 // the file system by replaying its journal, as a boot does.
 func ReadDisk(ctx context.Context, path, guestDir, hostDir string) error {
 	_, err := await.Output(ctx, diskLimit, []string{"e2fsck", "-fy", "-E", "journal_only", path})
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: errors were repaired
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // exit code 1: errors were repaired
 		return fmt.Errorf("replay the journal of %s: %w", path, err)
 	}
 	out, err := await.Output(ctx, diskLimit, []string{"debugfs", "-R", fmt.Sprintf("rdump %s %s", guestDir, hostDir),
 		path})
-	if err == nil { // the repair never fails otherwise
+	if err == nil { // debugfs exits with 0 even if rdump fails
 		_, err = os.Stat(filepath.Join(hostDir, filepath.Base(guestDir)))
 	}
 	if err != nil {

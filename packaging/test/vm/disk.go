@@ -9,13 +9,13 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// diskSize is the size of an emulated machine's disk; the file is sparse.
+// diskSize is the size of the disk of an emulated machine. The file is sparse.
 const diskSize = "6G"
 
 func (i image) disk() string { return i.file("disk") }
 
-// fillEmulated turns the tree into what an emulated machine boots from: kernel, initrd, keys and
-// disk. It removes the tree.
+// fillEmulated converts the tree to the files from which an emulated machine boots: kernel, initrd,
+// keys and disk. It removes the tree.
 func (i image) fillEmulated(ctx context.Context) error {
 	for pattern, name := range map[string]string{"vmlinuz-*": "vmlinuz", "initrd.img-*": "initrd.img"} {
 		if err := i.takeOut(pattern, name); err != nil {
@@ -32,7 +32,7 @@ func (i image) fillEmulated(ctx context.Context) error {
 	return os.RemoveAll(i.root())
 }
 
-// takeOut moves the one file in /boot that matches pattern out of the tree.
+// takeOut moves a file out of the tree. The file is the only one in /boot that matches pattern.
 func (i image) takeOut(pattern, name string) error {
 	found, err := filepath.Glob(filepath.Join(i.root(), "boot", pattern))
 	if err != nil || len(found) != 1 {

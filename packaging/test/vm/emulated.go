@@ -17,28 +17,29 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/disk"
 )
 
-// emulatedBootLimit allows for a host under heavy load; a boot takes about 15 seconds.
+// emulatedBootLimit is long enough for a host under
+// heavy load. A boot usually takes about 15 seconds.
 const emulatedBootLimit = 8 * time.Minute
 
-// errPortTaken reports that QEMU did not get a port that was free a moment before.
+// errPortTaken reports that QEMU did not get a port that was free shortly before.
 var errPortTaken = errors.New("the port for ssh was taken meanwhile: try again")
 
-// An emulated machine is a QEMU process, and an ssh connection to it that all commands share.
+// An emulated machine consists of a QEMU process and an ssh connection that all commands share.
 type emulated struct {
 	image  image
 	dir    *runDir
 	group  scope
-	listen net.Listener // QEMU connects the guest's second serial line to it
-	boots  chan string  // boot ids that the guest wrote to that line
+	listen net.Listener // QEMU connects the guest's second serial line to this listener
+	boots  chan string  // boot ids that the guest wrote to its second serial line
 	qemu   *child       // nil before the first boot
-	disk   *disk.Disk   // loses unflushed writes on a power cut
-	server *disk.Server // serves the disk to this boot's QEMU
-	master *child       // the ssh process that holds the connection
+	disk   *disk.Disk   // a power cut loses its unflushed writes
+	server *disk.Server // serves the disk to the current QEMU
+	master *child       // ssh process that keeps the connection open
 	port   int          // the guest's ssh port on the host's loopback
-	runs   atomic.Int64 // numbers the commands
+	runs   atomic.Int64 // number of commands so far
 }
 
-// newEmulated makes the machine's disk, a copy of the image's.
+// newEmulated makes the disk of the machine, a copy of the image's disk.
 func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Options) (guest, error) {
 	if err := disk.Copy(ctx, img.disk(), dir.file("disk")); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Opt
 	return e, nil
 }
 
-// hearBoots sends each line that a guest writes to boots until the listener is closed. Each QEMU
-// process connects once.
+// hearBoots sends each line that a guest writes to the channel boots until the listener is closed.
+// Each QEMU process connects once.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()
@@ -69,7 +70,7 @@ func hearBoots(listen net.Listener, boots chan<- string) {
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
 			select {
 			case boots <- strings.TrimSpace(lines.Text()):
-			default: // nobody waits for that many boots; the newest are dropped
+			default: // the channel is full because nobody waits for these boots; drop the newest
 			}
 		}
 		conn.Close()
@@ -99,7 +100,8 @@ func (e *emulated) boot(ctx context.Context) error {
 	return nil
 }
 
-// spawn starts QEMU. Its network lets nothing out; the only way in is ssh from this host.
+// spawn starts QEMU. The guest cannot reach any
+// network; only ssh from this host can reach the guest.
 func (e *emulated) spawn() error {
 	port, err := freePort()
 	if err != nil {
@@ -123,14 +125,14 @@ func (e *emulated) spawn() error {
 		"-serial", "file:console", "-chardev", "socket,id=ready,path=ready", "-serial", "chardev:ready")
 	cmd.Dir = e.dir.path
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // this process handles a Ctrl-C on its terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C on the terminal must reach only this process
 	if e.qemu, err = e.group.start(cmd); err != nil {
 		return fmt.Errorf("emulator: %w", err)
 	}
 	return nil
 }
 
-// freePort returns a loopback port that was free just now.
+// freePort returns a loopback port that is free at this moment.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +142,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// awaitBoot waits until the guest says that it has booted.
+// awaitBoot waits until the guest reports that it has booted.
 func (e *emulated) awaitBoot(ctx context.Context) error {
 	select {
 	case <-e.boots:
@@ -155,12 +157,11 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 	}
 }
 
-// reboot makes the guest's systemd reboot; the same QEMU boots it again.
+// reboot asks the guest's systemd to reboot. The same QEMU boots it again.
 func (e *emulated) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()
-	// The command may lose its connection before it answers, so only the next boot's message
-	// counts.
+	// The connection may end before the command does, so only the message of the new boot counts.
 	asked := e.command(ctx, []string{"systemctl", "--no-block", "reboot"}, false).Run()
 	if err := e.awaitBoot(ctx); err != nil {
 		return errors.Join(err, asked, errors.New(await.Tail(e.dir.text("console"), 10)))
@@ -171,7 +172,7 @@ func (e *emulated) reboot(ctx context.Context) error {
 	return e.connect(ctx)
 }
 
-// halt ends QEMU at once, as a power cut does. It is safe on a machine that never booted.
+// halt ends QEMU at once, as a power cut would. It may be called on a machine that never booted.
 func (e *emulated) halt() error {
 	var errs []error
 	for _, c := range []*child{e.qemu, e.master} {
@@ -180,7 +181,7 @@ func (e *emulated) halt() error {
 		}
 	}
 	for len(e.boots) > 0 {
-		<-e.boots // drop boot messages that nobody waits for
+		<-e.boots // drop old boot messages
 	}
 	return errors.Join(append(errs, e.unplug())...)
 }

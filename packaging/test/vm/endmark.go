@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// An endMark finds, in a remote shell's standard error, the line in which the shell reports the
-// command's exit code. ssh alone would not report it while a background process holds the output
-// open, and could not tell a broken connection (255) from a command that exits with 255.
+// An endMark searches the standard error of a remote shell for the line that
+// reports the command's exit code. ssh alone is not enough: it does not report
+// the exit code while a background process keeps the output open. It also cannot
+// distinguish a broken connection (255) from a command that exits with 255.
 type endMark struct {
-	word string // random word that begins the line
+	word string // random word at the beginning of the line
 	text bytes.Buffer
-	seen func() // called once, when the line is complete
+	seen func() // called once, when the line has arrived completely
 }
 
-// newEndMark returns an endMark that calls seen when it has found its line.
+// newEndMark returns an endMark that calls seen when it finds its line.
 func newEndMark(seen func()) *endMark {
 	return &endMark{word: "vm-end-" + rand.Text() + " ", seen: seen}
 }
 
-// line returns the shell command that writes the line; it runs right after the command.
+// line returns a shell command that writes the line. It must run right after the user's command.
 func (e *endMark) line() string {
 	return fmt.Sprintf(`code=$?; printf '%s%%d\n' $code >&2; exit $code`, e.word)
 }
@@ -41,7 +42,8 @@ func (e *endMark) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result returns the command's own standard error, and its exit code if the line was found.
+// result returns the standard error of the command itself.
+// If the line was found, it also returns the exit code.
 func (e *endMark) result() (stderr string, code int, ok bool) {
 	before, after, found := strings.Cut(e.text.String(), e.word)
 	digits, after, whole := strings.Cut(after, "\n")

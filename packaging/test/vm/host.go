@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// Programs that this package runs on the host, and their Debian packages: runPrograms for every
-// machine, otherPrograms to build an image and to connect boxes, emulatedPrograms for an emulated
-// machine.
+// Programs that package vm runs on the host, with the Debian package of
+// each. Every machine needs runPrograms. Building an image and connecting
+// boxes need otherPrograms. An emulated machine needs emulatedPrograms.
 var (
 	runPrograms      = map[string]string{"systemd-nspawn": "systemd-container", "nsenter": "util-linux", "mount": "mount"}
 	otherPrograms    = map[string]string{"mmdebstrap": "mmdebstrap", "ip": "iproute2"}
@@ -26,8 +26,8 @@ var (
 	}
 )
 
-// missingPackages returns the packages that the host lacks for these programs and for the kind's
-// other needs, sorted and without duplicates.
+// missingPackages returns the packages that the host lacks for these programs and for the other
+// needs of a kind of machine, sorted and without duplicates.
 func missingPackages(kind Kind, programs ...map[string]string) []string {
 	needed := map[string]string{}
 	for _, some := range programs {
@@ -48,9 +48,9 @@ func missingTools(kind Kind, programs map[string]string) error {
 	return nil
 }
 
-// EnsureHostPackages installs with apt-get what the host lacks for a kind of machine, and does
-// nothing if it lacks nothing. It needs root and a Debian-like host. It logs installations to log
-// unless log is nil.
+// EnsureHostPackages installs the packages that the host lacks for a kind of machine, with apt-get.
+// It does nothing if no package is missing. It needs root and a Debian-like host. It logs
+// installations to log unless log is nil.
 func EnsureHostPackages(ctx context.Context, kind Kind, log io.Writer) error {
 	missing := missingPackages(kind, runPrograms, otherPrograms)
 	if len(missing) == 0 {

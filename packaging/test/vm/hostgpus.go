@@ -20,23 +20,24 @@ import (
 const (
 	guestLibraryDir = "/usr/lib/x86_64-linux-gnu"
 	guestNvidiaSMI  = "/usr/bin/nvidia-smi"
-	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // the image's rule that makes the nodes of invariant 7
+	fakeNodesRule   = "/etc/tmpfiles.d/vm-nvidia.conf" // the image's rule that creates the nodes of invariant 7
 )
 
-// driverLibrary matches the libraries of NVML and CUDA and those that they load, of any driver
-// version.
+// driverLibrary matches the libraries of NVML and CUDA,
+// and the libraries that they load, of any driver version.
 var driverLibrary = regexp.MustCompile(`^lib(cuda|cudadebugger|nvidia-(ml|ptxjitcompiler|gpucomp|` +
 	`nvvm|nvvm70|tileiras|sandboxutils|pkcs11|pkcs11-openssl3))\.so\.`)
 
 // hostDriver is the host's NVIDIA driver.
 type hostDriver struct {
-	devices   []string          // paths of character devices
-	libraries map[string]string // files by library name
+	devices   []string          // paths of the character devices
+	libraries map[string]string // file of each library, by the library's name
 	smi       string            // path of nvidia-smi; "" if there is none
 }
 
-// switches returns the options of systemd-nspawn that put the driver into a box, or an error that
-// names everything that is missing. They hide the image's rule for fake nodes at every boot.
+// switches returns the options of systemd-nspawn that add the driver to a box. They also hide the
+// image's rule for fake nodes at every boot. If something is missing, switches returns an error
+// that names everything that is missing.
 func (d hostDriver) switches() ([]string, error) {
 	var missing []string
 	if !slices.Contains(d.devices, "/dev/nvidiactl") {
@@ -64,14 +65,15 @@ func (d hostDriver) switches() ([]string, error) {
 	return out, nil
 }
 
-// bindReadOnly returns the option for one file, with its colons escaped.
+// bindReadOnly returns the option that mounts one file, with the colons in its paths escaped.
 func bindReadOnly(host, guest string) string {
 	return "--bind-ro=" + strings.ReplaceAll(host, ":", `\:`) + ":" + guest
 }
 
-// hostLibraries returns the driver's libraries by name, from the output of "ldconfig -p" and the
-// directories that hold them: CUDA loads some files by their version, which are in no cache. list
-// lists a directory. The first file of a name counts, as it does for the linker.
+// hostLibraries returns the driver's libraries by name. It reads the output of
+// "ldconfig -p" and the directories that contain those libraries: CUDA loads some
+// files by their version, and these are in no cache. list lists a directory. If a
+// name occurs several times, the first file counts, as for the linker.
 func hostLibraries(cache string, list func(dir string) []string) map[string]string {
 	found := map[string]string{}
 	add := func(path string) {
@@ -104,13 +106,13 @@ func lookAtDriver(ctx context.Context) (hostDriver, error) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		beside, _ := filepath.Glob(dir + "/lib*.so.*") // the pattern is valid
+		beside, _ := filepath.Glob(dir + "/lib*.so.*") // cannot fail: the pattern is valid
 		return beside
 	})}
 	maps.DeleteFunc(d.libraries, func(name, path string) bool {
 		real, err := filepath.EvalSymlinks(path)
 		d.libraries[name] = real
-		return err != nil // a dangling link
+		return err != nil // the file is a dangling link
 	})
 	if path, err := exec.LookPath("nvidia-smi"); err == nil {
 		if d.smi, err = filepath.EvalSymlinks(path); err != nil {
@@ -121,7 +123,8 @@ func lookAtDriver(ctx context.Context) (hostDriver, error) {
 	return d, err
 }
 
-// nvidiaDevices returns the character devices /dev/nvidia* and those in directories of such names.
+// nvidiaDevices returns the character devices
+// /dev/nvidia*, and those in directories with such names.
 func nvidiaDevices() ([]string, error) {
 	var devices []string
 	for _, pattern := range []string{"/dev/nvidia*", "/dev/nvidia*/*"} {

@@ -18,8 +18,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// An image is a directory in the cache: root/ (the tree) for a box; disk, kernel, initrd and ssh
-// keys for an emulated machine.
+// An image is a directory in the cache. For a box it has the tree root/; for an emulated machine it
+// has a disk, kernel, initrd and ssh keys.
 type image struct{ dir string }
 
 func (i image) file(name string) string { return filepath.Join(i.dir, name) }
@@ -43,8 +43,8 @@ func DefaultCacheDir() (string, error) {
 }
 
 // Prepare makes sure that the image of a kind (and opts.Suite) is in the cache, and returns its
-// directory. It needs root. It takes about a minute the first time and no time later; it logs a
-// build to opts.Log. Several processes may call it at once.
+// directory. It needs root. A build takes about a minute; if the image exists, Prepare takes no
+// time. It logs a build to opts.Log. Several processes may call Prepare at the same time.
 func Prepare(ctx context.Context, kind Kind, opts Options) (string, error) {
 	if err := needRoot("build a test machine's image"); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func ensureImage(ctx context.Context, kind Kind, opts Options) (image, error) {
 			return image{}, err
 		}
 	}
-	if err := os.MkdirAll(cache, 0o700); err != nil { // for root only, because the trees hold setuid programs
+	if err := os.MkdirAll(cache, 0o700); err != nil { // only root may enter, because the trees have setuid programs
 		return image{}, fmt.Errorf("image cache: %w", err)
 	}
 	img := image{filepath.Join(cache, r.hash())}
@@ -90,7 +90,7 @@ func (i image) built() bool {
 	return err == nil
 }
 
-// buildLimit bounds a step of a build, on a host under load and from a slow archive.
+// buildLimit is the time limit of a step of a build, on a host under load and from a slow archive.
 const buildLimit = 15 * time.Minute
 
 // lockFile waits for an exclusive lock on path. Closing the file releases it.
@@ -99,8 +99,8 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock is held for a minute at a time, and a context cannot interrupt a blocking lock: poll
-	// it.
+	// The lock may be held for a minute, and a context
+	// cannot interrupt a blocking lock. Poll instead.
 	err = await.Until(ctx, "the lock on "+path, buildLimit, 100*time.Millisecond,
 		func(context.Context) (string, bool, error) {
 			err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -113,11 +113,11 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 	return f, nil
 }
 
-// usualBuild is the time that a build takes on two idle processors.
+// usualBuild is the usual time of a build on two idle processors.
 var usualBuild = map[Kind]string{Box: "40 s", Emulated: "80 s"}
 
-// build makes the image in a temporary directory and renames it when it is complete. The caller
-// holds the image's lock.
+// build makes the image in a temporary directory, and renames the directory when the image is
+// complete. The caller holds the lock of the image.
 func (i image) build(ctx context.Context, r recipe, log io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(log, "machine: building the image (%s, Debian %s; once, about %s)…\n", r.kind, r.suite, usualBuild[r.kind])
@@ -143,7 +143,7 @@ func (i image) fill(ctx context.Context, r recipe) error {
 	if err := i.bootstrap(ctx, r); err != nil {
 		return err
 	}
-	var id [16]byte // set, so that a boot from a fresh copy is not a "first boot" with its presets
+	var id [16]byte // without an id, systemd would apply presets as in a "first boot" of each copy
 	rand.Read(id[:])
 	err := os.WriteFile(filepath.Join(i.root(), "etc/machine-id"), []byte(hex.EncodeToString(id[:])+"\n"), 0o444)
 	if err != nil || r.kind == Box {
@@ -152,8 +152,8 @@ func (i image) fill(ctx context.Context, r recipe) error {
 	return i.fillEmulated(ctx)
 }
 
-// bootstrap runs mmdebstrap in its own mount and PID namespaces, so that an interrupted build
-// leaves nothing mounted.
+// bootstrap runs mmdebstrap in separate mount and PID namespaces.
+// An interrupted build therefore leaves nothing mounted.
 func (i image) bootstrap(ctx context.Context, r recipe) error {
 	args := []string{"--mode=root", "--variant=minbase", "--include=" + strings.Join(r.includes, ",")}
 	for hook, script := range r.hooks {
@@ -172,8 +172,8 @@ func (i image) bootstrap(ctx context.Context, r recipe) error {
 	return runContained(ctx, "mmdebstrap", args...)
 }
 
-// fetchOptions returns the host's apt settings for reaching package archives (proxies, clock
-// checks) as options of mmdebstrap.
+// fetchOptions returns the apt settings with which the host reaches package archives (proxies,
+// clock checks), as options of mmdebstrap.
 func fetchOptions(ctx context.Context) ([]string, error) {
 	out, err := await.Output(ctx, time.Minute, []string{"apt-config", "dump"})
 	if err != nil {
@@ -191,7 +191,7 @@ func fetchOptions(ctx context.Context) ([]string, error) {
 	return options, nil
 }
 
-// runContained runs a command in its own mount and PID namespaces; the error includes its output.
+// runContained runs a command in separate mount and PID namespaces. The error includes its output.
 func runContained(ctx context.Context, name string, args ...string) error {
 	ctx, stop := await.For(ctx, "the end of "+name, buildLimit)
 	defer stop()

@@ -12,23 +12,23 @@ import (
 	"sync"
 )
 
-// Kind is a kind of machine: Box or Emulated.
+// Kind is the kind of a machine: Box or Emulated.
 type Kind string
 
 const (
-	// Box is a systemd in a container on the host's kernel: fast, with limits only if the host has
-	// the controllers.
+	// Box is a systemd in a container on the host's kernel. It is fast; limits work only if the
+	// host has the controllers.
 	Box Kind = "box"
-	// Emulated is a whole machine in QEMU: slow, with everything real.
+	// Emulated is a whole machine in QEMU. It is slow; everything is real.
 	Emulated Kind = "emulated"
 )
 
-// Options of a start. The zero value is valid.
+// Options are the options of Start. The zero value is valid.
 type Options struct {
 	Suite    Suite     // Debian release; "" is Bookworm
-	Packages []string  // further Debian packages in the image; each list has its own image
-	CacheDir string    // directory of images; "" is DefaultCacheDir
-	HostGPUs bool      // give a box the host's NVIDIA GPUs and driver, and no fake nodes
+	Packages []string  // further Debian packages in the image; each list needs a separate image
+	CacheDir string    // directory of the images; "" is DefaultCacheDir
+	HostGPUs bool      // a box gets the host's NVIDIA GPUs and driver, and no fake nodes
 	Log      io.Writer // log of image builds; nil is none
 }
 
@@ -41,24 +41,24 @@ func (o Options) log() io.Writer {
 
 func (o Options) suite() Suite { return cmp.Or(o.Suite, Bookworm) }
 
-// A guest is a *box or an *emulated.
+// A guest is either a *box or an *emulated.
 type guest interface {
 	// boot boots the guest from its disk and waits until it has finished booting.
 	boot(ctx context.Context) error
 	// reboot shuts the guest down in the ordinary way and boots it again.
 	reboot(ctx context.Context) error
-	// halt ends the guest at once. It is safe on a guest that never booted.
+	// halt ends the guest at once. It may be called on a guest that never booted.
 	halt() error
 	run(ctx context.Context, argv []string, stdin io.Reader, stdout io.Writer) (Result, error)
 	command(ctx context.Context, argv []string, tty bool) *exec.Cmd
 }
 
-// A Machine is a running machine. Its methods may be called from several goroutines, but not during
-// Reboot, PowerCut and Close.
+// A Machine is a running machine. Its methods may be called
+// concurrently, but not during Reboot, PowerCut and Close.
 type Machine struct {
 	kind           Kind
 	dir            *runDir
-	guest          guest // nil if it could not be made
+	guest          guest // nil if it could not be created
 	hasControllers bool
 	hostGPUs       bool
 
@@ -66,9 +66,9 @@ type Machine struct {
 	closeErr error
 }
 
-// Start boots a machine of a kind from its image, which it builds first if the cache lacks it. It
-// returns when the machine has finished booting. ctx bounds only the start; end the machine with
-// Close.
+// Start boots a machine of a kind from its image, and builds the image
+// first if the cache lacks it. It returns when the machine has finished
+// booting. ctx limits only the start. Call Close to end the machine.
 func Start(ctx context.Context, kind Kind, opts Options) (*Machine, error) {
 	if opts.HostGPUs && kind != Box {
 		return nil, fmt.Errorf("start a %s machine: only a box can have the host's GPUs", kind)
@@ -118,7 +118,7 @@ func (m *Machine) start(ctx context.Context, img image, opts Options) error {
 	return err
 }
 
-// emulated returns the guest of an emulated machine, or nil for a box.
+// emulated returns the guest of an emulated machine, and nil for a box.
 func (m *Machine) emulated() *emulated {
 	e, _ := m.guest.(*emulated)
 	return e
@@ -127,11 +127,11 @@ func (m *Machine) emulated() *emulated {
 // Kind returns the machine's kind.
 func (m *Machine) Kind() Kind { return m.kind }
 
-// HasControllers reports whether memory and task limits of units work in this machine.
+// HasControllers reports whether the memory and task limits of units work in this machine.
 func (m *Machine) HasControllers() bool { return m.hasControllers }
 
 // Close ends the machine and removes everything that it had on the host. Later calls return the
-// first call's result.
+// result of the first call.
 func (m *Machine) Close() error {
 	m.close.Do(func() {
 		var halted error

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. In a box
-// it restarts the container: /run, /tmp, /dev and the boot id are new, and the kernel is the same.
+// Reboot shuts the machine down in the ordinary way and boots it again from the same disk. A box
+// restarts its container: /run, /tmp, /dev and the boot id are new, and the kernel is the same.
 // Running commands are lost.
 func (m *Machine) Reboot(ctx context.Context) error {
 	if err := m.guest.reboot(ctx); err != nil {
@@ -15,9 +15,10 @@ func (m *Machine) Reboot(ctx context.Context) error {
 	return nil
 }
 
-// PowerCut ends the machine at once, without a shutdown, and boots it again from the same disk. An
-// emulated machine loses what it had not yet written to its disk and a random part of what it had
-// written and not flushed, as on a real power cut; a box loses only its processes and memory.
+// PowerCut ends the machine at once, without a shutdown, and boots it again from
+// the same disk. An emulated machine loses the data that it had not yet written
+// to its disk, and a random part of the data that it had written but not
+// flushed, as in a real power cut. A box loses only its processes and memory.
 func (m *Machine) PowerCut(ctx context.Context) error {
 	err := m.guest.halt()
 	if err == nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/gpusched/gpusched/gpu/fakenvml"
 )
 
-// ProvisionOptions names the files on the host to install in a running machine; "" leaves a part
-// out.
+// ProvisionOptions names the files on the host that Provision
+// installs in a running machine. "" leaves a part out.
 type ProvisionOptions struct {
-	Deb     string // the package under test
-	Tree    string // or a tar of what 'make install' installs, instead of Deb
+	Deb     string // package under test
+	Tree    string // instead of Deb, a tar of what 'make install' installs
 	FakeLib string // the fake NVML library
 	SimCUDA string // the simulated CUDA program
 
-	GPUs []string // with FakeLib: one line per GPU in the library's format; nil means its defaults
+	GPUs []string // with FakeLib: a line per GPU in the library's format; nil means its defaults
 }
 
-// Paths of what Provision installs, and of the fake library's GPUs.
+// Paths of the installed parts, and of the file with the fake library's GPUs.
 const (
 	FakeLibPath  = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 	SimCUDAPath  = "/usr/local/bin/simcuda"
 	FakeNVMLDir  = fakenvml.DefaultDir
-	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // one line per GPU; if it is missing, the library's defaults
-	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // copied to FakeNVMLGPUs at every boot, if the defaults are not wanted
+	FakeNVMLGPUs = FakeNVMLDir + "/gpus"   // a line per GPU; without this file the library uses its defaults
+	fakeNVMLKept = "/etc/vm-fakenvml-gpus" // if it exists, it is copied to FakeNVMLGPUs at every boot
 )
 
 // fakeNVMLDirs creates the fake library's state directory, now and at every boot.
@@ -38,12 +38,13 @@ END
 systemd-tmpfiles --create /etc/tmpfiles.d/vm-fakenvml.conf`
 
 // Provision installs the fake NVML library (with its state directory), the simulated CUDA program
-// and the package in a machine; the package comes last, so that its daemon starts with GPUs
-// present. All of it survives reboots. The state directory is created anew at each boot, with the
-// GPUs of opts, or empty for the library's defaults. To change the GPUs later, write FakeNVMLGPUs.
+// and the package in a machine. The package comes last, so that its daemon finds GPUs when it
+// starts. Everything survives reboots. The state directory is created anew at each boot. It
+// contains the GPUs of opts, or nothing if the library's defaults are wanted. To change the GPUs
+// later, write FakeNVMLGPUs.
 func Provision(ctx context.Context, m *Machine, opts ProvisionOptions) error {
 	if opts.FakeLib != "" {
-		if m.hostGPUs { // the package would change owners and modes of the host's nodes
+		if m.hostGPUs { // the package would change the owners and modes of the host's nodes
 			return errors.New("the fake NVML library: this machine has the host's GPUs")
 		}
 		if err := m.installFakeLib(ctx, opts.FakeLib); err != nil {
@@ -77,8 +78,8 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 	return nil
 }
 
-// plugGPUs gives the machine these GPUs and their nodes, now and at every boot. The line of GPU i
-// has the minor i.
+// plugGPUs gives the machine these GPUs and their device nodes, now and at every boot. In the
+// lines, GPU i must have the minor i.
 func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil
@@ -102,8 +103,8 @@ func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	return nil
 }
 
-// InstallPackage installs or upgrades a .deb of the host with dpkg -i; the error includes dpkg's
-// output.
+// InstallPackage installs or upgrades a .deb of the host
+// with dpkg -i. An error includes the output of dpkg.
 func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	guest := "/var/cache/vm/" + filepath.Base(debPath)
 	if err := m.CopyIn(ctx, debPath, guest, 0o644); err != nil {
@@ -115,14 +116,14 @@ func (m *Machine) InstallPackage(ctx context.Context, debPath string) error {
 	return nil
 }
 
-// startTree does what packaging/install.sh tells the administrator to do next.
+// startTree runs the steps that packaging/install.sh leaves to the administrator.
 const startTree = `tar -C / --no-overwrite-dir -xf "$1"
 systemd-sysusers
 systemd-tmpfiles --create gpusched.conf
 systemctl daemon-reload
 systemctl enable --now gpusched.socket gpusched.service`
 
-// installTree unpacks a tar of what 'make install' installs and starts the scheduler.
+// installTree unpacks a tar of what 'make install' installs, and starts the scheduler.
 func (m *Machine) installTree(ctx context.Context, tarPath string) error {
 	guest := "/var/cache/vm/" + filepath.Base(tarPath)
 	if err := m.CopyIn(ctx, tarPath, guest, 0o644); err != nil {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// imageFormat is incremented when the build changes in a way that the rest of the recipe does not
-// show.
+// imageFormat is incremented when the build changes
+// in a way that no other part of the recipe shows.
 const imageFormat = 1
 
 // A Suite is a Debian release.
 type Suite string
 
 const (
-	Bookworm Suite = "bookworm" // Debian 12, for which the packages are built
+	Bookworm Suite = "bookworm" // Debian 12; the packages are built for it
 	Trixie   Suite = "trixie"   // Debian 13
-	Sid      Suite = "sid"      // Debian unstable, as of the image's build
+	Sid      Suite = "sid"      // Debian unstable, as it was when the image was built
 )
 
 // Suites returns every Suite.
@@ -32,15 +32,15 @@ var customiseScript string
 //go:embed image/early.sh
 var earlyScript string
 
-// A recipe is everything that determines an image except the versions of its packages.
+// A recipe is everything that determines an image, except the versions of its packages.
 type recipe struct {
 	kind     Kind
 	suite    Suite
 	includes []string
-	hooks    map[string]string // scripts by the name of mmdebstrap's hook that runs them
+	hooks    map[string]string // scripts, by the hook of mmdebstrap that runs them
 }
 
-// recipeOf returns the recipe of a machine with more packages of the suite.
+// recipeOf returns the recipe of a machine. more are further packages of the suite.
 func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	if !slices.Contains(Suites(), suite) {
 		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())
@@ -69,17 +69,18 @@ func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	return recipe{kind: kind, suite: suite, includes: append(includes, more...), hooks: hooks}, nil
 }
 
-// SlurmPackages returns, for Options.Packages, Slurm, what its accounting needs, and Snakemake,
-// which can call it. A boot starts none of their services.
+// SlurmPackages returns the packages of Slurm, of what its accounting needs, and of Snakemake,
+// which can use Slurm. Pass them as Options.Packages. A boot starts none of their services.
 func SlurmPackages() []string {
 	return []string{"slurm-wlm", "munge", "slurmdbd", "mariadb-server", "iproute2", "snakemake"}
 }
 
-// customiseArgs is the script's line after which more lines can be inserted.
+// customiseArgs is the line of the script after which more lines can be inserted.
 const customiseArgs = "root=$1 kind=$2\n"
 
-// quietServices keeps services of further packages from starting at boot; a test starts them. They
-// would miss their settings then, and some would wait for them longer than a boot may take.
+// quietServices prevents services of further packages from starting at
+// boot. At that time their settings are missing, and some services
+// would wait for them longer than a boot may take. A test starts them.
 const quietServices = `for unit in mariadb munge slurmctld slurmd slurmdbd; do
 	rm -f "$root/etc/systemd/system/multi-user.target.wants/$unit.service"
 done
@@ -93,7 +94,7 @@ func withQuietServices(script string) (string, error) {
 	return strings.Replace(script, customiseArgs, customiseArgs+quietServices, 1), nil
 }
 
-// hash returns the image's name: 64 hex digits.
+// hash returns the name of the image: 64 hex digits.
 func (r recipe) hash() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "format %d\nsuite %s\nkind %s\ninclude %s\n", imageFormat, r.suite, r.kind,

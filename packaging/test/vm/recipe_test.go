@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Invariant 1: the name depends on everything that the image is made from.
+// Invariant 1: the name depends on everything from which the image is made.
 func TestHashNamesTheRecipe(t *testing.T) {
 	base, err := recipeOf(Emulated, Bookworm, nil)
 	if err != nil {
@@ -43,8 +43,8 @@ func TestRecipeOfWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// Services of further packages stay quiet in every kind of machine, and a script without the
-// expected line is an error.
+// Services of further packages do not start in any kind of
+// machine. A script without the expected line is an error.
 func TestQuietServicesAreInTheScript(t *testing.T) {
 	for _, kind := range []Kind{Box, Emulated} {
 		r, err := recipeOf(kind, Bookworm, []string{"slurm-wlm"})

@@ -15,11 +15,11 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// outputLimit is the time after a command's end that Run allows its background processes to close
-// the output.
+// outputLimit limits how long background processes of a command
+// of Run may keep the output open after the command's end.
 const outputLimit = 2 * time.Second
 
-// runLimit bounds a command of Run whose context has no earlier deadline.
+// runLimit is the time limit of a command of Run, unless its context ends earlier.
 const runLimit = 20 * time.Minute
 
 // A Result is the outcome of a command in a machine.
@@ -28,7 +28,8 @@ type Result struct {
 	Code           int // exit code, or 128+N for a death by signal N
 }
 
-// Err returns nil for exit code 0, and otherwise an error with the code and both outputs.
+// Err returns nil for exit code 0. For any other code
+// it returns an error with the code and both outputs.
 func (r Result) Err() error {
 	if r.Code == 0 {
 		return nil
@@ -38,8 +39,8 @@ func (r Result) Err() error {
 
 // Run runs a command in the machine as user ("" is root) and waits for its end. A nil stdin is
 // empty. When ctx ends, or after 20 minutes, Run kills the command's process group. A code other
-// than 0 is not an error; an error means that the command's outcome is unknown. Background
-// processes of the command live on; their output is lost two seconds after the command's end.
+// than 0 is not an error; an error means that the outcome of the command is unknown. Background
+// processes of the command continue; their output is lost from two seconds after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()
@@ -73,8 +74,8 @@ func (b *box) run(ctx context.Context, argv []string, stdin io.Reader, stdout io
 	return r, err
 }
 
-// runAwake runs an nsenter command. nsenter stops itself when the program inside is stopped; a soft
-// reboot stops all programs for a moment, and nobody else would continue nsenter.
+// runAwake runs an nsenter command. If the program inside is stopped, nsenter stops itself, and
+// nobody else would continue it. A soft reboot stops all programs for a moment.
 func runAwake(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -89,14 +90,14 @@ func runAwake(cmd *exec.Cmd) error {
 			case <-over:
 				return
 			case <-tick.C:
-				_ = cmd.Process.Signal(syscall.SIGCONT) // a running process ignores it
+				_ = cmd.Process.Signal(syscall.SIGCONT) // a process that is not stopped ignores this
 			}
 		}
 	}()
 	return cmd.Wait()
 }
 
-// exitCode returns the exit code as a shell reports it.
+// exitCode returns the exit code that a shell would report.
 func exitCode(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -104,36 +105,36 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// Sh runs a bash script in the machine; otherwise it is like Run.
+// Sh is like Run, but runs a bash script.
 func (m *Machine) Sh(ctx context.Context, user, script string) (Result, error) {
 	return m.Run(ctx, user, nil, "bash", "-c", script)
 }
 
-// Command returns the command of Run without starting it, for programs that a test talks to while
-// they run. Its Wait returns an *exec.ExitError as usual; on an emulated machine Wait also waits
-// for background processes that hold the output open.
+// Command returns a command like that of Run, but does not start it. Use it for programs with which
+// a test communicates while they run. Its Wait returns an *exec.ExitError as usual. On an emulated
+// machine, Wait also waits for background processes that keep the output open.
 func (m *Machine) Command(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), false)
 }
 
-// Terminal is like Command, on a terminal of the machine, for a program that talks to a person
-// through our terminal.
+// Terminal is like Command, but the command runs on a terminal of the machine. Use it for a program
+// that talks to a person on our terminal.
 func (m *Machine) Terminal(ctx context.Context, user string, argv ...string) *exec.Cmd {
 	return m.guest.command(ctx, asUser(user, argv), true)
 }
 
-// asUser returns the command that runs argv as user with a program of image/customise.sh.
+// asUser returns a command that runs argv as user. It uses a program of image/customise.sh.
 func asUser(user string, argv []string) []string {
 	return append([]string{"/usr/local/libexec/vm-as", cmp.Or(user, "root")}, argv...)
 }
 
-// output returns what a command prints as root; it must succeed.
+// output runs a command as root, which must succeed, and returns its output.
 func (m *Machine) output(ctx context.Context, argv ...string) (string, error) {
 	r, err := m.Run(ctx, "", nil, argv...)
 	return r.Stdout, cmp.Or(err, r.Err())
 }
 
-// quote joins a command into one line for a shell.
+// quote joins a command into one line that a shell can run.
 func quote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

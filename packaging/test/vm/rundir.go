@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// RunRoot is the directory of running machines' disks and sockets. It is on disk, and short enough
-// for socket names.
+// RunRoot is the directory for the disks and sockets of running machines. It is on disk, and its
+// path is short enough for socket names.
 const RunRoot = "/var/tmp/gpusched-vm"
 
-// A runDir is the directory of one machine. A living owner holds a lock on the file "lock" in it.
+// A runDir is the directory of one machine. Its owner
+// holds a lock on the file "lock" in it while it lives.
 type runDir struct {
 	id   string
 	path string
@@ -24,7 +25,8 @@ type runDir struct {
 // unborn is the prefix of a run directory that is not complete yet.
 const unborn = ".new-"
 
-// newRunDir creates a run directory and takes its lock before anybody else can see it.
+// newRunDir creates a run directory and takes its lock
+// before any other process can see the directory.
 func newRunDir() (*runDir, error) {
 	err := os.MkdirAll(RunRoot, 0o700)
 	var hidden string
@@ -48,7 +50,8 @@ func newRunDir() (*runDir, error) {
 
 func (d *runDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// text returns a file's contents, or the error of reading it; "" if the file does not exist.
+// text returns the contents of a file, or the error of
+// reading it. It returns "" if the file does not exist.
 func (d *runDir) text(name string) string {
 	text, err := os.ReadFile(d.file(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -73,8 +76,8 @@ func (d *runDir) remove() error {
 	return nil
 }
 
-// removeFiles removes the lock last, so that an interrupted removal is recognised and finished
-// later.
+// removeFiles removes the file with the lock last. If the removal is interrupted, a later start
+// recognizes and finishes it.
 func (d *runDir) removeFiles() error {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -92,8 +95,8 @@ func (d *runDir) removeFiles() error {
 	return os.RemoveAll(d.path)
 }
 
-// removeStale cleans up after machines whose owner is gone. It leaves machines with a living owner
-// alone.
+// removeStale cleans up after machines whose owner is
+// dead. It leaves machines with a living owner alone.
 func removeStale() error {
 	entries, err := os.ReadDir(RunRoot)
 	if errors.Is(err, os.ErrNotExist) {
@@ -106,7 +109,7 @@ func removeStale() error {
 	for _, e := range entries {
 		info, err := e.Info()
 		switch {
-		case err != nil: // it was removed meanwhile
+		case err != nil: // the directory was removed meanwhile
 		case !strings.HasPrefix(e.Name(), unborn):
 			errs = append(errs, removeIfStale(e.Name()))
 		case time.Since(info.ModTime()) > time.Minute:
@@ -120,7 +123,7 @@ func removeIfStale(id string) error {
 	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
 	lock, err := os.OpenFile(d.file("lock"), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		os.Remove(d.path) // succeeds on the empty rest of a removal; the owner reports anything else
+		os.Remove(d.path) // removes the directory if it is empty; its owner reports anything else
 		return nil
 	}
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A scope is the control group (v2) that holds a machine's processes: one write ends them all.
+// A scope is the control group (v2) with the processes of a machine. A single write kills them all.
 type scope struct{ path string }
 
-// scopeNamed returns the scope of the machine with that id; the group need not exist.
+// scopeNamed returns the scope of the machine with an id. The group need not exist.
 func scopeNamed(id string) (scope, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -44,7 +44,7 @@ func cgroup2Mount(mountinfo string) (string, bool) {
 	return "", false
 }
 
-// open creates the group if it is missing and opens it, so that processes can be started in it.
+// open creates the group if it is missing, and opens it. Processes can then be started in it.
 func (s scope) open(sub string) (*os.File, error) {
 	dir := filepath.Join(s.path, sub)
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -57,7 +57,7 @@ func (s scope) open(sub string) (*os.File, error) {
 	return f, nil
 }
 
-// start starts cmd, which must have a SysProcAttr, in the group, as a child.
+// start starts cmd, which must have a SysProcAttr, as a child in the group.
 func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	group, err := s.open("")
 	if err != nil {
@@ -69,8 +69,8 @@ func (s scope) start(cmd *exec.Cmd) (*child, error) {
 	return startChild(cmd)
 }
 
-// killLimit is the time that killed processes may take to end; only a process that hangs in the
-// kernel takes longer.
+// killLimit is the time that killed processes may take to
+// end. Only a process that hangs in the kernel takes longer.
 const killLimit = 20 * time.Second
 
 // remove kills the group's processes and removes the group. A missing group is not an error.
@@ -88,7 +88,7 @@ func (s scope) remove() error {
 	return s.removeTree()
 }
 
-// awaitEmpty waits until no process is left in the group or below it.
+// awaitEmpty waits until no process is left in the group or in its subgroups.
 func (s scope) awaitEmpty(limit time.Duration) error {
 	return await.Until(context.Background(), "the end of the processes of "+s.path, limit, 10*time.Millisecond,
 		func(context.Context) (string, bool, error) {

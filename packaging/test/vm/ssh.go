@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// sshArgs returns the options of every ssh command of the machine; they ignore the caller's own ssh
-// configuration.
+// sshArgs returns the options of every ssh command for the machine. With these options, ssh ignores
+// the caller's own configuration.
 func (e *emulated) sshArgs(more ...string) []string {
 	args := []string{
 		"-F", "none", "-i", e.image.file("id"), "-p", strconv.Itoa(e.port), "-l", "root", "-S", e.dir.file("ssh"),
@@ -25,11 +25,12 @@ func (e *emulated) sshArgs(more ...string) []string {
 	return append(append(args, more...), "127.0.0.1")
 }
 
-// sshHostName is the name under which the image's host key is known, because ports change.
+// sshHostName is the name for the image's host key in known_hosts.
+// It does not depend on the port, because ports change.
 const sshHostName = "gpusched-vm"
 
-// connect opens the connection that all commands share; it is up once the local command that ssh
-// runs after the login has printed its line.
+// connect opens the connection that all commands share. After the login, ssh runs a local command
+// that prints a line; the line shows that the connection is up.
 func (e *emulated) connect(ctx context.Context) error {
 	log, err := os.Create(e.dir.file("ssh.log"))
 	if err != nil {
@@ -59,14 +60,15 @@ func (e *emulated) connect(ctx context.Context) error {
 	return nil
 }
 
-// command returns a command in a new session of the shared connection; a death by signal becomes a
-// shell's exit code. Its ssh ends only when nothing in the machine holds its output open.
+// command returns a command in a new session of the shared connection.
+// A death by signal is reported as a shell's exit code. The ssh
+// process ends only when nothing in the machine keeps the output open.
 func (e *emulated) command(ctx context.Context, argv []string, tty bool) *exec.Cmd {
 	return e.session(ctx, quote(argv)+"; exit $?", tty)
 }
 
-// session returns a command that runs a line in root's shell. The shell leaves its process group id
-// in a file, so that a cancelled session can be killed.
+// session returns a command that runs a line in root's shell. The shell writes its process group id
+// into a file, so that a cancelled session can be killed.
 func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd {
 	pidFile := fmt.Sprintf("/run/vm-run-%d", e.runs.Add(1))
 	switches := []string{"-o", "ControlMaster=no"}
@@ -81,14 +83,15 @@ func (e *emulated) session(ctx context.Context, line string, tty bool) *exec.Cmd
 	return cmd
 }
 
-// kill ends the process group of a cancelled command. It ignores a guest that does not answer.
+// kill ends the process group of a cancelled command.
+// If the guest does not answer, kill gives up silently.
 func (e *emulated) kill(pidFile string) {
 	line := fmt.Sprintf("kill -KILL -- -$(cat %s)", pidFile)
 	await.Output(context.Background(), 10*time.Second,
 		append(append([]string{"ssh"}, e.sshArgs("-o", "ControlMaster=no")...), line))
 }
 
-// makeKeys creates root's key for the machine and the known_hosts line of the machine's own key.
+// makeKeys creates a key for root's login, and a known_hosts line for the host key of the machine.
 func (i image) makeKeys(ctx context.Context) error {
 	_, err := await.Output(ctx, time.Minute, []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", sshHostName,
 		"-f", i.file("id")})
@@ -114,8 +117,8 @@ func (i image) makeKeys(ctx context.Context) error {
 	return nil
 }
 
-// SSHCommand returns the command to type on the host for a root shell in a running emulated
-// machine; "" for a box.
+// SSHCommand returns a command that opens a root shell in a running emulated machine. A person can
+// type it on the host. For a box it returns "".
 func (m *Machine) SSHCommand() string {
 	if e := m.emulated(); e != nil {
 		return "ssh " + quote(e.sshArgs())

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ownerVariable makes this test program start a machine of that kind and wait to be killed
-// (TestKilledOwner).
+// ownerVariable tells this test program to start a machine of
+// a kind and to wait until it is killed (TestKilledOwner).
 const ownerVariable = "GPUSCHED_VM_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,8 @@ func options(t testing.TB, kind Kind) Options {
 	return Options{Log: t.Output(), Packages: packages(kind)}
 }
 
-// packages returns the suite's packages for a kind, so that both share one image.
+// packages returns the packages that the suite needs for a kind of machine. The suite and these
+// tests then share one image.
 func packages(kind Kind) []string {
 	if kind == Emulated {
 		return SlurmPackages()
@@ -35,7 +36,7 @@ func packages(kind Kind) []string {
 	return nil
 }
 
-// start boots a machine that is closed when the test ends.
+// start boots a machine and closes it when the test ends.
 func start(t testing.TB, kind Kind) *Machine {
 	t.Helper()
 	if err := EnsureHostPackages(t.Context(), kind, t.Output()); err != nil {
@@ -53,7 +54,7 @@ func start(t testing.TB, kind Kind) *Machine {
 	return m
 }
 
-// sh runs a script that must exit with 0, and returns its trimmed output.
+// sh runs a script, which must exit with 0, and returns its trimmed output.
 func sh(t testing.TB, m *Machine, user, script string) string {
 	t.Helper()
 	r, err := m.Sh(t.Context(), user, script)
@@ -114,7 +115,8 @@ func TestEmulated(t *testing.T) {
 	})
 }
 
-// A copy of the disk as after a power cut has everything that was flushed, and the machine goes on.
+// testCutCopy copies the disk as after a power cut. The copy
+// has everything that was flushed, and the machine continues.
 func testCutCopy(t *testing.T, m *Machine) {
 	t.Helper()
 	dir := t.TempDir()
@@ -141,7 +143,7 @@ func testCutCopy(t *testing.T, m *Machine) {
 	}
 }
 
-// testCommon tests what both kinds promise.
+// testCommon tests what both kinds of machine promise.
 func testCommon(t *testing.T, m *Machine) {
 	t.Run("booted", func(t *testing.T) {
 		want(t, "state", sh(t, m, "", "systemctl is-system-running --wait || systemctl --failed"), "running")
@@ -157,7 +159,7 @@ func testCommon(t *testing.T, m *Machine) {
 	t.Run("reboot", func(t *testing.T) { testReboot(t, m) })
 }
 
-// Invariant 6.
+// Invariant 6: the users and their groups.
 func testUsers(t *testing.T, m *Machine) {
 	for user, id := range map[string]string{
 		"":      "uid=0(root) gid=0(root) groups=0(root)\n/root\n",
@@ -181,7 +183,7 @@ func testUsers(t *testing.T, m *Machine) {
 	}
 }
 
-// Invariant 5.
+// Invariant 5: the exit codes of Run.
 func testExitCodes(t *testing.T, m *Machine) {
 	for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "exit 255": 255, "kill -KILL $$": 137, "kill -TERM $$": 143} {
 		r, err := m.Sh(t.Context(), "bob", script)
@@ -222,7 +224,7 @@ func testBackground(t *testing.T, m *Machine) {
 	want(t, "left running", sh(t, m, "", "pgrep -u alice -cf 'sleep [5]432'; pkill -f 'sleep [5]432'"), "1")
 }
 
-// Invariant 7; the device filter works.
+// Invariant 7: the nodes exist, and the device filter works.
 func testDeviceFilter(t *testing.T, m *Machine) {
 	want(t, "nodes", sh(t, m, "", "cd /dev; stat -c '%n %a %Hr:%Lr %F' nvidia*"), `nvidia0 666 195:0 character special file
 nvidia1 666 195:1 character special file
@@ -261,8 +263,8 @@ func testCopy(t *testing.T, m *Machine) {
 	}
 }
 
-// A package's service starts at installation and again after a reboot; so does the fake library's
-// directory.
+// A package's service starts at installation and again after a reboot. The directory of the fake
+// library also exists after both.
 func testInstall(t *testing.T, m *Machine) {
 	dir := t.TempDir()
 	lib, program := filepath.Join(dir, "lib"), filepath.Join(dir, "program")
@@ -294,7 +296,7 @@ func testInstalled(t *testing.T, m *Machine) {
 	want(t, "the simulated program", sh(t, m, "bob", "simcuda"), "simulated")
 }
 
-// buildDeb builds a package with one service, using the machine's own dpkg-deb.
+// buildDeb builds a package with one service, with the dpkg-deb of the machine.
 func buildDeb(t *testing.T, m *Machine, dir string) string {
 	sh(t, m, "", `mkdir -p p/DEBIAN p/lib/systemd/system
 		printf 'Package: hello\nVersion: 1\nArchitecture: all\nMaintainer: T <t@example.com>\nDescription: x\n' >p/DEBIAN/control

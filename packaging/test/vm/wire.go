@@ -10,21 +10,21 @@ import (
 	"github.com/gpusched/gpusched/packaging/test/await"
 )
 
-// A Wire is a network that connects two boxes and nothing else, not even the host.
+// A Wire is a network that connects only two boxes, not even the host.
 type Wire struct{ ends [2]*box }
 
-// WireAddresses are the addresses of the first and the second box on a Wire, from a block reserved
-// for documentation.
+// WireAddresses are the addresses of the first and the second box on a Wire. They belong to a block
+// that is reserved for documentation.
 var WireAddresses = [2]string{"198.51.100.1", "198.51.100.2"}
 
-// The network card's name in both boxes, and the time limit of a change.
+// The name of the network card in both boxes, and the time limit of each change of a Wire.
 const (
 	wireCard  = "wire0"
 	wireLimit = 30 * time.Second
 )
 
-// Connect connects two boxes by a wire, which is gone when either box ends or reboots. It does not
-// support emulated machines.
+// Connect connects two boxes by a wire. The wire is gone when either box ends or reboots. Emulated
+// machines are not supported.
 func Connect(ctx context.Context, one, other *Machine) (*Wire, error) {
 	w := &Wire{}
 	for i, m := range []*Machine{one, other} {
@@ -50,7 +50,7 @@ func Connect(ctx context.Context, one, other *Machine) (*Wire, error) {
 	return w, nil
 }
 
-// Pull unplugs the second box: packets are lost without an error.
+// Pull unplugs the second box. Packets are then lost without an error.
 func (w *Wire) Pull(ctx context.Context) error { return w.ip(ctx, 1, "link", "set", wireCard, "down") }
 
 // Plug plugs the second box in again.
