@@ -4,7 +4,7 @@
 //	go test -tags machine ./packaging/test/suite -machine box        everything that needs no controllers
 //	go test -tags machine ./packaging/test/suite -machine emulated   what needs memory, task and CPU limits, or a boot
 //
-//	-machine box -part 2/3                                         the second of three parts; the tests are dealt out in turn
+//	-machine box -part 2/3                                         the second of three parts
 //	-machine box -suite trixie -quick                              on Debian 13, only what another systemd could change
 //	-machine box -suite trixie -slurm DIR -run TestSlurmEngine      with the Slurm whose .deb files are in DIR
 //
