@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The largest file that is read must not make the parser recurse deeper than a goroutine's stack
+// The largest file that is read must not make the parser descend deeper than a goroutine's stack
 // allows, nor take more than a moment.
 func TestDeepestFile(t *testing.T) {
 	for _, piece := range []string{"[", "{a=", "a."} {
