@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// TestShutdown: in a reboot that the kernel does not see,
-// systemd stops the units of jobs before the daemon's. Running jobs are requeued or lost,
-// as they were submitted, and waiting jobs still wait.
+// TestShutdown: in a reboot that the kernel does not see, systemd stops the units of jobs before
+// the daemon's. A running job is requeued, or is lost if it was submitted with Requeue false.
+// Waiting jobs still wait.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
 	no := false

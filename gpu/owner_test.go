@@ -44,7 +44,7 @@ func TestUnitOfCgroup(t *testing.T) {
 	}
 }
 
-// The unit in any text is printable and bounded (invariant 5).
+// The name of the unit is printable and of limited length, whatever the text is (invariant 5).
 func FuzzUnitOfCgroup(f *testing.F) {
 	f.Add("0::/gpujobs.slice/gpujob-17.service\n1:name=systemd:/a.slice\n")
 	f.Add("0::/\xff\x00.service (deleted)")

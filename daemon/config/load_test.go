@@ -100,8 +100,8 @@ func TestLaterFilesWinKeyByKey(t *testing.T) {
 	}
 }
 
-// No user takes all places of running jobs, however many the site has, unless the site says so. The
-// quota is shown as a number.
+// Unless the site sets another quota, one user may not fill all of jobs.max_running (if that is
+// more than one). The quota that results is shown as a number.
 func TestQuotaOfJobsFollowsThePlaces(t *testing.T) {
 	for places, want := range map[int]int{1: 1, 2: 1, 5: 4, 9: 8, 20: 8, 32: 8, 33: 9, 400: 100, 100_000: 25_000} {
 		cfg, origins, err := Parse("f", fmt.Appendf(nil, "[jobs]\nmax_running = %d\n[quota.user.bob]\ngpus = 1\n[quota.user.ann]\njobs = 7\n", places))

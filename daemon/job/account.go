@@ -17,7 +17,7 @@ type Usage struct {
 	Counts UsageCounts `json:"counts,omitzero"`
 }
 
-// UsageCounts are further counts for an account, at the same moment.
+// UsageCounts are the further counts of a Usage, as they were at Usage.At.
 type UsageCounts struct {
 	Charge int64           `json:"charge,omitempty"` // GPU time charged for all resources, for fair share
 	Capped []time.Duration `json:"capped,omitempty"` // for each size of job, how long quotas kept such jobs from starting

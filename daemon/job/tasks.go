@@ -26,8 +26,8 @@ type Drop struct {
 	By    string `json:"by"`
 }
 
-// MaxDrops is the largest number of runs of dropped tasks in one array, since each change of the
-// array records all runs.
+// MaxDrops is the most entries that Tasks.Dropped may have in one array: each change of the array
+// records them all.
 const MaxDrops = 1000
 
 // Drop returns the counts after a cancel of the task at a position, which has not become a job. It

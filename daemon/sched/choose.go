@@ -82,8 +82,8 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	return x.jobs < y.jobs
 }
 
-// chooseLatest returns the GPUs that become free last. GPUs that become free earlier can then serve
-// other jobs until the start.
+// chooseLatest returns the GPUs that become free last. Until the job starts on these, other jobs
+// can use the GPUs that become free earlier.
 func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
 	for range q.shape.whole {

@@ -126,8 +126,8 @@ func TestAPassIsLinear(t *testing.T) {
 // times at the first shapes of an account for which it can make no reservation.
 const mostLooks = 9
 
-// used returns the processor time of this process. Other load on the machine disturbs it less than
-// elapsed time.
+// used returns the processor time of this process. Other load on the machine changes it less than
+// it changes the elapsed time.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The part of memory refers to the smallest GPU that the request allows and that has enough memory.
-// It is rounded up to hundredths. If no such GPU is known, the part is a whole GPU.
+// MemoryPart computes which part of a GPU the requested memory is, rounded up to hundredths. The
+// GPU is the smallest one that the request allows and that has enough memory. If no such GPU is
+// known, the part is a whole GPU.
 func TestMemoryPart(t *testing.T) {
 	const gib = 1 << 30
 	s := &Snapshot{GPUs: []GPU{

@@ -105,8 +105,8 @@ func (s *Store) search(ctx context.Context, along, which *filter, most int) ([]j
 	}
 }
 
-// searchSome goes through the next jobs before a cursor. It returns the cursor for the jobs after
-// them, or zero if there are none.
+// searchSome searches the next jobs that are older than the cursor from. It returns the cursor from
+// which the search for still older jobs goes on, or zero if there are none.
 func (s *Store) searchSome(
 	ctx context.Context, along, which *filter, from job.Cursor, room int,
 ) (found []job.Job, to job.Cursor, err error) {

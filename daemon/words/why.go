@@ -47,8 +47,9 @@ func causes(list []job.Reason) []string {
 	return append(parts, last[:min(len(last), 1)]...)
 }
 
-// InOrder sorts reasons by importance, the most important first.
-// If no GPU would be suitable anyway, what the machine lacks besides GPUs comes last.
+// InOrder sorts reasons by importance, the most important first. As long as no GPU is suitable for
+// the job, reasons that do not concern GPUs (host memory, CPUs, the number of running jobs, quotas)
+// come last.
 func InOrder(list []job.Reason) []job.Reason {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b job.Reason) int {

@@ -85,8 +85,8 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-// send sends state after the message that is under way. It waits for that message at most behind: a
-// message that will be repeated need not wait.
+// send sends state once no other message is under way. It waits at most the time behind for that,
+// and otherwise drops state. A message that will be repeated need not wait: for it, behind is 0.
 func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()

@@ -17,8 +17,8 @@ const (
 
 var errLost = errors.New("connection to the bus lost")
 
-// keepConnected maintains the connection until ctx ends. It sends on up when it has connected for
-// the first time.
+// keepConnected maintains the connection until ctx ends. After the first connection it sends a
+// value on the channel up.
 func (m *Manager) keepConnected(ctx context.Context, up chan<- struct{}) {
 	failures := 0
 	for first := true; ctx.Err() == nil; {

@@ -82,7 +82,8 @@ func (a *App) resolveWord(ctx context.Context, word string) ([]string, error) {
 	return ids, nil
 }
 
-// CheckSlurms refuses a word for jobs of Slurm, unless this run asks Slurm.
+// CheckSlurms returns an error if word names jobs of Slurm and this run can't ask Slurm about them,
+// or if word names jobs of another machine as well.
 func (a *App) CheckSlurms(word string) error {
 	switch {
 	case !namesSlurm(word):

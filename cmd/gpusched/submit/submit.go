@@ -314,7 +314,7 @@ func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 }
 
 // capTime shortens a time limit to the longest that the site allows, as other tools do. If the
-// longest is unknown, the scheduler will refuse the job.
+// longest can't be read, the limit stays as it is, and the scheduler refuses one that is too long.
 func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
 	if err != nil {

@@ -222,8 +222,9 @@ func (t *Lifetime) SawProcess(at time.Time) {
 	}
 }
 
-// Known returns the time until which the unit is known to have run. If a GPU still shows processes
-// after the unit was empty, they have ended, too.
+// Known returns the time until which the unit is known to have run. Once the unit was found empty,
+// that is the time of its end, even if a GPU shows a process of it later: that process has ended,
+// too.
 func (t *Lifetime) Known() time.Time {
 	if t.Spent {
 		return t.Ended

@@ -17,8 +17,8 @@
 //     written again, because the kernel considers them clean after the failure.
 //  3. Each sector that was written since it was last synced has either its old or its new content
 //     after a power loss.
-//  4. In a watched directory, a power loss undoes any of the creations, renames and removals since
-//     the names were last synced. Each of them is undone whole. Names are synced by a sync of the
-//     directory, or by the first sync of a log or journal, because SQLite then syncs the directory
-//     as well.
+//  4. In a watched directory, a power loss undoes some, all or none of the creations, renames and
+//     removals since the names were last synced. None is undone in part. Names are synced by a sync
+//     of the directory, or by the first sync of a log or journal, because SQLite then syncs the
+//     directory as well.
 package diskfault

@@ -32,11 +32,11 @@ const (
 // statusNotRun is a shell's exit status for a command that it can't run.
 const statusNotRun = 127
 
-// Main runs the command argv, of the job with this environment, in a terminal, and ends as the
-// command does. The words before precede each command: a program that sets what applies to the
-// commands alone. The list aimed, such as 10,15, has the signals that only this process gets; it
-// passes them on to the command. If session is not "", a GNU screen session of that name shows the
-// terminal.
+// Main runs the command argv in a terminal, for the job that environ describes, and ends as the
+// command does. The words in before are put in front of each command: a program that sets what is
+// to apply to the commands alone. The list aimed, such as 10,15, has the signals that only this
+// process gets; it passes them on to the command. If session is not "", a GNU screen session of
+// that name shows the terminal.
 func Main(argv, before, environ []string, session, aimed string) int {
 	job, name := "0", "" // by hand, outside a job
 	for _, kv := range environ {

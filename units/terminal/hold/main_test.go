@@ -60,7 +60,7 @@ const beforeEnv = "GPUSCHED_HOLD_BEFORE"
 // doorEnv makes the test binary open the door of the job that it names.
 const doorEnv = "GPUSCHED_HOLD_DOOR"
 
-// openToEnv makes that door admit sandboxed processes.
+// openToEnv makes the door that doorEnv opens admit sandboxed processes.
 const openToEnv = "GPUSCHED_HOLD_OPEN"
 
 // sandboxEnv makes the test binary a sandboxed client of the job that it names. againEnv means that
