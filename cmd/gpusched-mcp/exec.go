@@ -21,8 +21,9 @@ const (
 	maxLines     = 1000
 )
 
-// runIn runs gpusched in a directory as the user would, but without a shell or a terminal. said is
-// the text from its standard error: the error of a failed run, or the warnings of a successful run.
+// runIn runs gpusched in a directory as the user would, but without a shell or a terminal. The
+// result said is the text from its standard error: the error of a failed run, or the warnings of a
+// successful run.
 func (t *tools) runIn(ctx context.Context, dir string, args ...string) (out []byte, said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()

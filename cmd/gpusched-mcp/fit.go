@@ -51,7 +51,8 @@ func (f *fitter) refuse(format string, args ...any) any {
 	return nil
 }
 
-// object converts the members of an object. The name "" means the arguments themselves.
+// object converts the members of an object. The parameter in is the name of the object; "" means
+// the arguments of the call themselves.
 func (f *fitter) object(in string, s *jsonschema.Schema, given map[string]any) map[string]any {
 	fitted := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -50,8 +50,8 @@ var (
 
 const optionsText = "The options of the command line. Values are text or numbers, such as 2, \"20G\" or \"1h30m\"."
 
-// schemaOf returns a schema with these options in the
-// property "options", plus the properties in other.
+// schemaOf returns a schema. Its property "options" has these options. The map other has the other
+// properties of the schema.
 func schemaOf(list []option, other map[string]*jsonschema.Schema, required ...string) *jsonschema.Schema {
 	options := map[string]*jsonschema.Schema{}
 	for _, o := range list {

@@ -67,7 +67,8 @@ func (t *tools) wait(ctx context.Context, in waitIn) (any, error) {
 	return out, nil
 }
 
-// waitUntil reports whether the job has ended by the given time.
+// waitUntil waits until the job has ended or the given time has come. It reports whether the job
+// has ended.
 func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over bool, err error) {
 	left := time.Until(end)
 	if left <= 0 {
@@ -81,7 +82,7 @@ func (t *tools) waitUntil(ctx context.Context, id string, end time.Time) (over b
 	return err == nil, err
 }
 
-// standing describes the state of a job. If over is set, the job will not change any more.
+// standing describes the state of a job. If over is set, the state is final.
 func standing(j *api.Job, over bool) string {
 	switch {
 	case j.Result != nil:

@@ -6,11 +6,11 @@
 //
 // Invariants:
 //
-//  1. Whatever arrives on the port, the only request that it sends to the scheduler is GET
-//     /v1/metrics. It refuses requests other than GET or HEAD of /metrics, and requests that name
-//     another host, without asking the scheduler.
+//  1. Whatever arrives on the port, the only request that the command sends to the scheduler is GET
+//     /v1/metrics. The command refuses requests other than GET or HEAD of /metrics, and requests
+//     that name another host, without asking the scheduler.
 //  2. The number of connections, their duration and the number of simultaneous requests to the
 //     scheduler are bounded. Slow clients do not lock other clients out.
-//  3. In the mapping directory it writes only files named after a GPU's index. It replaces each
-//     file as a whole, and follows no links.
+//  3. In the mapping directory the command writes only files named after a GPU's index. It replaces
+//     each file as a whole, and follows no links.
 package main

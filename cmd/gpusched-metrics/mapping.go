@@ -76,8 +76,8 @@ func openMapping(dir string) (*mapping, error) {
 	return &mapping{dir: root, written: map[string][]byte{}}, nil
 }
 
-// update writes the files whose jobs have changed. If a GPU has no jobs, its file stays, but is
-// empty: dcgm-exporter abandons a whole round if a file disappears while it reads.
+// update writes the files of the GPUs whose jobs have changed. If a GPU has no jobs, its file
+// stays, but is empty: dcgm-exporter abandons a whole round if a file disappears while it reads.
 func (m *mapping) update(gpus []api.GPU) error {
 	now := map[string][]byte{}
 	for name := range m.written {

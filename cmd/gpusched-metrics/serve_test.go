@@ -36,7 +36,7 @@ func scheduler(t *testing.T, b server.Backend) *api.Client {
 	return &api.Client{Socket: path}
 }
 
-// until calls run in the background and cancels its context when the test ends.
+// until runs a function in the background and cancels its context when the test ends.
 func until(t *testing.T, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -49,7 +49,8 @@ func until(t *testing.T, run func(context.Context) error) {
 	})
 }
 
-// port serves on a port until the test ends, and returns the address. Clients have no time limits.
+// port serves metrics on a port until the test ends, and returns the address. Connections have no
+// time limits.
 func port(t *testing.T, client *api.Client) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -188,7 +188,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// An incomplete message is worth another attempt: it was removed during the read and may be back.
+// An incomplete message is worth another attempt: the message was removed during the read, and may
+// be complete at the next attempt.
 func TestIncompleteMessage(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "x")
 	for text, want := range map[string]int{

@@ -16,7 +16,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// writeTimeout is the time limit for writing to one terminal. Its user may have stopped its output.
+// writeTimeout is the time limit for writing to one terminal. A user may have stopped the
+// terminal's output.
 const writeTimeout = 2 * time.Second
 
 // write writes the message to the terminals of the user's sessions

@@ -136,8 +136,8 @@ func wantDevices(t *testing.T, s *source.Source, n int) {
 	}
 }
 
-// Each refusal of the driver ends the child. The
-// following Sample starts a new child without a delay.
+// Each refusal of the driver ends the child. The next call of Sample starts a new child without a
+// delay.
 func TestADriverThatComesAndGoes(t *testing.T) {
 	m := newMachine(t)
 	s := m.open(0)
@@ -241,7 +241,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 // BenchmarkRoundTrip measures a request to the child and its answer, with four GPUs and a process
-// on each GPU. This is the time between the moment a GPU becomes free and the next start.
+// on each GPU. A GPU that becomes free is idle for this time before its next job starts.
 func BenchmarkRoundTrip(b *testing.B) {
 	m := newMachine(b)
 	s := m.open(0)

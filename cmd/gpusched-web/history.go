@@ -29,7 +29,7 @@ type past struct {
 	days   api.ReportReply // one row per day
 	users  api.ReportReply // one row per user and day; no rows if there would be too many
 	gpus   int             // number of GPUs in the machine now
-	err    error           // why at is not newer
+	err    error           // why the answer is not newer
 	at     time.Time       // time of the answer; zero before the first
 	length int             // in days
 }

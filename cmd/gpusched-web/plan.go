@@ -210,8 +210,8 @@ const labelHeight = 13.0
 // Baseline returns the y coordinate of the label.
 func (s spanView) Baseline() float64 { return tenth(s.Y + min(s.Height-3, 18)) }
 
-// sitters names the jobs that may still be running
-// on a GPU when it becomes reserved for other users.
+// sitters names the jobs that may still run on a GPU when a reservation of other users begins on
+// that GPU.
 func sitters(gpu int, jobs, others []job.Stay) (list []string) {
 	for _, r := range others {
 		if r.For == nil || len(r.For.Groups) > 0 {

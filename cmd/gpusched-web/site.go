@@ -48,8 +48,8 @@ type site struct {
 	host    string
 	begun   time.Time
 
-	mu   sync.Mutex // guards of and made
-	of   state      // the state from which made was rendered
+	mu   sync.Mutex // guards the fields below
+	of   state      // state from which made was rendered
 	made map[string]template.HTML
 }
 

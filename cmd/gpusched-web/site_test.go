@@ -161,7 +161,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	b.End(1, job.Result{Outcome: job.Completed})
-	// Sections arrive in order, and again only if they change.
+	// Sections arrive in order. A section arrives again only if it has changed.
 	if text := next("running"); strings.Contains(text, "train-vit") || !strings.Contains(text, "notebook") {
 		t.Errorf("got %s", text)
 	}

@@ -27,7 +27,7 @@ type streams struct {
 	list []*func() // functions that end a stream, oldest first
 }
 
-// join adds a stream; end closes the stream. The stream counts until leave is called.
+// join adds a stream. The function end closes the stream. The stream counts until leave is called.
 func (s *streams) join(end func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

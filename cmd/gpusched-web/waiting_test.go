@@ -97,7 +97,7 @@ func TestHeldConnectionsMakeRoom(t *testing.T) {
 }
 
 // Invariant 5: a connection takes one place, even if it sends many requests that have no handler.
-// Connections between two requests are closed before new connections.
+// If there are too many, a connection between two requests is closed rather than a new connection.
 func TestOneConnectionHasOnePlace(t *testing.T) {
 	address := serving(t)
 	var conns [2]net.Conn

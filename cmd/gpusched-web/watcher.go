@@ -24,7 +24,7 @@ const (
 type state struct {
 	number int       // grows by one with each state
 	at     time.Time // time of the answer; zero before the first
-	err    error     // why at is not newer (invariant 6)
+	err    error     // why the answer is not newer (invariant 6)
 	answer
 }
 

@@ -104,7 +104,7 @@ func serve(o supervise.Options, socket string) int {
 	}
 	if err != nil {
 		log.Error("running", "err", err)
-		if os.Getenv("NOTIFY_SOCKET") != "" { // systemd restarts the daemon after 0.1 s
+		if os.Getenv("NOTIFY_SOCKET") != "" { // without the delay, systemd would restart the daemon after 0.1 s
 			waitForStop(ctx, failedWait)
 		}
 		return 1

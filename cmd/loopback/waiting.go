@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// waiting lists the connections that wait for their client: new connections,
-// connections with an incomplete request, connections between two requests, and
-// connections whose client has not read its answer. A client can open many. When there
-// are more than most, the oldest connection between two requests is closed, because a
-// browser reopens it when needed. If there is none, the oldest of all is closed.
+// waiting lists the connections that wait for their client: new connections, connections with an
+// incomplete request, connections between two requests, and connections whose client has not read
+// its answer. A client can open many. If the list exceeds the limit, the oldest connection between
+// two requests is closed, because a browser reopens it when needed. If there is none, the oldest of
+// all is closed.
 type waiting struct {
 	most int
 
@@ -25,7 +25,7 @@ type waiter struct {
 	idle bool // between two requests
 }
 
-// MakeRoom limits the connections that wait for their client. When there are more than most, it
+// MakeRoom sets the maximum number of connections that wait for their client. If there are more, it
 // closes the oldest (invariant 2). It sets ConnState and ConnContext of the server.
 func MakeRoom(s *http.Server, most int) {
 	w := &waiting{most: most}

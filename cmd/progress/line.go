@@ -87,7 +87,7 @@ func (l *Line) draw() {
 	defer l.mu.Unlock()
 	text := []rune(l.text)
 	for i, r := range text {
-		if r >= 0x1100 || !unicode.IsPrint(r) { // at most one column each, and no effect
+		if r >= 0x1100 || !unicode.IsPrint(r) { // so that each character takes at most one column and has no other effect
 			text[i] = '?'
 		}
 	}

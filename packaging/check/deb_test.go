@@ -121,8 +121,8 @@ func TestMaintainerScriptsParse(t *testing.T) {
 }
 
 // TestProgramsAreLinkedAsPromised: all programs except one are static, so that they start whatever
-// the state of the libraries. gpusched-nvml looks up a function of the driver only when it calls
-// it. It therefore starts with an old driver that lacks a function.
+// the state of the libraries. gpusched-nvml looks up each function of the driver when it first
+// calls the function. It therefore starts with an old driver that lacks a function.
 func TestProgramsAreLinkedAsPromised(t *testing.T) {
 	dir := extractDeb(t)
 	for _, static := range []string{"usr/bin/gpusched", "usr/libexec/gpusched/gpuschedd", "usr/libexec/gpusched/gpusched-job", "usr/libexec/gpusched/gpusched-notify", "usr/libexec/gpusched/gpusched-slurm", "usr/libexec/gpusched/gpusched-top", "usr/libexec/gpusched/gpusched-mcp", "usr/libexec/gpusched/gpusched-metrics"} {

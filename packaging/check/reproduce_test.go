@@ -12,9 +12,9 @@ import (
 )
 
 // TestPackagesAreReproducible builds both packages again from a copy of the tree at another path,
-// and compares the bytes. The build cache of the second build contains none of our own code except
-// the packing tools. It does contain the standard library and other modules, which are not compiled
-// again. The test therefore does not show that these are reproducible.
+// and compares the bytes. The second build has a build cache without our own code, except the
+// packing tools. The cache has the compiled standard library and other modules. The test therefore
+// does not show that these are reproducible.
 func TestPackagesAreReproducible(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "elsewhere")
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -43,7 +43,7 @@ func TestPackagesAreReproducible(t *testing.T) {
 func othersIn(t *testing.T, cache string) string {
 	t.Helper()
 	const others = `{{if not (and .Module .Module.Main)}}{{.Export}}{{end}}`
-	wanted := map[string]bool{} // names of the outputs in the cache, without "-d"
+	wanted := map[string]bool{} // names of the outputs in the cache, without the ending "-d"
 	for programs, env := range map[string][]string{
 		"./cmd/...":           {"CGO_ENABLED=0"}, // gpusched-nvml does not build without cgo, hence -e
 		"./cmd/gpusched-nvml": {"CGO_ENABLED=1", "GOFLAGS=-buildmode=pie"},

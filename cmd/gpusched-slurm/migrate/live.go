@@ -42,8 +42,8 @@ func (m *migration) listLive(ctx context.Context) (liveJobs, error) {
 	return live, err
 }
 
-// checkWaiters returns an error if a job outside of but waits for the job id. If the job id were
-// cancelled, that waiter would end or start too early.
+// checkWaiters returns an error if another job waits for the job id. It ignores the jobs in the map
+// "but". If the job id were cancelled, a job that waits for it would end or start too early.
 func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 	i := slices.IndexFunc(l.waiters[id], func(w waiter) bool { return !but[w.id] })
 	if i < 0 {
@@ -57,8 +57,8 @@ func (l *liveJobs) checkWaiters(id job.ID, but map[job.ID]bool, uid int) error {
 	return engines.Refuse(api.CodeConflict, hint, "job %d, which waits for it, stays", w.id)
 }
 
-// dropTied drops the jobs that cannot be moved because
-// of a job that stays: either waits for the other.
+// dropTied drops the jobs that cannot be moved because they wait for a job that stays, or a job
+// that stays waits for them.
 func (m *migration) dropTied(ctx context.Context, list []*moving) []*moving {
 	chosen := map[job.ID]bool{}
 	for _, mv := range list {

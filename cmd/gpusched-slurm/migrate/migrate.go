@@ -25,7 +25,7 @@ type migration struct {
 	conf   string // SLURM_CONF, which selects the cluster
 	dryRun bool
 	live   liveJobs
-	stays  api.Code // code of the first job that stays
+	stays  api.Code // error code of the first job that stays
 }
 
 // A moving is a job that is being moved.

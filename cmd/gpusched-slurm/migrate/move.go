@@ -185,9 +185,9 @@ func (m *migration) rollback(ctx context.Context, line moveLine) error {
 	return m.log.note(line)
 }
 
-// cancelAllHere cancels here the jobs that Slurm has, the last job first. It keeps a job if another
-// job here still waits for it, either because Slurm has refused the other job or because the other
-// job is new: the cancellation would end the other job or start it.
+// cancelAllHere cancels, on this machine, the jobs that Slurm has, the last job first. It keeps a
+// job if another job on this machine still waits for it: the cancellation would end or start the
+// other job. Such a job was refused by Slurm, or it is new.
 func (m *migration) cancelAllHere(ctx context.Context, done []*moving) {
 	if len(done) == 0 {
 		return
@@ -217,7 +217,8 @@ func (m *migration) cancelHere(ctx context.Context, mv *moving) error {
 	if _, err := api.ActOnJob(ctx, m.s.Here, api.RouteUpdate, id, job.Change{Comment: &comment}); err != nil {
 		m.s.Note("the comment of job %s does not say where it went: %v", mv.job.Called(), err)
 	}
-	// Unawaited refuses if another job waits for this one; a new job may by now.
+	// Unawaited refuses the cancellation if another job waits for this job. A new job may do so by
+	// now.
 	_, err := api.ActOnJob(ctx, m.s.Here, api.RouteCancel, id, api.CancelRequest{Unawaited: true})
 	return err
 }

@@ -23,9 +23,9 @@ func (e *Engine) Submit(ctx context.Context, r api.SubmitRequest) (api.SubmitRep
 	return e.SubmitNoted(ctx, r, func() error { return nil })
 }
 
-// SubmitNoted is like Submit, for callers that keep a record. It calls
-// begins just before it runs sbatch. Until then nothing is queued, and if
-// begins fails, nothing will be. Refused interprets an error of sbatch.
+// SubmitNoted is like Submit, for callers that keep a record. It calls the function begins just
+// before it runs sbatch. If begins returns an error, nothing is queued. Refused interprets an error
+// of sbatch.
 func (e *Engine) SubmitNoted(
 	ctx context.Context, r api.SubmitRequest, begins func() error,
 ) (api.SubmitReply, error) {
@@ -222,7 +222,7 @@ func (e *Engine) readQOS(ctx context.Context, id string, now *sbatch.Current) er
 	out, err = e.slurm.Ask(ctx, "sacctmgr", "--noheader", "--parsable2", "show", "assoc", "where",
 		"user="+strings.TrimSpace(words[1]), "account="+strings.TrimSpace(words[2]), "format=DefaultQOS,QOS")
 	if err != nil {
-		return nil // there is no accounting, or it does not know
+		return nil // without an answer of the accounting, the default stays unknown
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	usual, all, _ := strings.Cut(line, "|")

@@ -56,8 +56,8 @@ var factName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // value counts: in a job's line, the texts of the user come before the facts that are read here.
 func fact(line, name string) string { return factAt(line, name, strings.LastIndex(line, " "+name+"=")) }
 
-// firstFact is like fact, but returns the first value. It reads lines in which free texts come
-// last, such as those of nodes.
+// firstFact is like fact, but returns the first value. It reads lines about nodes, for instance, in
+// which free texts come last.
 func firstFact(line, name string) string {
 	return factAt(line, name, strings.Index(line, " "+name+"="))
 }

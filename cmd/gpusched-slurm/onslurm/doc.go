@@ -1,7 +1,7 @@
-// Package onslurm answers requests of the command line from a Slurm. It asks Slurm's own programs
-// (package slurmexec) and answers in the types of package api. It decides which program is run for
-// which request. It reads the programs' output and translates Slurm's words into ours. It also owns
-// the tables of options that Slurm does not have (OptionGaps).
+// Package onslurm answers requests of the command line from a Slurm cluster. It asks Slurm's own
+// programs (package slurmexec) and answers in the types of package api. It decides which program is
+// run for which request. It reads the programs' output and translates Slurm's words into those of
+// gpusched. It also owns the tables of options that Slurm does not have (OptionGaps).
 //
 // # Invariants
 //

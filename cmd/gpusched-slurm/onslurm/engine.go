@@ -21,8 +21,7 @@ type Engine struct {
 	uid   int
 	note  func(string)
 
-	// Names is put in front of the ids of jobs, as in
-	// slurm:12 (api.Job.Engine). "" means no prefix.
+	// Names is the prefix of the ids of jobs, as in slurm:12 (api.Job.Engine). "" means no prefix.
 	Names string
 
 	meant      []int    // GPUs that the current command names (Meant)
@@ -121,8 +120,8 @@ func (e *Engine) Do(ctx context.Context, r *api.Route, on string, body, out any)
 	return err
 }
 
-// Stream does the same to many jobs. It cancels many jobs with one call. All other actions are done
-// to one job after the other.
+// Stream applies one action to many jobs. It cancels them with one call of scancel. It applies any
+// other action to one job after the other.
 func (e *Engine) Stream(ctx context.Context, r *api.Route, asked any) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		m, ok := asked.(api.ManyRequest)

@@ -31,9 +31,8 @@ func Refused(err error) bool {
 	return false
 }
 
-// minSubmitGap is a time between two submissions. If they are at least this far apart, and the
-// accounting has the second, it also has the first. An sbatch may take that long, and the clocks of
-// the machines differ a little.
+// If two submissions are at least minSubmitGap apart, and the accounting has the second, it also
+// has the first. An sbatch may take that long, and the clocks of the machines differ a little.
 const minSubmitGap = 10 * time.Minute
 
 // Moved finds the user's job that was submitted with a tag at or after since. id is 0 if there is

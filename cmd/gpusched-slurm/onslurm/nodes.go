@@ -177,17 +177,17 @@ func gpuList(list []node) []api.GPU {
 	return gpus
 }
 
-// maxJobsLocated is the maximum number of jobs for which Slurm is asked where they run. Slurm
-// answers this only for all jobs at once.
+// maxJobsLocated is the maximum number of jobs for which locate asks Slurm about all jobs at once.
+// With more jobs, locate leaves the GPUs out, unless it can ask about single jobs (manyJobs).
 const maxJobsLocated = 5000
 
-// manyJobs is a threshold. With more jobs, each job with GPUs is asked for separately, if there are
-// at most maxSingleQueries of these.
+// manyJobs is a threshold. With more jobs than this, locate asks about each job with GPUs
+// separately, if at most maxSingleQueries jobs have GPUs.
 const manyJobs = 500
 
-// locate sets the GPUs of the jobs, and returns all GPUs with their
-// jobs. more is the number of jobs that were not passed. If a query
-// fails, locate leaves the GPUs out: for callers, the jobs matter most.
+// locate sets the GPUs of the jobs, and returns all GPUs with their jobs. The parameter more is the
+// number of jobs that are not in the list jobs. If a query fails, locate leaves the GPUs out: for
+// callers, the jobs matter most.
 func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU {
 	nodes, err := e.nodes(ctx)
 	if err != nil {
@@ -243,8 +243,9 @@ func (e *Engine) locate(ctx context.Context, jobs []api.Job, more int) []api.GPU
 	return gpus
 }
 
-// maxSingleQueries limits the jobs that are asked for one by one, because their records are
-// ambiguous among the records of all jobs.
+// maxSingleQueries limits how many jobs locate asks about separately: jobs whose records are
+// ambiguous among the records of all jobs or, if there are many jobs (manyJobs), all jobs with
+// GPUs.
 const maxSingleQueries = 20
 
 // record asks Slurm for the record of a single job.

@@ -15,7 +15,7 @@ const (
 	reasonOther      job.ReasonCode = "other"
 )
 
-// ownReasons are the entries of the manual for these codes.
+// ownReasons are the entries of the manual for the reasons that only Slurm's jobs have.
 var ownReasons = []manual.Entry{
 	{Word: string(reasonNever), Text: "On Slurm: no node has what the job asks for, or it asks for more than its partition allows: it will never start."},
 	{Word: string(reasonNotAllowed), Text: "On Slurm: the account or the quality of service (QOS) of the job is not valid, or not for its partition."},

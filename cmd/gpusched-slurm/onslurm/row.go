@@ -120,7 +120,7 @@ func newAnswer(columns []column, sep string, take func(*row)) *answer {
 	return &answer{columns: columns, sep: []byte(sep), take: take, ends: make([]int, 0, len(columns))}
 }
 
-// Write never fails. squeue can therefore end by itself.
+// Write never fails, so that squeue can run to its end.
 func (a *answer) Write(text []byte) (int, error) {
 	if a.err != nil {
 		return len(text), nil

@@ -20,8 +20,8 @@ import (
 // ask for the site takes longer than a submission.
 const siteMaxAge = 10 * time.Minute
 
-// site returns what is known about the Slurm. It uses the cache, or asks Slurm if there is no cache
-// or anew is set. fresh reports that Slurm was asked.
+// site returns what is known about the Slurm. It asks Slurm if the parameter anew is set or there
+// is no cache, and otherwise uses the cache. The result fresh is true if it asked Slurm.
 func (e *Engine) site(ctx context.Context, anew bool) (s sbatch.Site, fresh bool, err error) {
 	path := e.siteFile()
 	if !anew && readSite(path, e.uid, &s) {

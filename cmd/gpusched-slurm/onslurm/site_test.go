@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched-slurm/sbatch"
 )
 
-// The memory of GPUs and shards that 'gpusched export
-// slurm' writes can be read back. Jobs request GPUs by it.
+// The memory of GPUs and shards that 'gpusched export slurm' writes can be read back. Jobs can then
+// request GPUs by their memory.
 func TestExportedMemory(t *testing.T) {
 	text, err := os.ReadFile("../slurmsite/testdata/two/slurm.conf")
 	if err != nil {

@@ -144,8 +144,8 @@ func (e *environment) enter(s *contract.Setup, login bool) {
 	}
 }
 
-// leave deactivates an environment. It removes the environment's programs from PATH, and its
-// variables. The first variable contains its directory.
+// leave deactivates an environment. It removes the environment's programs from PATH, and the given
+// variables. The first of these variables contains the environment's directory.
 func (e *environment) leave(names ...string) {
 	if old := e.values[names[0]]; old != "" {
 		path := strings.Split(e.values["PATH"], ":")

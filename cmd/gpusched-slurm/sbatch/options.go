@@ -71,9 +71,9 @@ func (m *mapping) addBatchOptions() {
 // --signal accepts, in seconds before the time limit.
 const mostWarning = 65535
 
-// addWarning adds the signal that warns of the time limit. "B:" sends
-// the signal to the batch script, which becomes the command. Without
-// "B:", Slurm would send it to all processes except this one.
+// addWarning adds the signal that warns of the time limit. "B:" sends the signal to the batch
+// script, which becomes the command. Without "B:", Slurm would send it to all processes except the
+// command.
 func (m *mapping) addWarning() {
 	if m.r.WarnSignal == 0 {
 		return

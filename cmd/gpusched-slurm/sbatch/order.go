@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// niceOf is the nice value of a class for which there is no QOS of the same name. The site decides
-// how much each part of a priority weighs, so the values are well above the usual ones.
+// niceOf is the nice value of a class for which there is no QOS of the same name. The values are
+// far above usual nice values, because each site decides how much the parts of a priority weigh.
 var niceOf = map[job.Class]int{job.Low: 10_000, job.Scavenger: 1_000_000}
 
 // addOrder adds the job's priority, and whether other jobs may preempt it.

@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each gap of new jobs is either refused in its words or mentioned in a note.
+// Each gap of new jobs is either refused with the gap's own text or mentioned in a note.
 func TestEveryGap(t *testing.T) {
 	minute := job.Span(time.Minute)
 	asks := map[string]func(r *api.SubmitRequest){
@@ -56,7 +56,7 @@ func TestEveryGap(t *testing.T) {
 	}
 }
 
-// Each gap of update is refused in its own words.
+// Each gap of update is refused with its own text.
 func TestEveryGapOfUpdates(t *testing.T) {
 	half, bytes, n, yes := 500, int64(1<<30), 3, true
 	changes := map[string]job.Change{

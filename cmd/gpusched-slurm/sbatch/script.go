@@ -145,8 +145,8 @@ func (m *mapping) commandWords(e *environment) string {
 	return strings.Join(append(words, "/usr/bin/env", ours, program), " ")
 }
 
-// program returns the job's command. env would treat a first word with "=" as a variable. The
-// command then starts with 'nice -n 0', which changes nothing and does not treat it so.
+// program returns the job's command. If the first word contains "=", env would treat it as a
+// variable. program then puts 'nice -n 0' before the word, which changes nothing else.
 func (m *mapping) program() string {
 	argv := m.p.Setup.WithCUDA(m.p.Argv, cudaMark)
 	words := make([]string, len(argv))

@@ -22,8 +22,8 @@ type clusterName struct {
 // slurm.conf. They are never passed on.
 var clusterVariables = []string{"SBATCH_CLUSTERS", "SLURM_CLUSTERS"}
 
-// OneCluster returns an error if the environment or an option of a script names another cluster.
-// There the same job numbers belong to other jobs.
+// OneCluster returns an error if the environment or an option of a script names another cluster. In
+// another cluster the same job ids belong to other jobs.
 func (r *Runner) OneCluster(ctx context.Context) error {
 	where := r.otherCluster
 	if i := slices.IndexFunc(r.Options, isCluster); i >= 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/api"
 )
 
-// Refusal returns the error of a failed program. said
-// is the text that it printed to its standard error.
+// Refusal returns the error of a failed program. The parameter said is the text that the program
+// printed to its standard error.
 func Refusal(name, said string, err error) error {
 	text := saidBy(name, said)
 	if text == "" {

@@ -53,10 +53,10 @@ func New(environ []string) Runner {
 	return r
 }
 
-// jobVariables are the environment variables with the account, the partition and
-// similar options of a user's jobs (sbatch(1), INPUT ENVIRONMENT VARIABLES).
-// Each has the option that it becomes. The variables themselves are not passed
-// on, because some of them would also change the output of the programs.
+// jobVariables are the environment variables with the account, the partition and similar options of
+// a user's jobs (sbatch(1), INPUT ENVIRONMENT VARIABLES), each with the option of sbatch that
+// replaces it. The variables are not passed on, because some would also change the output of the
+// programs.
 var jobVariables = [][2]string{
 	{"SBATCH_PARTITION", "--partition"}, {"SBATCH_ACCOUNT", "--account"}, {"SBATCH_QOS", "--qos"},
 	{"SBATCH_RESERVATION", "--reservation"}, {"SBATCH_TIMELIMIT", "--time"}, {"SBATCH_CONSTRAINT", "--constraint"},
@@ -217,7 +217,7 @@ type bounded struct {
 	over bool // some bytes were dropped
 }
 
-// Write always accepts the whole text. The program can therefore end by itself.
+// Write always accepts the whole text, so that the program can run to its end.
 func (b *bounded) Write(text []byte) (int, error) {
 	n := min(len(text), b.room)
 	b.room -= n

@@ -330,7 +330,8 @@ func (m *Model) keep() {
 	}
 }
 
-// inView returns the first visible row. It moves the view as little as possible to show the row at.
+// inView returns the first visible row. It moves the view as little as possible until the row with
+// the index at is visible.
 func inView(top, at, count, shown int) int {
 	shown = max(1, shown)
 	return max(0, at-shown+1, min(top, at, count-shown))

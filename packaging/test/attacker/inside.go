@@ -44,8 +44,8 @@ func again(id string, pid int) {
 	}
 }
 
-// devices tries to open GPUs that do not belong to the job. ENXIO would mean that the filter let
-// the open through to a missing driver.
+// devices tries to open GPUs that do not belong to the job. The error ENXIO would mean that the
+// device filter allowed the open and only the driver is missing.
 func devices(dir string, pid int) {
 	const subject = "other GPUs' nodes"
 	open := func(what, path string, flags int) {

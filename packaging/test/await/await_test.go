@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Invariants 1 and 2: a wait ends although its state never comes.
+// Invariants 1 and 2: a wait ends even if the awaited state is never reached.
 func TestUntilEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, looks := time.Now(), 0
@@ -27,7 +27,7 @@ func TestUntilEnds(t *testing.T) {
 	})
 }
 
-// If look itself hangs, it ends together with the wait.
+// If the function look hangs, its context ends together with the wait.
 func TestUntilEndsALookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Until(t.Context(), "an answer", time.Minute, time.Second, func(ctx context.Context) (string, bool, error) {

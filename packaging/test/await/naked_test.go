@@ -28,8 +28,8 @@ var unbounded = map[string]string{
 }
 
 // TestNoNakedWaits searches the sources for waits that could last forever: commands without a
-// context or with an unbounded one, endless loops that sleep, connections without a deadline, and
-// new contexts that go to anything but this package.
+// context or with an unbounded context, endless loops that sleep, connections without a deadline,
+// and new contexts that are passed to functions outside this package.
 func TestNoNakedWaits(t *testing.T) {
 	seen, used := 0, map[string]bool{}
 	for _, tree := range waiting {

@@ -146,8 +146,8 @@ func (p *player) line(ctx context.Context, l line) string {
 	return l.fault(code, out.all.String(), before)
 }
 
-// fault returns what is wrong with a line's exit code and
-// output, or "". before is the earlier output of the same line.
+// fault returns what is wrong with a line's exit code and output, or "". The parameter before is
+// the earlier output of the same line.
 func (l line) fault(code int, printed, before string) string {
 	if code != l.code {
 		return fmt.Sprintf("this should end with status %d; it ended with %d", l.code, code)

@@ -7,8 +7,8 @@
 //	go run ./packaging/test/machine image [box|emulated]
 //
 // demo plays the steps of steps.go in a machine with four simulated GPUs, and shows each step as it
-// happens. image only builds the image from which machines boot. Run during a compilation, for
-// instance, it saves waiting later.
+// happens. image only builds the image from which machines boot, for instance during a compilation.
+// Later starts then need not wait for the image.
 //
 // The exit code is the exit code of CMD. The demo exits with 0, or with 1 if a step went wrong. Other
 // exit codes are 2 for wrong usage, 125 if the machine itself failed, and 130 after an interrupt. This

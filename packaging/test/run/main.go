@@ -54,8 +54,8 @@ func choose(names []string) (chosen []stage, err error) {
 }
 
 // run runs the stages and reports whether all passed. The phases run one after another, the lanes
-// of a phase at the same time, and the stages of a lane one by one. No later phase waits for a lane
-// of stages with a lower priority (nice).
+// of a phase at the same time, and the stages of a lane one by one. A phase does not wait for a
+// lane of an earlier phase whose stages have a lower priority (nice).
 func run(ctx context.Context, out io.Writer, chosen []stage) bool {
 	r := &report{out: out, began: time.Now(), of: map[string]tally{}}
 	var beside sync.WaitGroup

@@ -107,7 +107,7 @@ func TestALeftoverHoldsNothingUp(t *testing.T) {
 	s := stage{name: "s", tests: true, argv: []string{"sh", "-c",
 		"setsid sleep 1000 & echo $! > " + file + "; echo DONE 1 test in 1s; echo left; cat " + pipe}}
 	var said []string
-	got := s.run(t.Context(), func(line string) { // this line ends the stage, so its output is read before
+	got := s.run(t.Context(), func(line string) { // the write to pipe ends the stage; this line came before
 		said = append(said, line)
 		if err := os.WriteFile(pipe, nil, 0); err != nil {
 			t.Error(err)
@@ -255,8 +255,8 @@ func TestEveryPackageIsTestedOnce(t *testing.T) {
 	}
 }
 
-// The race stage tests every package with goroutines. It tests no other package, because their
-// tests are slow enough without the detector.
+// The race stage tests every package with goroutines. It tests no other packages: even without the
+// detector, their tests are slow.
 func TestRacePackages(t *testing.T) {
 	list, err := packages("../../..")
 	if err != nil {

@@ -92,8 +92,8 @@ func stages(root string) (map[string][]stage, error) {
 		in(after, goTest("unit", "what needs nothing but Go", "unit", unit...)),
 		withCgo(in(after, goTest("nvml", "packages with C", "nvml", cgo...))),
 	})
-	// An emulated machine becomes too slow beside two busy lanes. All other stages therefore share
-	// one lane, and stages that only compute run at a lower priority.
+	// An emulated machine becomes too slow while two other lanes are busy. All other stages
+	// therefore share one lane, and stages that only compute run at a lower priority.
 	box13 := inBox("box13", "on Debian 13, what another systemd or Slurm could break", "-suite", "trixie", "-quick")
 	box13.lane = "rest"
 	vulnerabilities := step("vulnerabilities", "known ones in what the programs call", "rest", "sh", "packaging/vulnerabilities.sh")

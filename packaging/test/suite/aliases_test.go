@@ -29,8 +29,8 @@ func TestOtherToolsNames(t *testing.T) {
 		try(t, "alice", "kill $(cat ~/seeds/watch.pid); gpusched cancel --mine -y; gpusched aliases remove --user; rm -rf ~/seeds ~/miniconda3 ~/.local/bin/python")
 	})
 	const as = "export PATH=~/.local/bin:$PATH; cd ~/seeds; "
-	// says types a line, which must print a text. prints types
-	// a line that submits a job, which must print a text.
+	// The function says types a line and checks what the line prints. The function prints types a
+	// line that submits a job, and checks what the job prints.
 	says := func(line, want string) {
 		t.Helper()
 		r := try(t, "alice", as+line)

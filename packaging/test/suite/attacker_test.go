@@ -65,8 +65,8 @@ func judge(t *testing.T, out string, least int) {
 	}
 }
 
-// meanwhile runs happens, and measures and logs how long 'gpusched list' takes for alice during
-// that time. Each list must be answered; people judge the times.
+// meanwhile calls the function happens. During the call it measures and logs how long 'gpusched
+// list' takes for alice. Each list must be answered; people judge the times.
 func meanwhile(t *testing.T, what string, happens func()) {
 	t.Helper()
 	sh(t, "", "rm -f /run/latency; install -o alice -m 600 /dev/null /run/latency; systemd-run --quiet --collect --unit latency --property KillMode=process --uid alice "+attackerPath+" latency /run/latency")
@@ -83,8 +83,8 @@ func meanwhile(t *testing.T, what string, happens func()) {
 	}
 }
 
-// openFiles runs happens. It returns the maximum number of files that the daemon had open
-// meanwhile, less the number before.
+// openFiles calls the function happens. It returns the maximum number of files that the daemon had
+// open during the call, less the number before.
 func openFiles(t *testing.T, happens func()) int {
 	t.Helper()
 	count := "ls /proc/" + daemonPID(t) + "/fd | wc -l"

@@ -99,7 +99,7 @@ func TestAttackerInSandbox(t *testing.T) {
 	refused(t, "", "systemd-run --quiet --wait --pipe --uid bob -p PrivateNetwork=yes gpusched exec "+plain+command, 4, "another network namespace")
 	sh(t, "bob", "gpusched exec "+plain+command)
 	sh(t, "", "gpusched exec "+plain+command)
-	for _, id := range []string{plain, term} { // another primary group neither counts as a sandbox nor hides a sandbox
+	for _, id := range []string{plain, term} { // with either primary group, only a sandbox is refused
 		sh(t, "bob", "sg crew -c 'gpusched exec "+id+command+"'")
 		refused(t, "bob", "sg crew -c 'unshare -U --map-current-user gpusched exec "+id+command+"'", 4, "another user namespace")
 	}

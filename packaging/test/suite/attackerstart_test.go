@@ -9,7 +9,7 @@ import (
 )
 
 // TestAttackerStarts: a user who stops the starting processes of his own jobs delays no other
-// user's jobs, and health names him.
+// user's jobs, and health names that user.
 func TestAttackerStarts(t *testing.T) {
 	begin(t)
 	array := sh(t, "bob", "gpusched submit -q --hold --array 0-1999 -g 0 -m 16M -- true")

@@ -112,10 +112,10 @@ func TestAttackerManager(t *testing.T) {
 	})
 }
 
-// TestAttackerDescriptor: the kernel checks access to a device only when it is
-// opened. A job's owner can therefore pass an open GPU to another process. The
-// receiver can open nothing else through it and is shown on the GPU. After the
-// job's end, the GPU is not reassigned until the receiver has ended.
+// TestAttackerDescriptor: the kernel checks access to a device only when it is opened. A job's
+// owner can therefore pass an open GPU to another process. The receiver cannot use the descriptor
+// to open other devices, and is shown on the GPU. After the job's end, the GPU is not reassigned
+// until the receiver has ended.
 func TestAttackerDescriptor(t *testing.T) {
 	begin(t)
 	settings(t, "[gpus]\nextra_devices = [\"/dev/standin\"]\ncleaning_timeout = \"2s\"\nsample_interval = \"1s\"\nstrays = \"keep\"")

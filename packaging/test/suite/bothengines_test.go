@@ -151,7 +151,7 @@ func walkBoth(t *testing.T, box slurmBox) {
 	}
 }
 
-// newSide returns a side whose jobs it has queued.
+// newSide queues alice's jobs on an engine and returns the side.
 func newSide(t *testing.T, box slurmBox, engine string) side {
 	s := side{walker{t, box, engine}, map[string]string{}}
 	s.jobs["RUNS"] = s.submit("-g 1 -t 1h -n runs --tag a=b --comment hello -- sleep 600")

@@ -109,7 +109,7 @@ func TestForeignProcessSinceTheLook(t *testing.T) {
 }
 
 // TestForeignProcess: a process that uses a GPU without a job is shown. 'why' names the process to
-// the users who wait for it. Other users do not see the name of its program.
+// the users whose jobs wait for the GPU. Other users do not see the name of its program.
 func TestForeignProcess(t *testing.T) {
 	begin(t)
 	settings(t, quickSampling)

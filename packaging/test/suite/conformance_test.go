@@ -12,8 +12,8 @@ import (
 )
 
 // TestConformance runs units/unittest on the real systemd. On the host, the in-memory systemd
-// passes the same suite; all other tests that use it rely on that. The daemon is stopped during the
-// test, because the test's units are named like jobs.
+// passes the same suite, and tests that use the in-memory systemd rely on this. The daemon is
+// stopped during the test, because the test's units are named like jobs.
 func TestConformance(t *testing.T) {
 	onSystemd(t, "machine", "^TestMachine", "TestMachineConformance", "TestMachineTidy")
 }
@@ -23,8 +23,8 @@ func TestLimitsConformance(t *testing.T) {
 	onSystemd(t, "machine,controllers", "^TestControllers", "TestControllersMemory", "TestControllersUsage")
 }
 
-// onSystemd runs the tests of units/systemd that match a pattern
-// in the machine. The tests in named must be among them.
+// onSystemd runs the tests of units/systemd that match a pattern in the machine. The tests whose
+// names are passed last must be among them.
 func onSystemd(t *testing.T, tags, pattern string, named ...string) {
 	t.Helper()
 	begin(t)

@@ -19,7 +19,7 @@ func fakeModprobe(t *testing.T, body string) {
 
 // TestDeviceFiles: if nvidia-modprobe is installed, each start of the daemon first loads the
 // modules and creates the device nodes. It runs one command for the GPUs' nodes and another for
-// CUDA's. If nvidia-modprobe is missing, nothing looks like a failure.
+// CUDA's nodes. If nvidia-modprobe is missing, no log reports a failure.
 func TestDeviceFiles(t *testing.T) {
 	begin(t)
 	const complaints = "journalctl -q -o cat _PID=1 --since '1 minute ago' | grep -i 'modprobe.*\\(fail\\|unable\\|missing\\)'; systemctl status gpusched | grep -i modprobe"

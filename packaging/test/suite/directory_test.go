@@ -100,7 +100,7 @@ func TestDirectoryHangs(t *testing.T) {
 		t.Errorf("all of that took %v", took)
 	}
 	until(t, "health says so", func() bool { // as root: a command of another account asks the directory
-		// "last at": the earlier lookup of dora's name was answered.
+		// The text "last at" appears because an earlier lookup was answered.
 		return strings.Contains(try(t, "", "gpusched health").Stdout, "got no answer, last at")
 	})
 	if out := sh(t, "", "timeout 10 gpusched config check 2>&1"); !strings.Contains(out, "ok") {

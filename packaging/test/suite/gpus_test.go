@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// probe is a job's command that opens the node of every GPU. ENXIO means that the device filter let
-// the open through to a missing driver; EPERM means that the filter refused it.
+// probe is a job's command that opens the node of every GPU. The error ENXIO means that the device
+// filter allowed the open and only the driver is missing; EPERM means that the filter refused it.
 const probe = `bash -c 'for i in 0 1 2 3; do if (: </dev/nvidia$i) 2>/tmp/err.$$; then echo node $i open; else case "$(cat /tmp/err.$$)" in *"No such device"*) echo node $i open;; *"not permitted"*) echo node $i filtered;; *) echo node $i $(cat /tmp/err.$$);; esac; fi; done; rm -f /tmp/err.$$; echo visible [$CUDA_VISIBLE_DEVICES] ids [$GPUSCHED_GPU_IDS]; echo probed; %s'`
 
 // nodes returns the device nodes that a probe could open.

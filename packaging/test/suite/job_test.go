@@ -88,8 +88,8 @@ func submit(t *testing.T, user, args string) int64 {
 	return id
 }
 
-// hold submits a job and returns when it runs. The job waits until release is called, then runs the
-// shell command then and ends. Each user can have only one such job at a time.
+// hold submits a job and returns when it runs. The job waits until release is called, runs the
+// given shell command, and ends. Each user can have only one such job at a time.
 func hold(t *testing.T, user, opts, then string) (id int64, release func()) {
 	t.Helper()
 	sh(t, user, "rm -f ~/end")
@@ -119,9 +119,9 @@ func wait(t *testing.T, id int64) api.Job {
 	return j
 }
 
-// until calls ok until it returns true, for at most 30 s, or longer on a
-// slow machine. The pauses grow from 20 to 100 ms. A pause lasts at least
-// four times as long as a call of ok, because other boxes need the CPUs too.
+// until calls the function ok until it returns true, for at most 30 s, or longer on a slow machine.
+// The pauses grow from 20 to 100 ms. A pause lasts at least four times as long as a call of ok,
+// because other boxes need the CPUs too.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // cleanups also call until

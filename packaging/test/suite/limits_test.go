@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLimitsMemory: a job that exceeds its host memory ends as out-of-memory. A job beside it
+// TestLimitsMemory: a job that exceeds its host memory ends as out-of-memory. Another job
 // continues, and no job has swap.
 func TestLimitsMemory(t *testing.T) {
 	begin(t)

@@ -152,8 +152,8 @@ func wanted(name string) int {
 	return n % 5
 }
 
-// verdict waits until all jobs of the load have ended and checks them. In each job of hurt the test
-// killed a process, so these jobs may have failed.
+// verdict waits until all jobs of the load have ended and checks them. The parameter hurt has the
+// jobs in which the test killed a process; these may have failed.
 func (l *load) verdict(t *testing.T, hurt map[int64]bool) {
 	t.Helper()
 	acked := l.wait()

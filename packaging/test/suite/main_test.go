@@ -36,7 +36,7 @@ var (
 	cudaFile = flag.String("cuda", "", "with -gpus real: the program cudasum (default: built here, see cudasum_test.go)")
 )
 
-// The variable the is the machine that all tests of a run share.
+// All tests of a run share this machine.
 var the *machine
 
 // machine is a provisioned machine.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// killsIt is a replacement for sbatch that kills its caller. It does so on every other call before
-// it submits, and on two of three remaining calls after it has submitted.
+// killsIt replaces sbatch and kills its caller: on every other call before it submits the job, and
+// on two thirds of the remaining calls after it has submitted the job.
 const killsIt = `#!/bin/sh
 n=$(($(cat /tmp/calls) + 1)); echo $n >/tmp/calls
 [ $((n % 2)) = 1 ] && { kill -9 $PPID; exit 1; }

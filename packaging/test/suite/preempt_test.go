@@ -14,7 +14,7 @@ func counted(name, more string) string {
 	return fmt.Sprintf("bash -c 'echo $GPUSCHED_ATTEMPT >> ~/runs/%s; %s'", name, more)
 }
 
-// TestSchedulerPreemption: a scavenger is preempted once it has used its slice, and runs again
+// TestSchedulerPreemption: a scavenger is preempted at the end of its time slice, and runs again
 // later. Meanwhile the daemon is killed again and again, with a paused GPU, changed priorities, a
 // running array and a reservation. Nothing is lost, and nothing runs more often than it should.
 func TestSchedulerPreemption(t *testing.T) {
@@ -64,7 +64,7 @@ func TestSchedulerPreemption(t *testing.T) {
 }
 
 // killAround kills the daemon a few times, submits an array, and goes on killing the daemon until
-// some time after the end of a slice.
+// some time after the end of a time slice.
 func killAround(t *testing.T, over time.Time, array func() int64) int64 {
 	t.Helper()
 	kill := func() {

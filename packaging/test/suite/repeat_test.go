@@ -43,7 +43,7 @@ func TestSchedulerDedup(t *testing.T) {
 }
 
 // TestSchedulerWarning: a job is warned before its time limit, so that it has time to save. At the
-// limit it is requeued if it requested that.
+// limit, a job with --on-timeout requeue is requeued.
 func TestSchedulerWarning(t *testing.T) {
 	begin(t)
 	limit, before := 4*time.Second*the.slow, 3*time.Second*the.slow

@@ -76,8 +76,8 @@ var writable = map[string]string{
 	"/dev/hugepages": "of the kernel", "/proc": "of the kernel; /proc/sys is apart, and read-only",
 }
 
-// writes checks each mount of a process: the process must not write or execute files there without
-// a reason. Newer versions of systemd leave /dev executable.
+// writes checks each mount of a process: the process must not write to the mount, or execute files
+// on it, without a reason. Newer versions of systemd leave /dev executable.
 func writes(t *testing.T, pid string) {
 	t.Helper()
 	for line := range strings.SplitSeq(sh(t, "", `awk '{last[$5] = $6} END {for (m in last) print m, last[m]}' /proc/`+pid+"/mountinfo"), "\n") {

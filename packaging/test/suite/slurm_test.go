@@ -23,7 +23,8 @@ import (
 // either a separate box or, if hasSlurm, the machine of the run.
 type slurmBox struct{ *vm.Machine }
 
-// theSlurm is the slurmBox that the tests of a run share. The first test that needs it boots it.
+// theSlurm is the slurmBox that the tests of a run share. The first test that needs the box boots
+// it.
 var theSlurm struct {
 	sync.Once
 	*vm.Machine

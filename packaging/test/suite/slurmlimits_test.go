@@ -65,8 +65,8 @@ func limitDevices(w walker) {
 	w.printed(id+"_1", "/dev/slurm-gpu0"+refuses, "/dev/slurm-gpu1"+opens, "task 1 sees 0")
 }
 
-// limitMemory checks that a job that exceeds its memory is killed and gets that reason, and that a
-// job beside it continues. A command that joins a job has the GPU and the memory limit of the job.
+// limitMemory checks that a job that exceeds its memory is killed and gets that reason, and that
+// another job continues. A command that joins a job has the GPU and the memory limit of the job.
 func limitMemory(w walker) {
 	neighbour := w.submit("-g 1 --gpu-type a100 -m 200M -t 10m -- sleep 1000")
 	w.becomes(neighbour, "running")

@@ -46,8 +46,9 @@ func (at typist) shows(text string) {
 	until(at.w.T, text+" is on the screen", func() bool { return strings.Contains(at.screen(), text) })
 }
 
-// prompted waits until a shell in the job shows its prompt and the screen is longer than more bytes.
-// Text that is typed earlier may be lost. prompted returns the length of the screen.
+// prompted waits until a shell in the job shows its prompt and the screen has more bytes than the
+// parameter says. Text that is typed earlier may be lost. prompted returns the length of the
+// screen.
 func (at typist) prompted(more int) (length int) {
 	at.w.Helper()
 	until(at.w.T, "a shell's prompt is on the screen", func() bool {
@@ -166,8 +167,8 @@ END
 	w.printed(ending, "warned")
 }
 
-// walkNodes checks that an administrator takes all
-// GPUs of a node out of service and puts them back.
+// walkNodes checks that an administrator can take all GPUs of a node out of service and put them
+// back.
 func walkNodes(w walker) {
 	root := func(args string) string { return w.box.sh(w.T, "", "gpusched --on slurm "+args) }
 	if r := w.box.try(w.T, "", "gpusched --on slurm gpu pause 0"); r.Code != 6 || !strings.Contains(r.Stderr, "n1 has GPUs 0-1 (") {

@@ -153,9 +153,9 @@ func shows(texts ...string) string {
 	return strings.Join(texts, " && ")
 }
 
-// fileOnTwo submits a file of jobs. Each line goes to the host that would start it first, and
-// earlier lines count. Four GPUs are free here and seven on b, and all eleven jobs start at once.
-// The output of two of them is shown together.
+// fileOnTwo submits a file of jobs. Each line goes to the host that would start it first, and takes
+// the jobs of earlier lines into account. Four GPUs are free here and seven on b, and all eleven
+// jobs start at once. The output of two of them is shown together.
 func fileOnTwo(t *testing.T, says func(code int, command string, texts ...string) string) {
 	t.Helper()
 	ids := strings.Fields(says(0, `for i in 1 2 3 4 5 6 7 8 9 10 11; do echo "-n line$i -- sh -c 'hostname; sleep 1000'"; done >~/lines

@@ -28,7 +28,7 @@ const latestCut = 16
 
 func chance() float64 { return keeps[rand.IntN(len(keeps))] }
 
-// plug serves the disk to a QEMU that starts next.
+// plug serves the disk to the QEMU process that starts next.
 func (e *emulated) plug() error {
 	if err := e.unplug(); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (e *emulated) plug() error {
 	return err
 }
 
-// unplug takes the disk back from a QEMU that has ended.
-// The disk is then in the state that a power cut leaves.
+// unplug takes the disk back from a QEMU process that has ended. The disk is then in the state that
+// a power cut leaves.
 func (e *emulated) unplug() error {
 	if e.server == nil {
 		return nil

@@ -59,8 +59,8 @@ func newEmulated(ctx context.Context, img image, dir *runDir, group scope, _ Opt
 	return e, nil
 }
 
-// hearBoots sends each line that a guest writes to the channel boots until the listener is closed.
-// Each QEMU process connects once.
+// hearBoots reads the lines that a guest writes, and sends each line to the channel boots, until
+// the listener is closed. Each QEMU process connects once.
 func hearBoots(listen net.Listener, boots chan<- string) {
 	for {
 		conn, err := listen.Accept()
@@ -157,7 +157,7 @@ func (e *emulated) awaitBoot(ctx context.Context) error {
 	}
 }
 
-// reboot asks the guest's systemd to reboot. The same QEMU boots it again.
+// reboot asks the guest's systemd to reboot. The same QEMU process boots the guest again.
 func (e *emulated) reboot(ctx context.Context) error {
 	ctx, cancel := await.For(ctx, "the guest to boot again", emulatedBootLimit)
 	defer cancel()

@@ -79,7 +79,7 @@ func (m *Machine) installFakeLib(ctx context.Context, lib string) error {
 }
 
 // plugGPUs gives the machine these GPUs and their device nodes, now and at every boot. In the
-// lines, GPU i must have the minor i.
+// lines, GPU i must have the minor number i.
 func (m *Machine) plugGPUs(ctx context.Context, lines []string) error {
 	if lines == nil {
 		return nil

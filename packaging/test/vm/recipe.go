@@ -40,7 +40,7 @@ type recipe struct {
 	hooks    map[string]string // scripts, by the hook of mmdebstrap that runs them
 }
 
-// recipeOf returns the recipe of a machine. more are further packages of the suite.
+// recipeOf returns the recipe of a machine. The parameter more lists further packages of the suite.
 func recipeOf(kind Kind, suite Suite, more []string) (recipe, error) {
 	if !slices.Contains(Suites(), suite) {
 		return recipe{}, fmt.Errorf("suite %q of Debian: there are %q", suite, Suites())

@@ -37,10 +37,11 @@ func (r Result) Err() error {
 	return fmt.Errorf("exit code %d\n%s%s", r.Code, await.Tail(r.Stderr, 20), await.Tail(r.Stdout, 20))
 }
 
-// Run runs a command in the machine as user ("" is root) and waits for its end. A nil stdin is
-// empty. When ctx ends, or after 20 minutes, Run kills the command's process group. A code other
-// than 0 is not an error; an error means that the outcome of the command is unknown. Background
-// processes of the command continue; their output is lost from two seconds after the command's end.
+// Run runs a command in the machine as user ("" is root) and waits for its end. If stdin is nil,
+// the command has no input. When ctx ends, or after 20 minutes, Run kills the command's process
+// group. A code other than 0 is not an error; an error means that the outcome of the command is
+// unknown. Background processes of the command continue; their output is lost from two seconds
+// after the command's end.
 func (m *Machine) Run(ctx context.Context, user string, stdin io.Reader, argv ...string) (Result, error) {
 	ctx, stop := await.For(ctx, "the end of "+strings.Join(argv, " "), runLimit)
 	defer stop()

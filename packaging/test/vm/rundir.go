@@ -14,8 +14,8 @@ import (
 // path is short enough for socket names.
 const RunRoot = "/var/tmp/gpusched-vm"
 
-// A runDir is the directory of one machine. Its owner
-// holds a lock on the file "lock" in it while it lives.
+// A runDir is the directory of one machine. While its owner lives, the owner locks the file "lock"
+// in the directory.
 type runDir struct {
 	id   string
 	path string
@@ -76,8 +76,8 @@ func (d *runDir) remove() error {
 	return nil
 }
 
-// removeFiles removes the file with the lock last. If the removal is interrupted, a later start
-// recognizes and finishes it.
+// removeFiles removes the file "lock" last. After an interrupted removal, a later start therefore
+// recognizes the directory and removes the rest.
 func (d *runDir) removeFiles() error {
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -123,7 +123,7 @@ func removeIfStale(id string) error {
 	d := &runDir{id: id, path: filepath.Join(RunRoot, id)}
 	lock, err := os.OpenFile(d.file("lock"), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		os.Remove(d.path) // removes the directory if it is empty; its owner reports anything else
+		os.Remove(d.path) // removes an empty directory; an owner that is still removing files reports its own errors
 		return nil
 	}
 	if err != nil {
