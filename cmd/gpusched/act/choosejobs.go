@@ -17,8 +17,8 @@ type ownerFlags struct {
 	Yes  bool   `name:"yes" short:"y"`
 }
 
-// choose reports whether the flags select the jobs. It returns an error if the command line also
-// names jobs, or selects none at all. suchAs is a correct command line, for the error message.
+// choose reports whether the flags select the jobs. It returns an error if the command line names
+// jobs and has such flags, or has neither. suchAs is a correct command line, for the error message.
 func (w *ownerFlags) choose(ids []string, suchAs string) (bool, error) {
 	whole := w.All || w.Mine || w.User != ""
 	switch {

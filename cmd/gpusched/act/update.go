@@ -39,8 +39,8 @@ func (c *UpdateCmd) Run(ctx context.Context, a *cli.App) error {
 	return c.act(ctx, a, r, func(j api.Job) string { return "changed" + afterChange(a, j) })
 }
 
-// afterChange is QueuePosition with another beginning for waiting jobs. The text must not suggest
-// that a job waits because of the change.
+// afterChange is like QueuePosition, but the text for waiting jobs begins differently. It must not
+// suggest that a job waits because of the change.
 func afterChange(a *cli.App, j api.Job) string {
 	if why, ok := strings.CutPrefix(cli.Waiting(a.Out, j), ": "); ok && (j.State == job.Queued || cli.WaitsAgain(j)) {
 		return "; it waits: " + why + othersRun(j)

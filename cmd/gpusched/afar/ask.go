@@ -28,7 +28,7 @@ func AskHost(ctx context.Context, a *cli.App, host string, t remote.Typed, among
 	return remote.AskBy(ctx, cmd, host, t, among)
 }
 
-// PlainHost returns a machine. If an id names no machine, its job is on that machine.
+// PlainHost returns the machine that has the jobs whose ids name no machine.
 func PlainHost(a *cli.App) string {
 	if len(a.Hosts) == 1 {
 		return a.Hosts[0]
@@ -39,7 +39,7 @@ func PlainHost(a *cli.App) string {
 // Typed returns the command line in the form that is sent to another machine.
 func Typed(a *cli.App) remote.Typed { return remote.Typed{Words: a.Words} }
 
-// Asking returns the words in front of a command that select a scheduler of this machine.
+// Asking returns the words that select this run's scheduler. They are typed in front of a command.
 func Asking(a *cli.App) []string {
 	switch {
 	case a.Own:
@@ -96,7 +96,7 @@ func FetchAll[T any](ctx context.Context, a *cli.App, hosts []string, t remote.T
 }
 
 // PassOn prints the messages of a machine's gpusched. Each line begins with the machine's name, so
-// that no machine can speak for another.
+// that no machine can print lines that look like another machine's.
 func PassOn(a *cli.App, host, said string) {
 	for line := range strings.Lines(said) {
 		a.Say("gpusched: %s: %s\n", host, strings.TrimSuffix(line, "\n"))
@@ -234,15 +234,15 @@ func ComplainOf(a *cli.App, host string, err error) error {
 var (
 	// ActTime is the time limit for a request such as a submission, once the answer has begun.
 	ActTime = time.Minute
-	// LostTime is how long a machine is asked again after its connection was lost.
+	// LostTime is how long a request is repeated after the connection was lost.
 	LostTime = 20 * time.Second
 )
 
-// UntilAnswered asks a machine again while its answers are cut off. That is safe, since the machine
-// carries out a repeated request only once. After a cut, a scheduler that does not answer counts as
-// a cut, too. If cut is true, nobody knows whether the request was carried out.
+// UntilAnswered repeats a request while its answers are cut off. That is safe, since the machine
+// carries out a repeated request only once. After a cut, it also repeats the request while the
+// scheduler does not answer. If cut is true, nobody knows whether the request was carried out.
 func UntilAnswered(ctx context.Context, ask func() (remote.Answer, error)) (ans remote.Answer, cut bool, err error) {
-	var lost time.Time // since when the machine has not answered
+	var lost time.Time // when the connection was lost
 	for {
 		began := time.Now()
 		ans, err = ask()

@@ -26,7 +26,7 @@ func HostList(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// CheckedHosts is UsualHosts, but if the settings have a mistake, its error names the file.
+// CheckedHosts is like UsualHosts, but if the settings have a mistake, the error names the file.
 func CheckedHosts(a *cli.App) (string, error) {
 	list, err := UsualHosts(a)
 	if s := a.Chosen; err == nil && s != nil && list == strings.Join(s.Hosts, ",") {
@@ -66,7 +66,7 @@ func WireError(err error) *api.Error {
 	return &api.Error{Code: api.CodeInternal, Message: err.Error()}
 }
 
-// HostsNamed returns the machines in words for jobs, without duplicates; "" is this machine.
+// HostsNamed returns the machines of the named jobs, without duplicates; "" is this machine.
 func HostsNamed(words []string) (hosts []string) {
 	for _, w := range words {
 		for _, p := range cli.PlacedWords(w) {

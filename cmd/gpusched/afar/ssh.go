@@ -20,7 +20,7 @@ func OverSSH(ctx context.Context, a *cli.App, host string, words []string, ownIn
 	if err != nil {
 		return AsUsage(err)
 	}
-	if words[0] != AttendCommand { // in the other case, the machine has just answered
+	if words[0] != AttendCommand { // before AttendCommand, the machine has just answered
 		if err := AnswersAt(ctx, a, host); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each command line is translated into these words, or refused with such a message.
+// Each command line becomes the expected words, or is refused with the expected message.
 func TestTranslate(t *testing.T) {
 	for line, want := range map[string]string{
 		"sbatch -G 2 job.sh -x":     "submit --compat=slurm --gpus=2 -- ./job.sh -x",

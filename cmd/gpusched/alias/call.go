@@ -31,7 +31,7 @@ type Call struct {
 	AllUsers bool
 	States   []string // the job states in Slurm's words; none means all
 	Lane     *Lane    // the queue that the job is put into; nil means none
-	Script   *Script  // the script that the job's command may be
+	Script   *Script  // the script, if the job's command may be one
 	Keeps    bool     // the job runs a copy of its script, since the file may be edited later
 	// FromInput is called with the path of the saved script if standard input was a script. It is
 	// nil if there is no script on standard input.
@@ -204,7 +204,7 @@ func (c *Call) command(words []string) error {
 	return nil
 }
 
-// readPlain returns a reader for a tool whose arguments mean the same to a gpusched command.
+// readPlain returns a reader for a tool whose arguments a gpusched command understands unchanged.
 func readPlain(command string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(command)

@@ -149,7 +149,7 @@ func as(name string) func(*Call, string) error {
 	}
 }
 
-// flagged returns the reader of an option without a value, which becomes these words.
+// flagged returns the reader of an option without a value. The option becomes the given words.
 func flagged(words ...string) func(*Call, string) error {
 	return func(c *Call, _ string) error {
 		c.add(words...)

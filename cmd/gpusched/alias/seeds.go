@@ -174,8 +174,8 @@ func readAdd(c *Call, t tool, args []string) error {
 	return err
 }
 
-// readWords returns the reader of a subcommand that becomes these words. The subcommand takes
-// options only.
+// readWords returns the reader of a subcommand that takes options only. The subcommand becomes the
+// given words.
 func readWords(words ...string) func(*Call, tool, []string) error {
 	return func(c *Call, t tool, args []string) error {
 		c.add(words...)

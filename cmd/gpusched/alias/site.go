@@ -39,7 +39,8 @@ type sinfoField struct {
 
 func fixed(text string) func(Machine) string { return func(Machine) string { return text } }
 
-// ofNode returns a field's function: the field is text, or none if the filters match no node.
+// ofNode returns the function of a field. The function returns text if the filters match the node.
+// Otherwise it returns none.
 func ofNode(text, none string) func(Machine) string {
 	return func(m Machine) string {
 		if m.none {

@@ -107,7 +107,7 @@ func TestAttendReadsTheLog(t *testing.T) {
 	}
 	write("of an earlier job\n" + contract.AttemptLine("5", "1") + "hello\n")
 	submitted := j
-	submitted.Private = nil // the scheduler's answers don't have it
+	submitted.Private = nil // the scheduler's answers don't have Private
 	err := Attend(t.Context(), a, submitted, false)
 	if err != nil || out.String() != "hello\nlast word" {
 		t.Errorf("%v, %q", err, out.String())

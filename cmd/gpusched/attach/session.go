@@ -20,7 +20,7 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// These errors end a session that has no exit status.
+// These errors are for sessions that end without an exit status.
 var (
 	errDetached = errors.New("detached")
 	errCut      = errors.New("the connection to the job ended")

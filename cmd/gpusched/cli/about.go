@@ -12,10 +12,10 @@ import (
 type About struct {
 	Host  Host         // how the command works on another machine
 	Hosts Hosts        // how the command works on several machines
-	Jobs  Hosts        // how it works if it names jobs of several machines; only for commands that take ids
-	Slurm *engines.Gap // ForSlurm, or the reason why it does not work on Slurm
+	Jobs  Hosts        // how the command works if the ids name several machines; only for commands that take ids
+	Slurm *engines.Gap // ForSlurm, or the reason why the command does not work on Slurm
 
-	OwnInput bool // the command reads standard input, so it does not end with that input on another machine
+	OwnInput bool // the command reads standard input; on another machine, it goes on after the input's end
 
 	Usual    bool                  // listed in 'gpusched --help'
 	Options  string                // the options in its --help, separated by blanks; "": as many as fit
@@ -31,7 +31,7 @@ type About struct {
 type Host int
 
 const (
-	ShownHere Host = iota + 1 // the other gpusched answers with a document; this gpusched prints that with machine names
+	ShownHere Host = iota + 1 // the other gpusched answers with a document; this gpusched prints it with machine names
 	RunThere                  // the other machine's gpusched runs the command line as it was typed
 	OnlyHere                  // never on another machine: the command is about the machine on which it was typed
 )

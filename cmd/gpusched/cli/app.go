@@ -26,7 +26,7 @@ type App struct {
 	Words []string        // the command line, byte for byte
 	Noted map[string]bool // the texts that NoteOnce has already printed
 	As    Manner          // how to behave under another tool's name
-	Busy  *busy.Line      // shows what takes so long; nil: nothing does, or nobody would see it
+	Busy  *busy.Line      // shows what the user is waiting for; nil: nothing takes long, or nobody would see it
 }
 
 // Env is what the program gets from its environment at the start.
@@ -158,7 +158,7 @@ func (a *App) Say(format string, args ...any) {
 	})
 }
 
-// Begin shows a user at a terminal what takes so long, until end is called.
+// Begin tells a user at a terminal what the program is waiting for, until end is called.
 func (a *App) Begin(format string, args ...any) (end func()) {
 	a.Err.W.Flush()
 	a.Busy = busy.Begin(os.Stderr, a.Getenv, "gpusched: "+format, args...)
@@ -177,7 +177,7 @@ func Usagef(format string, args ...any) *api.Error {
 	return Refuse(api.CodeUsage, "", format, args...)
 }
 
-// NotFoundf returns the error if no job has a name, or if @ finds no job.
+// NotFoundf returns the error for a name that no job has, or for an @ that finds no job.
 func NotFoundf(format string, args ...any) *api.Error {
 	return Refuse(api.CodeNotFound, "see 'gpusched list -a'", format, args...)
 }
@@ -185,9 +185,9 @@ func NotFoundf(format string, args ...any) *api.Error {
 // Version and Commit are set by the linker.
 var Version, Commit string
 
-// Getenv is os.Getenv, except that HOME is always an absolute path. If HOME is not absolute, Getenv
-// returns the home of the account, or else "/". Otherwise files of the home would be looked up in
-// the current directory, which may belong to another user.
+// Getenv is like os.Getenv, except that HOME is always an absolute path. If HOME is not absolute,
+// Getenv returns the home of the account, or else "/". Otherwise files of the home would be looked
+// up in the current directory, which may belong to another user.
 func Getenv(name string) string {
 	value := os.Getenv(name)
 	if name != "HOME" || filepath.IsAbs(value) {

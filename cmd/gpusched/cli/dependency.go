@@ -41,7 +41,7 @@ func (a *App) AfterNamesakes(ctx context.Context, req *api.SubmitRequest) error 
 	return err
 }
 
-// numberOf returns the number of a job. A task must have become a job.
+// numberOf returns the number of a job. It refuses a task that has not become a job.
 func (a *App) numberOf(ctx context.Context, name string) (job.ID, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return job.ID(id), nil

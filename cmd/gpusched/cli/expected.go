@@ -31,8 +31,8 @@ func StartText(t *term.Terminal, j api.Job) string {
 	return text + ", probably between " + t.Clock(from) + " and " + t.Clock(by)
 }
 
-// startCell is StartText for a table. On a terminal it is the range of times, "13:50-16:00", or the
-// date if the range begins on another day. It can also be "unknown".
+// startCell is like StartText, but for a table. On a terminal it is the range of times,
+// "13:50-16:00", or the date if the range begins on another day. It can also be "unknown".
 func startCell(t *term.Terminal, j api.Job) string {
 	if j.StartUnknown && j.ExpectedStart.IsZero() {
 		return "unknown"

@@ -47,7 +47,7 @@ func GPUColumns(t *term.Terminal) []term.Column[api.GPU] {
 	}
 }
 
-// lacksMemory reports whether the GPU is in Slurm, which does not report GPU memory.
+// lacksMemory reports whether the GPU belongs to Slurm, which does not report GPU memory.
 func lacksMemory(g api.GPU) bool { return g.MemTotalBytes == 0 && strings.Contains(g.UUID, "/") }
 
 // GPUName returns the number of a GPU. If another machine has the GPU, the machine's name comes
@@ -89,7 +89,8 @@ func gpuState(t *term.Terminal, g api.GPU) string {
 	return state + " (" + detail + ")"
 }
 
-// controlWord returns an administrator's decision if the state does not show that decision.
+// controlWord says that an administrator has paused or drained a GPU. It returns "" if the GPU's
+// state already says that.
 func controlWord(g api.GPU) string {
 	switch {
 	case g.State == job.GPUPaused || g.State == job.GPUDraining || g.State == job.GPUDrained:

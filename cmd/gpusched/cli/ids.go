@@ -29,7 +29,7 @@ func (a *App) Resolve(ctx context.Context, words []string) ([]string, error) {
 	return ids, nil
 }
 
-// Job finds the one job that a command is about. If several have the name, it is the newest.
+// Job finds the job that a command is about. If several jobs have the name, it finds the newest.
 func (a *App) Job(ctx context.Context, word string) (api.JobReply, error) {
 	return a.Ask(ctx, word, api.JobQuery{})
 }
@@ -227,9 +227,9 @@ func tasksOf(array, tasks string) ([]string, error) {
 	return ids, nil
 }
 
-// The search for @ requests more ended jobs than it needs, by one of these numbers. Ended jobs come
-// in the order in which they ended, not in the order of submission. The larger number is for users
-// with large arrays.
+// To find @, gpusched requests more ended jobs than it needs. One of these numbers says how many
+// more. Ended jobs come in the order in which they ended, not in the order of submission. The
+// larger number is for users with large arrays.
 const (
 	recentMargin = 100
 	widestMargin = 9_000
@@ -259,8 +259,8 @@ func (a *App) resolveLast(ctx context.Context, back string) (job.ID, error) {
 	return ids[len(ids)-1-n], nil
 }
 
-// recent returns the caller's submissions in the order of their numbers. It looks at no more than
-// this many ended jobs. all reports whether it has found all submissions.
+// recent returns the caller's submissions in the order of their numbers. ended is the largest
+// number of ended jobs that it looks at. all reports whether it has found all submissions.
 func (a *App) recent(ctx context.Context, ended int) (ids []job.ID, all bool, err error) {
 	jobs, err := a.Mine(ctx, api.ListQuery{Ended: ended})
 	return submissions(jobs), len(jobs) < ended, err

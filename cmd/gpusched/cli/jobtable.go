@@ -72,8 +72,8 @@ func StateCell(j api.Job) string {
 	return j.Several() + j.StateWord()
 }
 
-// shortState is StateCell for a narrow column. It leaves out the last parts, so that no number is
-// cut. For a single job it shows the action that is in progress.
+// shortState is like StateCell, but for a narrow column. It leaves out the last parts, so that no
+// number is cut. For a single job it shows the action that is in progress.
 func shortState(j api.Job, width int) string {
 	text := StateCell(j)
 	if j.State.Terminal() {
@@ -221,7 +221,7 @@ func inWords(code job.ReasonCode) string {
 	return strings.Join(words, " ")
 }
 
-// jobsOf lists the jobs that the reasons with this code name.
+// jobsOf lists the jobs that are named in reasons with this code.
 func jobsOf(list []api.Reason, code job.ReasonCode) string {
 	var ids []string
 	for _, r := range list {

@@ -28,8 +28,8 @@ func ownSocket(getenv func(string) string, uid int) string {
 const EnabledSocket = "/etc/systemd/system/sockets.target.wants/gpusched.socket"
 
 // ClientFor returns a client of the scheduler that the environment names, or else of the machine's
-// scheduler. If no path in machine exists and the user has an own scheduler, it returns a client of
-// that scheduler.
+// scheduler. machine lists paths. If none of them exists and the user has an own scheduler, it
+// returns a client of that scheduler.
 func ClientFor(getenv func(string) string, uid int, machine ...string) *api.Client {
 	own, socket := ownSocket(getenv, uid), getenv(contract.SocketVariable)
 	if socket == "" && !slices.ContainsFunc(machine, Exists) && ownerOf(own) == uid {
@@ -130,9 +130,9 @@ var unenforced = map[string]string{
 	"tasks":   "the number of its processes (a user's systemd here has no pids controller)",
 }
 
-// ownLines returns journalctl's arguments for a job of a user's own systemd and two times. A zero
-// time sets no bound. The times tell attempts apart, since journald accepts a unit's fields only
-// from the machine's systemd.
+// ownLines returns journalctl's arguments that select a job's lines between two times. The job is
+// one of a user's own systemd. A zero time sets no bound. The times tell attempts apart, since
+// journald accepts a unit's fields only from the machine's systemd.
 func ownLines(j api.Job, since, until time.Time) []string {
 	argv := sinceArgs(since)
 	if !until.IsZero() {
@@ -164,7 +164,7 @@ func AttemptLines(j api.Job, at api.Attempt) []string {
 	since, until := at.PlacedAt, time.Time{}
 	if at.Number != j.Attempt && !at.EndedAt.IsZero() {
 		until = at.EndedAt.Add(lagging)
-		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // a reboot ended it later than recorded
+		if at.Number == j.Attempt-1 && j.PlacedAt.After(until) { // a reboot ended the attempt later than recorded
 			until = j.PlacedAt
 		}
 	}
@@ -176,7 +176,7 @@ func AttemptLines(j api.Job, at api.Attempt) []string {
 const setBack = 24 * time.Hour
 
 // AllLines returns journalctl's arguments for all attempts of a job. The result can include lines
-// of an earlier job with the same number; ownStarts finds those.
+// of an earlier job with the same number; package attach leaves those out (ownStarts).
 func AllLines(j api.Job) []string {
 	if j.Manager == api.UserManager {
 		return ownLines(j, j.SubmittedAt, time.Time{})

@@ -23,7 +23,8 @@ type AgainFlags struct {
 // watchInterval is the default of --interval.
 const watchInterval = 2 * time.Second
 
-// Again calls show once. With --watch it calls show repeatedly until the user ends the command.
+// Again calls the function show once. With --watch it calls show repeatedly until the user ends the
+// command.
 func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func() error) error {
 	switch {
 	case a.Documents():
@@ -43,7 +44,8 @@ func (f AgainFlags) Again(ctx context.Context, a *App, o OutputFlags, show func(
 	return a.watch(ctx, f.Interval, show)
 }
 
-// watch repeatedly draws what show prints, until ctx is done. Then it restores the terminal.
+// watch repeatedly draws the output of the function show, until ctx is done. Then it restores the
+// terminal.
 func (a *App) watch(ctx context.Context, every time.Duration, show func() error) error {
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
@@ -105,7 +107,8 @@ func (w *repeater) title(a *App) string {
 	return a.Out.Paint(term.Red, "the scheduler has not answered since "+w.downSince.Format(time.TimeOnly)+"; it is asked again every "+term.Age(w.every))
 }
 
-// capture returns what show prints. That includes stderr, which would otherwise spoil the screen.
+// capture returns the output of the function show. That includes stderr, which would otherwise
+// spoil the screen.
 func (a *App) capture(show func() error) (string, error) {
 	var text bytes.Buffer
 	out, err := a.Out.W, a.Err.W
@@ -113,6 +116,6 @@ func (a *App) capture(show func() error) (string, error) {
 	a.Err.W = a.Out.W
 	defer func() { a.Out.W, a.Err.W = out, err }()
 	problem := show()
-	_ = a.Out.W.Flush() // into memory
+	_ = a.Out.W.Flush() // writes into memory
 	return text.String(), problem
 }

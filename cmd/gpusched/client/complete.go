@@ -81,7 +81,7 @@ type spot struct {
 	flag     *kong.Flag // the option that needs the word as its value
 	onlyArgs bool       // the word follows --, so it is no option
 	args     int        // number of arguments before the word
-	command  int        // index of the first word of the job's command; 0: the word does not belong to one
+	command  int        // index of the first word of the job's command; 0: the word is not in it
 }
 
 // walk returns the spot that follows the words typed so far.

@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// becomes waits up to a minute for a job to reach a state. The function is tests for that state.
+// becomes waits up to a minute until the function is returns true for a job. what describes that
+// state.
 func (r rig) becomes(t *testing.T, id, what string, is func(j *api.Job) bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {

@@ -132,7 +132,7 @@ func pagesOf(t *testing.T, epoch string) map[string]string {
 	return pages
 }
 
-// Invariant 6.
+// Invariant 6 of package cli.
 func TestTheManualIsWholeAndReproducible(t *testing.T) {
 	pages, again := pagesOf(t, ""), pagesOf(t, "")
 	main := pages["gpusched.1"]

@@ -10,9 +10,9 @@ import (
 	"github.com/gpusched/gpusched/cmd/gpusched/cli"
 )
 
-// Machines on the command line override those in the environment, then come the user's settings,
-// then the site's. The environment and settings apply only to commands that show something, and
-// only if the command line selects no scheduler.
+// Machines on the command line override those in the environment. The environment overrides the
+// user's settings, and the user's settings override the site's. The environment and settings apply
+// only to commands that show something, and only if the command line selects no scheduler.
 func TestOrderOfHostSettings(t *testing.T) {
 	dir := t.TempDir()
 	env := map[string]string{"HOME": filepath.Join(dir, "home")}

@@ -288,7 +288,7 @@ func TestAnInterruptedMigrateReleasesJobs(t *testing.T) {
 }
 
 // A dependent job that is added between the check and the cancellation is not ended with the job
-// that it depends on. The daemon decides that. Once the dependent job has ended, the same command
+// that it depends on. The daemon prevents that. Once the dependent job has ended, the same command
 // moves the other job.
 func TestALateDependentIsNotEnded(t *testing.T) {
 	r := newMoveRig(t)

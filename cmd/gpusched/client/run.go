@@ -71,8 +71,8 @@ func flush(a *cli.App, code int) int {
 	return code
 }
 
-// hidden returns the hidden command of this name, or nil. Only the package's scripts and other runs
-// of gpusched use hidden commands. Their words do not go through the parser.
+// hidden returns the hidden command of this name, or nil. Only the scripts of the installed package
+// and other runs of gpusched use hidden commands. The parser does not get their words.
 func hidden(word string) func(context.Context, *cli.App, []string) error {
 	switch word {
 	case "__complete":

@@ -174,7 +174,7 @@ func serve(env *testscript.Env, b *servertest.Backend, socket string) error {
 	}
 	s := server.New(server.Options{
 		Backend: func(context.Context) server.Backend { return b }, Version: "1.2.3", Commit: "abc1234", Log: slog.New(slog.DiscardHandler),
-		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // the tester is in both
+		GroupID: func(name string) (int, bool) { return os.Getgid(), name == "gpusched-admin" || name == "lab" }, // the user is in both
 		UserName: func(uid int) string {
 			if uid == os.Getuid() {
 				return "me"

@@ -146,8 +146,8 @@ func (t *gpuTrial) submit(ctx context.Context, a *cli.App) {
 	}
 }
 
-// finish waits until the job has ended, and judges its findings. It cancels a job that does not end
-// in time, or whose user has interrupted the command.
+// finish waits until the job has ended, and judges its findings. If the job does not end in time,
+// or if the user interrupts the command, finish cancels the job.
 func (t *gpuTrial) finish(ctx context.Context, a *cli.App) {
 	if t.Job == 0 {
 		return

@@ -25,8 +25,8 @@ type Slurm struct {
 	// waiting that only Slurm has.
 	Manual func() (options, reasons []manual.Entry)
 
-	// Migrate moves waiting jobs to Slurm. If some could not be moved, stays is the code of the
-	// first such job's error. The errors have been printed.
+	// Migrate moves waiting jobs to Slurm. If some could not be moved, stays is the error code of
+	// the first of them. Migrate has then printed the errors.
 	Migrate func(ctx context.Context, s Shell, m Move) (stays api.Code, err error)
 	// Export writes the configuration for a Slurm that is set up like this machine.
 	Export func(ctx context.Context, s Shell, e Export) error
@@ -92,7 +92,8 @@ type Shell struct {
 
 	// Resolve turns words for jobs of this machine into their numbers.
 	Resolve func(ctx context.Context, words []string) (ids []string, err error)
-	// Request requests the same job again. For an array, it requests all waiting tasks.
+	// Request returns a request for the same job again. For an array, that covers all waiting
+	// tasks.
 	Request func(of api.JobReply) (api.SubmitRequest, error)
 	// Settings returns this machine's settings and the origin of each.
 	Settings func() (config.Config, config.Origins, error)

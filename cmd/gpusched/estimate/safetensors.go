@@ -67,7 +67,7 @@ func readIndex(dir string) (index weightIndex, err error) {
 	return index, err
 }
 
-// readJSON reads a JSON file. It refuses other files than regular ones, since a pipe could block.
+// readJSON reads a JSON file. It refuses files that are not regular, since a pipe could block.
 func readJSON(path string, to any) error {
 	if info, err := os.Stat(path); err != nil {
 		return err

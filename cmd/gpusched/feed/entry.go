@@ -98,8 +98,8 @@ func (r *fileReader) entries(text string, l *ledger) ([]fileEntry, error) {
 	return out, nil
 }
 
-// rank returns the priority of the queued job. In a spec, the file's priority is used unchanged. In
-// columns, lower numbers go first, and the first entry gets priority 0.
+// rank returns the priority of the queued job. In the format Spec, the file's priority is used
+// unchanged. In the format Columns, lower numbers go first, and the first entry gets priority 0.
 func (e *fileEntry) rank(top int) int {
 	if e.Script == "" && e.HasPriority {
 		return e.Priority
@@ -207,8 +207,8 @@ var forShell = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[|&;<>()$`*?~\\[\\]{}!\\\\]|^\\s*[A-Za-z_][A-Za-z_0-9]*=|^\\s*(cd|source|export|ulimit|exec|eval|set|trap|\\.)(\\s|$)")
 })
 
-// interpreter returns the interpreter for a script in columns. The default is Python. If the file
-// name has another ending, the script runs without an interpreter.
+// interpreter returns the interpreter for a script in the format Columns. The default is Python. If
+// the file name has another ending, the script runs without an interpreter.
 func (r *fileReader) interpreter(e jobsfile.Entry) []string {
 	if ext := filepath.Ext(e.Script); ext != ".py" && ext != "" {
 		return nil

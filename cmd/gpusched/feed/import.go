@@ -291,8 +291,8 @@ func (q *fileQueue) before(ctx context.Context) (func(key string) job.ID, error)
 	return func(string) job.ID { return 0 }, nil
 }
 
-// refused prints why an entry was not queued. It prints nothing if that was said before, or if too
-// many entries are wrong.
+// refused prints why an entry was not queued. It prints nothing if the same error was printed
+// before, or if too many entries are wrong.
 func (q *fileQueue) refused(e *fileEntry, err error) {
 	q.wrong++
 	q.retry = q.retry || e.Err == nil

@@ -125,8 +125,8 @@ func (l *ledger) renew() error {
 }
 
 // check renews a ledger if its scheduler has lost its state. That is so if the scheduler has a
-// different job with the last recorded number, or has not reached that number. A job that the
-// scheduler has deleted since is no sign of that.
+// different job with the last recorded number, or has not reached that number. It is not so if the
+// scheduler has only deleted the job.
 func (l *ledger) check(ctx context.Context, a *cli.App) error {
 	if l.last.Job == 0 || a.Other() != nil {
 		return nil

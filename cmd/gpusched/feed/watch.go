@@ -36,8 +36,8 @@ func (*WatchCmd) About() cli.About {
 	}
 }
 
-// These are delays after a change. After shortly, the file is read. After openTime, a last line
-// without a line end counts as complete.
+// These are delays after a change. The file is read after the delay shortly. A last line without a
+// line end counts as complete after the delay openTime.
 const (
 	shortly  = 200 * time.Millisecond
 	openTime = 2 * time.Second

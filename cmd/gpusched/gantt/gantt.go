@@ -260,7 +260,7 @@ func (p *Picture) bar(lane []cell, s *job.Stay, columns int, g glyphs) {
 		tail.glyph = g.unknown
 	}
 	fill(lane, from, until, body)
-	for i := until; i < late; i++ { // an unknown end covers nothing
+	for i := until; i < late; i++ { // if the end is unknown, cover only free cells
 		if tail.glyph != g.unknown || lane[i].glyph == g.free {
 			lane[i] = tail
 		}

@@ -64,7 +64,7 @@ func condaFault(prefix string) string {
 // CondaEnv is a conda environment: its name and its directory.
 type CondaEnv struct{ Name, Prefix string }
 
-// otherEnvs lists the usable environments except the one named.
+// otherEnvs lists the usable environments, without the one that has this directory.
 func (at Surroundings) otherEnvs(but string) string {
 	var names []string
 	for _, e := range at.CondaEnvs() {

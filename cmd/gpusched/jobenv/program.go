@@ -34,8 +34,8 @@ func CheckDirectory(dir, hint string) error {
 	return nil
 }
 
-// ShellWords are words that only a shell understands. Some are no programs; others are, but affect
-// only their own process.
+// ShellWords are words that only a shell understands. Some of them are not programs. The others are
+// programs, but affect only their own process.
 var ShellWords = strings.Fields(". source cd pushd popd export declare local readonly alias unalias set unset shopt ulimit umask eval exec trap " +
 	"if for while until case [[")
 

@@ -61,8 +61,8 @@ func (o *SetupOptions) SetUp(a *cli.App, dir string, force bool) (s contract.Set
 	return s, vars, nil
 }
 
-// WithVars puts the variables of a set-up before the variables of --set-env, so that the latter
-// override the former.
+// WithVars puts the variables of a set-up before the variables of --set-env, so that --set-env
+// overrides the set-up.
 func WithVars(vars, set []string) []string {
 	own := slices.DeleteFunc(slices.Clone(vars), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")

@@ -10,7 +10,7 @@ import (
 // A Format is the way in which a file lists its jobs.
 type Format string
 
-// The formats.
+// These are the formats of jobs files.
 const (
 	Commands Format = "commands" // one command on each line
 	Columns  Format = "columns"  // lines of priority,script,conda,arguments,allowed_gpus

@@ -136,7 +136,7 @@ func (f *following) publish(list []api.Job) (fresh []api.Job) {
 	return fresh
 }
 
-// await waits until ok returns true for the job, and returns the job.
+// await waits until the function ok returns true for the job. Then it returns the job.
 func (f *following) await(ctx context.Context, name string, ok func(api.Job) bool) (api.Job, error) {
 	for {
 		f.jobsMu.Lock()
@@ -196,7 +196,7 @@ func (f *following) followJob(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// followFrom prints the attempts that follow attempt number done. last is the number of the last
+// followFrom prints the attempts whose numbers are higher than done. last is the number of the last
 // printed attempt.
 func (f *following) followFrom(ctx context.Context, name string, done int) (some bool, last int, err error) {
 	if err := f.takeSlot(ctx); err != nil {
@@ -227,8 +227,8 @@ func (f *following) followFrom(ctx context.Context, name string, done int) (some
 	return some, last, nil
 }
 
-// unlessPrinted returns an addition to the final line of a job that printed nothing. It explains
-// why there is no output. For other jobs it is "".
+// unlessPrinted returns an addition to the final line of a job that printed nothing. The addition
+// explains why there is no output. For other jobs it is "".
 func (f *following) unlessPrinted(ctx context.Context, j api.Job, some bool) string {
 	if some {
 		return ""
@@ -246,12 +246,12 @@ func (f *following) jobNow(name string) api.Job {
 	return f.jobs[name]
 }
 
-// over reports whether all attempts after number done have been printed.
+// over reports whether all attempts with higher numbers than done have been printed.
 func (f *following) over(j api.Job, done int) bool {
 	return f.Attempt > 0 && done > 0 || j.State.Terminal() && done >= j.Attempt
 }
 
-// remaining returns the attempts after number done that must still be printed.
+// remaining returns the attempts that must still be printed. Their numbers are higher than done.
 func (f *following) remaining(reply api.JobReply, done int) ([]api.Attempt, error) {
 	if done > 0 || f.Attended { // run and submit --wait show every attempt
 		return slices.DeleteFunc(cli.Begun(reply), func(at api.Attempt) bool { return at.Number <= done }), nil
@@ -259,13 +259,14 @@ func (f *following) remaining(reply api.JobReply, done int) ([]api.Attempt, erro
 	return f.attempts(reply)
 }
 
-// awaitStart waits until an attempt after number done has started, or the job has ended.
+// awaitStart waits until an attempt with a higher number than done has started, or the job has
+// ended.
 func (f *following) awaitStart(ctx context.Context, name string, done int) error {
 	ready := func(j api.Job) bool {
 		return j.State.Terminal() || j.InvocationID != "" && j.Attempt > done
 	}
 	if j := f.jobNow(name); !ready(j) && done == 0 {
-		// While a job waits for its next attempt, it has the output of earlier attempts.
+		// If earlier attempts exist, don't wait: their output can be printed.
 		if reply, err := api.Show(ctx, f.Client, name, api.JobQuery{}); err != nil || len(cli.Begun(reply)) > 0 {
 			return err
 		}
@@ -277,7 +278,7 @@ func (f *following) awaitStart(ctx context.Context, name string, done int) error
 	return err
 }
 
-// takeSlot waits for a slot. The caller frees the slot by a receive from slots.
+// takeSlot waits for a slot. The caller frees the slot by receiving from the channel slots.
 func (f *following) takeSlot(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:

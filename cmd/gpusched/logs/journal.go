@@ -61,9 +61,9 @@ func awaitJournal(ctx context.Context, a *cli.App) error {
 	return ctx.Err()
 }
 
-// TailJournal calls t.Each for the job's entries, old and new. The caller closes over when the job
-// has ended. TailJournal then passes on the remaining entries and returns. If some may be missing,
-// it returns ErrBehind.
+// TailJournal calls t.Each for the job's entries, old and new. When the job has ended, the caller
+// closes the channel over. TailJournal then passes on the remaining entries and returns. If some
+// may be missing, it returns ErrBehind.
 func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan struct{}) error {
 	each := func(e Entry) error {
 		t.cursor = e.cursor
@@ -87,10 +87,10 @@ func TailJournal(ctx context.Context, a *cli.App, t JournalTail, over <-chan str
 	whole := Printed(ctx, a, t.Job)
 	if !whole && t.Job.Manager != "" {
 		t.Out.Settle(ctx)
-		whole = true // for a user's own systemd there is no better test
+		whole = true // for a user's own systemd, a pause in the output is the best test
 	}
 	stop()
-	<-exited // the reader has passed on all it read; newer entries may exist
+	<-exited // the first reader has ended; newer entries may exist
 	if ctx.Err() == nil && HasJournal(a) {
 		if err := RunJournal(ctx, t.Path, t.rest(), each); err != nil {
 			return err
@@ -179,7 +179,8 @@ const (
 
 // systemd reserves these uids for its dynamic users and for containers. journald writes the output
 // of such uids to the system's journal (for containers since systemd 253). But directory services
-// give such uids to people. Some distributions have reverted that change (systemd#30846).
+// give such uids to people. Some distributions have reverted the change of systemd 253
+// (systemd#30846).
 const (
 	firstDynamicUID   = 61184
 	lastDynamicUID    = 65519
@@ -338,7 +339,7 @@ func (q *WatchedWriter) Write(p []byte) (int, error) {
 	return q.W.Write(p)
 }
 
-// Skip notes that something came without passing it on.
+// Skip records that text came, but does not pass it on.
 func (q *WatchedWriter) Skip() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -104,7 +104,7 @@ func TestNothingPrinted(t *testing.T) {
 	}
 	p := &Printer{Cmd: &Cmd{}, App: &cli.App{Env: cli.Env{Root: root}}, Path: journalctl}
 	for _, c := range []struct {
-		placed time.Duration // when the job was placed, after the start of journald
+		placed time.Duration // time from the start of journald to the job's placement
 		whole  bool
 		want   string
 	}{

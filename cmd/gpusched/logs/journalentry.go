@@ -30,8 +30,8 @@ type Entry struct {
 	Placed, Invocation string // they identify the attempt: GPUSCHED_PLACED and systemd's invocation id
 }
 
-// endsLine reports whether the line ends with this entry. It continues in the stream's next entry
-// in three cases: it exceeds journald's maximum length, another process wrote the rest, or it
+// endsLine reports whether the line ends with this entry. A line continues in the stream's next
+// entry in three cases: it exceeds journald's maximum length, another process wrote the rest, or it
 // contains a NUL.
 func (e Entry) endsLine() bool {
 	return e.ending != "line-max" && e.ending != "pid-change" && e.ending != "nul"
@@ -121,8 +121,8 @@ func (e *Entry) set(field string, value []byte) {
 // errEnough is returned by a callback to stop RunJournal without an error.
 var errEnough = errors.New("enough")
 
-// RunJournal runs journalctl with arguments that select entries. It returns when journalctl exits,
-// ctx is done or each returns an error.
+// RunJournal runs journalctl with arguments that select entries, and calls each for every entry. It
+// returns when journalctl exits, when ctx is done or when a call returns an error.
 func RunJournal(ctx context.Context, path string, which []string, each func(Entry) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

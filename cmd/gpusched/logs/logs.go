@@ -100,7 +100,8 @@ func (p *Printer) tasks(ctx context.Context, array api.Job, ended int) ([]api.Jo
 	return list, err
 }
 
-// copyAll prints each job's output so far. It prints errors and goes on, and returns the first.
+// copyAll prints what each job has printed so far. It prints errors and goes on, and returns the
+// first.
 func (p *Printer) copyAll(ctx context.Context, named []api.Job) error {
 	list, err := p.selected(ctx, named)
 	switch {
@@ -136,7 +137,7 @@ func nameAll(list []api.Job) string {
 	return cli.Joined(list, ", ", func(j api.Job) string { return "job " + cli.NameOfJob(j) })
 }
 
-// copyJob prints the output so far of a job.
+// copyJob prints what a job has printed so far.
 func (p *Printer) copyJob(ctx context.Context, j api.Job) error {
 	if err := p.unreadable(ctx, j); err != nil {
 		return err

@@ -163,7 +163,7 @@ func outputFile(a *cli.App, j api.Job) (*os.File, error) {
 	return f, nil
 }
 
-// copyFile prints the output so far of a job.
+// copyFile prints what a job has printed so far.
 func (p *Printer) copyFile(j api.Job) error {
 	f, err := outputFile(p.App, j)
 	if err != nil {
@@ -180,7 +180,7 @@ func (p *Printer) copyFile(j api.Job) error {
 	return err
 }
 
-// toLastLines moves to the beginning of the last lines, as many as -n asks for.
+// toLastLines moves the file's position to the beginning of the last lines. -n says how many lines.
 func (p *Printer) toLastLines(f *os.File) error {
 	info, err := f.Stat()
 	if p.Lines <= 0 || err != nil {
@@ -226,7 +226,7 @@ func (p *Printer) followFile(ctx context.Context, j api.Job) error {
 	return nil
 }
 
-// copyUntil prints a job's file while the file grows. over reports the job's end.
+// copyUntil prints a job's file while the file grows. The channel over reports the job's end.
 func (p *Printer) copyUntil(ctx context.Context, j api.Job, out io.Writer, over <-chan error) error {
 	var f *os.File
 	var last time.Time

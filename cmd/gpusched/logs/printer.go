@@ -91,8 +91,8 @@ func (p *Printer) heading(j api.Job, at api.Attempt) {
 	p.Out.Printf("%s\n", p.Out.Paint(term.Dim, term.Clean(text)))
 }
 
-// copyAttempt prints the output so far of an attempt. It tells journald to write out everything if
-// there is no output, or if the attempt has just ended.
+// copyAttempt prints what an attempt has printed so far. It tells journald to write out everything
+// if there is no output, or if the attempt has just ended.
 func (p *Printer) copyAttempt(ctx context.Context, j api.Job, at api.Attempt) error {
 	if LogServes(p.App, j) { // read the log first, so as not to wait for the journal
 		if some, err := p.copyLog(j, at); some || err != nil {
@@ -185,7 +185,8 @@ func (p *Printer) endLine(lines *LineJoiner) {
 	}
 }
 
-// followAttempt prints an attempt's output until over is closed and everything is printed.
+// followAttempt prints an attempt's output until the channel over is closed and everything is
+// printed.
 func (p *Printer) followAttempt(ctx context.Context, j api.Job, at api.Attempt, over <-chan struct{}) (bool, error) {
 	out := p.stream(j)
 	lines := p.joiner(out)

@@ -70,7 +70,8 @@ func outputOf(ctx context.Context, a *cli.App, host string, line []string, mu *s
 	return afar.SSHEnded(ctx, a, cli.HostName(host), err)
 }
 
-// commandAt returns the command that runs gpusched on a machine. Here, that is this program.
+// commandAt returns the command that runs gpusched on a machine. For this machine, it runs this
+// program.
 func commandAt(a *cli.App, host string, words []string) (*exec.Cmd, error) {
 	if host != remote.Here {
 		return remote.Command(host, false, words...)

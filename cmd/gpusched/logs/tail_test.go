@@ -50,7 +50,8 @@ func TestSeekAttempt(t *testing.T) {
 	}
 }
 
-// If the launcher is about to create a log, it is waited for. Otherwise nothing is waited for.
+// If the launcher is about to create a log, the follower waits for that log. Otherwise it does not
+// wait.
 func TestOwnLogIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "log")

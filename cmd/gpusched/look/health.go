@@ -159,8 +159,8 @@ func writeHealth(a *cli.App, reply api.HealthReply, wide bool) {
 	writeNext(a.Out, "what you may want", reply.Checks, works)
 }
 
-// writeNext prints a title and the advice of the checks that these selects. It prints the same
-// advice only once.
+// writeNext prints a title and the advice of the checks for which the function these returns true.
+// It prints the same advice only once.
 func writeNext(t *term.Terminal, title string, checks []job.Check, these func(job.Check) bool) {
 	checks = slices.DeleteFunc(slices.Clone(checks), func(c job.Check) bool { return c.Next == "" || !these(c) })
 	for i, c := range checks {
@@ -185,7 +185,7 @@ func healthColumns(t *term.Terminal) []term.Column[job.Check] {
 	}
 }
 
-// HealthStyle is styleOf for checks, whose health can also be UNKNOWN.
+// HealthStyle is like styleOf, but for checks, whose health can also be UNKNOWN.
 func HealthStyle(health job.Health) term.Style {
 	if health == installation.Unknown || health == job.Limited {
 		return term.Plain

@@ -113,7 +113,7 @@ type listAnswer struct {
 	api.ListReply
 	Params   []string    `json:"params,omitempty"` // names of the parameters of the tasks
 	Left     cli.LeftOut `json:"left,omitzero"`
-	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched; JSON has no api.Job.Command
+	Commands []string    `json:"commands,omitempty"` // of Jobs, for another gpusched: the JSON of a job has no command
 }
 
 func (all *listAnswer) NameAll(host string) {
@@ -245,7 +245,7 @@ const (
 	severalEnded = 200
 )
 
-// ended returns the value of --ended, or otherwise if it is not given.
+// ended returns the value of --ended. If the option is not given, it returns the argument.
 func (c *ListCmd) ended(otherwise int) int {
 	if c.Ended == nil {
 		return otherwise

@@ -44,8 +44,8 @@ func showStatusOf(ctx context.Context, a *cli.App, c *StatusCmd) error {
 }
 
 // shown prints the errors of machines that did not answer. It returns the view's own error, or else
-// the exit status of the first such machine. If watched is set, a missing machine does not end the
-// view.
+// the exit status for the first machine that did not answer. If watched is set, a missing machine
+// does not end the view.
 func shown[T any](a *cli.App, watched bool, answers []afar.Fetched[T], err error) error {
 	a.Out.W.Flush()
 	var missing error

@@ -70,7 +70,7 @@ func writeStatus(a *cli.App, s api.StatusReply, jobs []api.Job, wide, detailed b
 }
 
 // statusLines is how many lines a status has in addition to GPUs and jobs. It includes the prompt
-// and the first line of --watch. leastShown is how many jobs are shown on even the lowest terminal.
+// and the first line of --watch. leastShown is how many jobs are shown however low the terminal is.
 const (
 	statusLines = 14
 	leastShown  = 4

@@ -17,7 +17,7 @@ type bounds map[string]string
 // quotaKeys lists the keys of a quota section in order.
 var quotaKeys = []string{"gpus", "jobs", "mem", "cpus", "queued", "gpu_hours", "share"}
 
-// unset returns the value that a key has if it is missing.
+// unset returns the value that a missing key means.
 func unset(key string) string {
 	if key == "share" {
 		return "1"
@@ -67,7 +67,7 @@ type translation struct {
 	note  func(format string, args ...any)
 }
 
-// put sets a bound if its value is between 1 and most.
+// put sets a bound if n is at least 1 and not larger than most.
 func (t *translation) put(key string, n, most int64) {
 	switch {
 	case n == 0:

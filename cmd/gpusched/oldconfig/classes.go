@@ -127,7 +127,7 @@ func (p *page) noteLimits(q record, c job.Class) {
 		}
 	}
 	if c == job.Normal {
-		return // the default quota has its bounds per user
+		return // the default quota has the default QOS's bounds per user
 	}
 	for _, key := range []string{"maxtrespu", "maxjobspu", "maxsubmitpu"} {
 		if v := q[key]; v != "" {

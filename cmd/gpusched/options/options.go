@@ -24,8 +24,8 @@ func Of(command, option string) Text {
 	return texts()["--"+option]
 }
 
-// texts maps a command and an option to the text. In the file, each paragraph begins with both. If
-// a text is for all commands, the command is empty.
+// texts maps a command and an option to the text. In options.txt, each paragraph begins with the
+// command and the option. If a text is for all commands, the command is empty.
 var texts = sync.OnceValue(func() map[string]Text {
 	all := map[string]Text{}
 	for paragraph := range strings.SplitSeq(file, "\n\n") {

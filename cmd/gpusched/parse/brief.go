@@ -46,7 +46,7 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// usageLine returns the line that shows how to type the command. If n is nil, that is the program.
+// usageLine returns the line that shows how to type the command. A nil n means the whole program.
 func usageLine(n *kong.Node) string {
 	if n == nil {
 		return "gpusched COMMAND [options]"
@@ -135,7 +135,7 @@ func optionTerm(f *kong.Flag) string {
 // row is an option or command, and its short description.
 type row struct{ name, about string }
 
-// writeRows prints up to most rows, one on each line.
+// writeRows prints rows, one on each line. most is the largest number of rows.
 func writeRows(w io.Writer, rows []row, most int) {
 	beyond := len(rows) - most
 	if beyond > 0 {

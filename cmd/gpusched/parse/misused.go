@@ -166,7 +166,7 @@ func reworded(text string) string {
 		return flag + didYouMeanOne(strings.TrimPrefix(flag, "unknown flag "), candidates(text))
 	}
 	if strings.HasPrefix(text, "unknown flag -") && !strings.HasPrefix(text, "unknown flag --") {
-		text, _, _ = strings.Cut(text, ",") // any letter is similar to any other
+		text, _, _ = strings.Cut(text, ",") // cuts off suggestions: any letter is similar to any other
 	}
 	return text
 }

@@ -102,7 +102,7 @@ func (c *HistoryCmd) Run(ctx context.Context, a *cli.App) error {
 		}
 		return nil
 	}
-	if table { // a table begins with the newest job, as list does; other forms are logs
+	if table { // a table begins with the newest job, as in list; other formats begin with the oldest
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, func(a, b api.PastJob) int { return api.NewestFirst(&a.Job, &b.Job) })
 	}
@@ -148,7 +148,8 @@ func (c *HistoryCmd) query(ctx context.Context, a *cli.App) (q api.HistoryQuery,
 	return q, err
 }
 
-// each calls f for every matching job. If arrays are named, it also calls f for their tasks.
+// each calls the function f for every matching job. If arrays are named, it also calls f for their
+// tasks.
 func (c *HistoryCmd) each(ctx context.Context, a *cli.App, q api.HistoryQuery, f func(api.PastJob) error) error {
 	var arrays []job.ID
 	err := api.EachPast(ctx, a.Client, q, func(p api.PastJob) error {

@@ -88,7 +88,7 @@ func (c *ReportCmd) query(a *cli.App) (q api.ReportQuery, err error) {
 	return q, nil
 }
 
-// nameKeys replaces numbers of groups with names, if this machine knows them.
+// nameKeys replaces the numbers of groups with names, if this machine knows these.
 func nameKeys(reply *api.ReportReply) {
 	for i, by := range reply.By {
 		if by != "group" {

@@ -119,7 +119,7 @@ func intOf(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// keyCell formats a row's key for people. For a GPU, that is its number and its UUID's start.
+// keyCell formats a row's key for people. A GPU's key becomes its number and the start of its UUID.
 func keyCell(dim, key string) string {
 	index, uuid, ok := strings.Cut(key, " ")
 	if dim != "gpu" || !ok {

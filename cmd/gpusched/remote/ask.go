@@ -20,7 +20,7 @@ import (
 type Typed struct {
 	Words api.Words `json:"words"`
 	// Called is the name that the machine has where the command was typed. If the ids name several
-	// machines, the machine acts on those with this name.
+	// machines, the machine acts on the ids with this name.
 	Called string `json:"called"`
 	// Plain means that ids without a machine belong to this machine, too.
 	Plain bool `json:"plain,omitempty"`
@@ -207,7 +207,7 @@ var begins = []byte(beginsText)
 const beginsText = "gpusched begins\n"
 
 // Begin runs on the other side. It prints the line that says that gpusched was reached, and reads
-// the command line. When nobody waits for the answer any more, it calls left.
+// the command line. When nobody waits for the answer any more, it calls the function left.
 func Begin(in io.Reader, out io.Writer, left func()) (t Typed, err error) {
 	if _, err := io.WriteString(out, beginsText); err != nil {
 		return t, err

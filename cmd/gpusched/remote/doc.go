@@ -6,9 +6,9 @@
 // Ask runs 'ssh HOST gpusched __document'. The other gpusched first prints a fixed line. Then Ask
 // sends JSON: the words of the command line and, for a new job, the environment, directory, umask
 // and key. So a program that is not gpusched gets no data, and a gpusched that has not printed the
-// line has no request. The other side runs the command as it was typed, without settings and
-// options that name machines, and prints its document. Its standard error is for people. Its input
-// stays open; the end of input means that nobody waits any more.
+// line has not got the request. The other side runs the command as it was typed, without settings
+// and options that name machines, and prints its document. Its standard error is for people. Its
+// input stays open; the end of input means that nobody waits any more.
 //
 // These things can go wrong:
 //
@@ -21,7 +21,7 @@
 //   - The other gpusched refuses the request, for example because an older version does not know an
 //     option. The result is an Answer with the message and status.
 //
-// The package knows nothing about jobs. Of machines it knows only the names.
+// The package knows nothing about jobs. About machines, it knows only their names.
 //
 // Invariants:
 //

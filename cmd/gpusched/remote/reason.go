@@ -18,7 +18,7 @@ const (
 // If a signal ended a command, shells report the signal's number plus killed.
 const killed = 128
 
-// failed returns an error that says what ssh could not do, and how to solve that.
+// failed returns an error that says what ssh could not do, and what to do about it.
 func failed(host, text string) *api.Error {
 	hint := "see 'ssh " + host + "'"
 	for _, about := range []struct{ words, hint string }{
@@ -60,7 +60,7 @@ func unreachable(message, hint string) *api.Error {
 	return &api.Error{Code: api.CodeUnreachable, Message: message, Hint: hint}
 }
 
-// maxSaid is the largest number of characters that are shown of a line from the other side.
+// A line from the other side is shown up to maxSaid characters.
 const maxSaid = 2000
 
 // said returns a line from the other side. It is shortened and safe to print.

@@ -149,7 +149,7 @@ func TestWhatHasNotBegunIsNotAsked(t *testing.T) {
 	}
 }
 
-// Invariant 3.
+// Invariant 3: the other side's output is limited in size and cleaned.
 func TestRemoteOutputIsCleanedAndBounded(t *testing.T) {
 	cutOff := []string{"bad JSON", "more JSON", "cut off", "ended", "silent", "gone", "no end", "no items"}
 	for name, script := range map[string]string{
@@ -182,7 +182,7 @@ func TestRemoteOutputIsCleanedAndBounded(t *testing.T) {
 	}
 }
 
-// Invariant 4.
+// Invariant 4: Ask gives up if a machine does not answer.
 func TestAHangingMachineIsGivenUp(t *testing.T) {
 	for name, script := range map[string]string{
 		"at once": "exec sleep 1000", "after noise": "echo hi; exec sleep 1000", "begun": "echo 'gpusched begins'; exec sleep 1000",

@@ -39,7 +39,7 @@ const (
 // and with an agent the other side could act as the user.
 //
 // If the user's settings share connections (ControlMaster), the shared connection runs in the
-// background. An ssh that kept it itself would not end before all others.
+// background. If an ssh kept the connection itself, it would end only after all others that use it.
 func options(tty bool) []string {
 	list := []string{"-T"}
 	if tty {

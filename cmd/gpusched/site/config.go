@@ -143,8 +143,8 @@ func awaitSettings(ctx context.Context, a *cli.App) error {
 }
 
 // checkClient checks the named client settings files, or else all of them. It removes these files
-// from c.Files. With --on or --own it checks only named files, since the others do not apply then.
-// A mistake in these must not make the scheduler's reload fail.
+// from c.Files. With --on or --own it checks only named files. The other files do not apply then,
+// so a mistake in them must not make the scheduler's reload fail.
 func (c *configCheckCmd) checkClient(a *cli.App) (checked int, err error) {
 	paths, rest := []string(nil), []string(nil)
 	for _, path := range c.Files {

@@ -41,8 +41,8 @@ func (c *TopCmd) Run(_ context.Context, a *cli.App) error {
 	return becomeOurs(a, "gpusched-top", args)
 }
 
-// oursArgs returns arguments for another program of the package. They name the gpusched that
-// started it, and the scheduler to ask.
+// oursArgs returns arguments for another program of gpusched. They name the gpusched that started
+// that program, and the scheduler to ask.
 func oursArgs(a *cli.App) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -55,7 +55,7 @@ func oursArgs(a *cli.App) ([]string, error) {
 	return args, nil
 }
 
-// becomeOurs replaces this process with a program of the package that asks the same scheduler.
+// becomeOurs replaces this process with another program of gpusched, which asks the same scheduler.
 func becomeOurs(a *cli.App, name string, args []string) error {
 	environ := a.Environ
 	if a.Daemon().Socket != "" {
@@ -75,9 +75,9 @@ func become(a *cli.App, name string, argv, environ []string) error {
 	return a.Exec(path, argv, environ)
 }
 
-// ProgramPath returns the path of another program of the package, or "" if it is not found. It
-// looks in this program's own directory, where users install or build programs, and in the
-// package's libexec directory.
+// ProgramPath returns the path of another program of gpusched, or "" if it is not found. It looks
+// in this program's own directory, where users install or build programs, and in gpusched's libexec
+// directory.
 func ProgramPath(a *cli.App, name string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -96,8 +96,8 @@ func ProgramPath(a *cli.App, name string) string {
 }
 
 // comesWith reports whether nobody except root, the caller and the owner of this program can have
-// put the program at path there. It checks path and the directories above it, up to below, a
-// directory that contains both programs.
+// put the program at path there. It checks path and its parent directories that are inside the
+// directory below, which contains both programs.
 func comesWith(a *cli.App, self, path, below string) bool {
 	info, err := os.Stat(self)
 	if err != nil {

@@ -200,7 +200,7 @@ func (b *Batch) keep(name, value string) {
 }
 
 // Words returns the options for gpusched submit. If the script requests an amount per GPU or per
-// CPU, it multiplies that amount.
+// CPU, it multiplies that amount by their number.
 func (b *Batch) Words() ([]string, error) {
 	gpus, asked := b.gpuTotal()
 	tasks := b.Tasks()

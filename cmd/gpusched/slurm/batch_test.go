@@ -19,7 +19,7 @@ func read(t *testing.T, lines ...string) *Batch {
 	return b
 }
 
-// Each option of sbatch is translated into these words. The words for GPUs come last.
+// Each option of sbatch becomes the expected options of gpusched. The options for GPUs come last.
 func TestOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"--job-name=train":             "--name=train",

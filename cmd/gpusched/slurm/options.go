@@ -27,7 +27,8 @@ type option struct {
 
 func (o option) names() []string { return strings.Fields(o.long) }
 
-// Word returns an option for sbatch or srun by its usual name. It panics if the table lacks it.
+// Word formats an option for sbatch or srun with its usual name. It panics if the table lacks the
+// option.
 func Word(name, value string) string {
 	for _, o := range options {
 		switch {

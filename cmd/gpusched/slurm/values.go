@@ -322,7 +322,7 @@ func (b *Batch) signal(_, value string) error {
 		to, rest = "", value
 	}
 	sig, before, timed := strings.Cut(rest, "@")
-	if strings.ContainsAny(to, "Bb") { // only to the shell; without B, to all processes here
+	if strings.ContainsAny(to, "Bb") { // with B, only to the shell; without B, to all processes
 		sig = "main:" + sig
 	}
 	if !timed {
@@ -334,7 +334,7 @@ func (b *Batch) signal(_, value string) error {
 	return b.set("signal", sig+"@"+before+"s")
 }
 
-// nice reads how much to lower the priority. Without a value, that is 100.
+// nice reads by how much to lower the priority. Without a value, it is lowered by 100.
 func (b *Batch) nice(_, value string) error {
 	if value == "" {
 		value = "100"

@@ -55,7 +55,7 @@ func (c *Cmd) submitFile(ctx context.Context, a *cli.App) error {
 	}
 	a.RestoreLimits()
 	jobs, failed := c.submitLines(ctx, a, list)
-	if c.Form() != "table" { // other forms list the queued jobs even after an error
+	if c.Form() != "table" { // other output formats list the queued jobs even after an error
 		state := func(j api.Job) string { return string(j.State) }
 		failed = cmp.Or(act.ShowActed(a, c.OutputFlags, jobs, state), failed)
 	}
@@ -150,9 +150,9 @@ func (c *Cmd) readFile(ctx context.Context, a *cli.App) ([]lineJob, error) {
 	return list, nil
 }
 
-// FileText returns the content of a file, or of the standard input for "-". It first calls may,
-// which can refuse the file. FileText may have to wait: for a FIFO that nobody writes to, or for an
-// input that never ends. The wait can be interrupted.
+// FileText returns the content of a file, or of the standard input for "-". It first calls the
+// function may, which can refuse the file. FileText may have to wait: for a FIFO that nobody writes
+// to, or for an input that never ends. The wait can be interrupted.
 func FileText(ctx context.Context, name string, may func(os.FileInfo) error) (string, error) {
 	type result struct {
 		text string
@@ -238,7 +238,7 @@ func (c *Cmd) readLine(ctx context.Context, a *cli.App, in *fileOfJobs, line str
 		cmd.Request.Batch = in.batch
 	}
 	own := *cmd
-	own.Host = cmp.Or(own.Host, c.Host) // --hosts has set it, and is not among the parsed words
+	own.Host = cmp.Or(own.Host, c.Host) // --hosts has set c.Host; that option is not among the parsed words
 	whole, mine, err := own.WithScript(&this)
 	if err != nil {
 		return nil, err

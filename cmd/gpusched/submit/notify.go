@@ -122,7 +122,7 @@ func WithoutMail(words []string) (kept []string, note string) {
 	if _, err := os.Stat(mailProgram); err == nil {
 		return words, ""
 	}
-	end := slices.Index(words, "--") // the job's command begins after it
+	end := slices.Index(words, "--") // the job's command begins after --
 	if end < 0 {
 		end = len(words)
 	}

@@ -20,7 +20,7 @@ func (in *fileOfJobs) prepareRemote(a *cli.App, l *lineJob) (err error) {
 		return err
 	}
 	l.remote.ofFile = true
-	if l.cmd.Request.Batch == in.batch { // the file's default, which was not typed
+	if l.cmd.Request.Batch == in.batch { // --batch was not typed: it is the file's default
 		l.remote.words = slices.Concat(a.Words[:1], []string{"--batch=" + in.batch}, a.Words[1:])
 	}
 	l.req.TimeLimit, l.req.GPUMilli = l.cmd.Request.TimeLimit, l.cmd.gpuMilli()
@@ -151,7 +151,7 @@ type outLines struct {
 	err         error // why the machine can't run the first of them
 }
 
-// tell prints which lines a machine is not asked for.
+// tell prints which lines a machine can't run.
 func (o *outLines) tell(in *fileOfJobs, host string) {
 	switch {
 	case afar.WireError(o.err).Code == api.CodeUnreachable:
@@ -163,8 +163,8 @@ func (o *outLines) tell(in *fileOfJobs, host string) {
 	}
 }
 
-// submit queues the job of a line. asked is the machine that got the request, or "" for this one.
-// If no machine got it, asked is nil.
+// submit queues the job of a line. asked is the machine that got the request, or "" for this
+// machine. If no machine got the request, asked is nil.
 func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply, asked *string, err error) {
 	if l.remote == nil {
 		reply, err = l.engine.Submit(ctx, l.req)
@@ -177,8 +177,8 @@ func (l *lineJob) submit(ctx context.Context, a *cli.App) (reply api.SubmitReply
 	return reply, asked, err
 }
 
-// stopped prints how much of the file is queued. It is called if the submission of the line at
-// index at was cut off.
+// stopped prints how much of the file is queued. It is called if the submission of a line was cut
+// off. at is the index of that line.
 func (l *lineJob) stopped(a *cli.App, done, of, at int, asked *string) {
 	queued := fmt.Sprintf("%d of %s queued", done, cli.Count(of, "job"))
 	if asked == nil {

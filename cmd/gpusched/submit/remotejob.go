@@ -123,7 +123,7 @@ func (o *offer) wait() (wait time.Duration, unknown bool) {
 	j := o.reply.Job
 	switch {
 	case j.State != job.Queued, j.Why == "" && len(j.Reasons) == 0 && j.ExpectedStart.IsZero() && !j.StartUnknown:
-		return 0, false // it waits for nothing; it is only queued because a dry run starts no job
+		return 0, false // the job would start at once; it is only queued because a dry run starts no job
 	case !j.ExpectedStart.IsZero():
 		return max(0, j.ExpectedStart.Sub(j.SubmittedAt)), false
 	}
@@ -263,7 +263,7 @@ func (n *remoteJob) tell(list []offer) {
 	}
 }
 
-// drop excludes a machine from further requests. The first time, it prints that.
+// drop excludes a machine from further requests. The first time, it prints a message.
 func drop(a *cli.App, f *fleet, host string, err error) {
 	if f.dropped[host] == nil {
 		f.dropped[host] = err
@@ -271,8 +271,8 @@ func drop(a *cli.App, f *fleet, host string, err error) {
 	}
 }
 
-// refusedByAll returns an error that lists the machines' refusals, one on each line. Its code is
-// the code of the first.
+// refusedByAll returns an error that lists the machines' refusals, one on each line. It has the
+// code of the first refusal.
 func (n *remoteJob) refusedByAll(list []offer) error {
 	all := &api.Error{}
 	for _, o := range list {

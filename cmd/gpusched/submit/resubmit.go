@@ -17,7 +17,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// ResubmitCmd queues jobs again that have ended.
+// ResubmitCmd queues ended jobs again.
 type ResubmitCmd struct {
 	Failed bool       `name:"failed" group:"self"`
 	Change job.Change `embed:""`
@@ -37,7 +37,7 @@ func (*ResubmitCmd) About() cli.About {
 	}
 }
 
-// A Resubmission is queued again as one job: a job, an array or some tasks of an array.
+// A Resubmission is a job, an array or some tasks of an array. It is queued again as one job.
 type Resubmission struct {
 	Of      api.Job
 	Results *api.Results // results of the array's tasks
@@ -124,9 +124,9 @@ func (c *ResubmitCmd) collect(ctx context.Context, a *cli.App) ([]*Resubmission,
 	return chosen, nil
 }
 
-// choose reports whether anything must be queued again. If it is an array, choose selects the
-// tasks. It refuses jobs that have not ended. It also refuses other users' jobs, since a job always
-// runs as the user who submits it.
+// choose reports whether anything must be queued again. For an array, it also selects the tasks. It
+// refuses jobs that have not ended. It also refuses other users' jobs, since a job always runs as
+// the user who submits it.
 func (c *ResubmitCmd) choose(a *cli.App, r *Resubmission) (bool, error) {
 	j := r.Of
 	switch {

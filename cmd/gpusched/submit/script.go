@@ -62,14 +62,14 @@ func (c *JobOptions) scripted(a *cli.App) (NewJob, *cli.App, error) {
 
 func (c *JobOptions) Options() *JobOptions { return c }
 
-// override replaces some values with those of the command line. Parsing has added these to the
-// script's values.
+// override lets some options of the command line replace those of the script. Parsing has only
+// combined them.
 func (c *JobOptions) override(typed *JobOptions) {
 	if len(typed.AfterStart)+len(typed.AfterOK)+len(typed.AfterFail)+len(typed.AfterAny) > 0 {
 		c.AfterStart, c.AfterOK = typed.AfterStart, typed.AfterOK
 		c.AfterFail, c.AfterAny = typed.AfterFail, typed.AfterAny
 	}
-	if typed.Host != "" { // --hosts has set it, and is not among the parsed words
+	if typed.Host != "" { // --hosts has set typed.Host; that option is not among the parsed words
 		c.Host = typed.Host
 	}
 	if len(typed.NotifyWhen) > 0 {

@@ -55,7 +55,7 @@ func scriptOf(a *cli.App, dir, program string) (*scriptFile, error) {
 	}
 	defer f.Close()
 	if bare && jobenv.StrangersIn(a, path, info) != "" {
-		return nil, nil // NotInPath will report it
+		return nil, nil // NotInPath will report the missing program
 	}
 	s := &scriptFile{name: program, path: path, runnable: info.Mode().Perm()&0o111 != 0}
 	is, err := s.read(f)
@@ -147,8 +147,8 @@ func (s *scriptFile) checkInterpreter(a *cli.App) error {
 func (s *scriptFile) direct() bool { return s.runnable && strings.Contains(s.name, "/") }
 
 // command returns the command line that runs the script. If the script can't be run directly, the
-// interpreter runs it. moved means that the job runs in another directory than the one in which the
-// script was found.
+// interpreter runs it. moved means that the job does not run in the directory in which the script
+// was found.
 func (s *scriptFile) command(args []string, moved bool) []string {
 	argv := append([]string{s.name}, args...)
 	if s.kept != "" {

@@ -67,7 +67,7 @@ func Step(ctx context.Context, a *cli.App, call *alias.Call) error {
 	return syscall.Exec(path, call.Step, environs[0])
 }
 
-// passedOn lists the signals that a step sends on to its tasks.
+// passedOn lists the signals that a step forwards to its tasks.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGALRM,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
@@ -102,8 +102,8 @@ func boundGPUs(ctx context.Context, a *cli.App, call *alias.Call, tasks int) (en
 	return environs, err
 }
 
-// stepTasks runs the command once for each environment, all at the same time. It sends signals on
-// to them, and returns the highest exit status.
+// stepTasks runs the command once for each environment, all at the same time. It forwards signals
+// to the processes, and returns the highest exit status.
 func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) error {
 	signals := make(chan os.Signal, len(passedOn))
 	for _, s := range passedOn {
@@ -162,9 +162,9 @@ func stepTasks(a *cli.App, call *alias.Call, path string, environs [][]string) e
 	return cli.ExitStatus(worst)
 }
 
-// passOn sends on the signals that only this process got, until the channel is closed. A signal to
-// the whole job, or from its terminal, has reached the tasks already. They must not get it twice.
-// Such a signal also ends the witness process, so passOn can tell.
+// passOn forwards the signals that only this process got, until the channel is closed. A signal to
+// the whole job, or from its terminal, has reached the tasks already, and they must not get it
+// twice. passOn recognizes such a signal because it has ended the witness process, too.
 func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	in, gone := witness()
 	for s := range signals {
@@ -181,8 +181,8 @@ func passOn(signals <-chan os.Signal, pass func(os.Signal)) {
 	}
 }
 
-// witness starts a process that ends at its first signal, or when in is closed. If the process
-// can't start, gone is nil.
+// witness starts a process that ends at its first signal, or when the caller closes in. If the
+// process can't start, gone is nil.
 func witness() (in io.Closer, gone chan struct{}) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -221,7 +221,7 @@ func stepGPUs(ctx context.Context, a *cli.App, asked string, shared bool) ([]str
 		return nil, fmt.Errorf("the step asks for %s, and the job has %d", cli.Count(n, "GPU"), len(have))
 	}
 	list := have[:min(n, len(have))]
-	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // otherwise the step around this one has locked them
+	if a.Getenv("SLURM_STEP_GPUS") == "" && !shared { // otherwise the enclosing step has locked the GPUs
 		list, err = takeGPUs(ctx, a, have, n)
 	}
 	text := strings.Join(list, ",")
@@ -276,8 +276,8 @@ func untilFree(ctx context.Context, name string) error {
 	return LockFile(ctx, int(f.Fd()))
 }
 
-// stepFiles opens the files of --output and --error for a task. If a file has the same name as that
-// of the previous task, it uses the same open file.
+// stepFiles opens the files of --output and --error for a task. If a file's name is the same as for
+// the previous task, stepFiles uses the same open file.
 func stepFiles(a *cli.App, call *alias.Call, rank string, out, errs *os.File) (*os.File, *os.File, error) {
 	open := func(pattern string, same ...*os.File) (*os.File, error) {
 		name := stepLog(a, pattern, rank)

@@ -80,7 +80,7 @@ type JobOptions struct {
 }
 
 func (c *Cmd) Run(ctx context.Context, a *cli.App) error {
-	if c.File != "" && !a.Documents() { // otherwise this process handles one line of the file
+	if c.File != "" && !a.Documents() { // if another gpusched asks, this process queues one line of the file
 		return c.submitFile(ctx, a)
 	}
 	typed := a
@@ -241,8 +241,8 @@ func (c *JobOptions) setEnvironment(a *cli.App, argv []string, req *api.SubmitRe
 	return nil
 }
 
-// gpuMilli returns the requested number of GPUs in thousandths: the given number, or else as many
-// as are named, or else one.
+// gpuMilli returns the requested number of GPUs in thousandths: the given number, or else the
+// number of named GPUs, or else one.
 func (c *JobOptions) gpuMilli() int {
 	switch {
 	case c.Request.GPUMilli >= 0:
@@ -256,8 +256,8 @@ func (c *JobOptions) gpuMilli() int {
 // JobCommand returns the words of the job's command.
 func (c *JobOptions) JobCommand() []string { return c.Command }
 
-// hint prints warnings about what will probably fail. The job is queued anyway, since the user may
-// correct that before it starts.
+// hint prints warnings about probable failures. The job is queued anyway, since the user may remove
+// the cause before the job starts.
 func hint(a *cli.App, req api.SubmitRequest) {
 	if req.Array != nil {
 		for _, name := range look.UnusedParams(req.Array.Params, req.Argv) {
@@ -314,7 +314,8 @@ func hintQueued(a *cli.App, c *JobOptions, j api.Job) {
 }
 
 // capTime shortens a time limit to the longest that the site allows, as other tools do. If the
-// longest can't be read, the limit stays as it is, and the scheduler refuses one that is too long.
+// longest can't be read, the limit stays as it is, and the scheduler refuses a limit that is too
+// long.
 func capTime(ctx context.Context, a *cli.App, req *api.SubmitRequest) {
 	usage, err := api.Usage(ctx, a.Client, api.UsageQuery{})
 	if err != nil {

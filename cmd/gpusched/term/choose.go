@@ -21,8 +21,8 @@ func Names[T any](cols []Column[T]) (list []string) {
 	return list
 }
 
-// Choose returns the columns that have these names or csv keys, in this order. The chosen columns
-// are always visible.
+// Choose returns the columns that have these names or csv keys, in the order of the names. The
+// chosen columns are always visible.
 func Choose[T any](cols []Column[T], names []string) ([]Column[T], error) {
 	var list []Column[T]
 	for _, name := range names {

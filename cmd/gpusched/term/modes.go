@@ -10,7 +10,7 @@ import (
 )
 
 // Modes passes a program's output on to a terminal. It remembers the terminal modes that the output
-// changed. If the program is left in the middle, Reset can make the terminal usable again.
+// changed. If the user leaves the program while it runs, Reset makes the terminal usable again.
 type Modes struct {
 	W io.Writer
 

@@ -64,7 +64,7 @@ func isOurs(path string) bool {
 // a link does not work for them.
 const pythonHead = "#!/usr/bin/env python3\n# gpusched under another scheduler's name: 'gpusched aliases remove' takes it away\n"
 
-// pythonFile returns the text of such a file. It runs the program under the name of the tool.
+// pythonFile returns the text of a Python file that runs the program under the tool's name.
 func pythonFile(program, name string) string {
 	return pythonHead + fmt.Sprintf("import os, sys\nos.execv(%+q, [%+q] + sys.argv[1:])\n", program, name)
 }
@@ -143,7 +143,7 @@ func otherProgram(a *cli.App, name, dir string) string {
 	return ""
 }
 
-// link makes a link, or a Python file if the name ends in .py. It replaces an older one.
+// link makes a link, or a Python file if the name ends in .py. It replaces an older link or file.
 func link(program, path string) error {
 	make := os.Symlink
 	if filepath.Ext(path) == ".py" {

@@ -83,8 +83,8 @@ const defaultModels = "llm_config.json"
 
 func isScheduler(name string) bool { return name == "scheduler.py" || name == "scheduler_10x.py" }
 
-// withOptions puts options for a file's jobs before the options that were typed, so that the latter
-// override the former.
+// withOptions puts options for a file's jobs before the options that were typed, so that the typed
+// options override them.
 func withOptions(words, options []string) []string {
 	if i := slices.Index(words, "--"); i >= 0 {
 		return slices.Insert(words, i+1, options...)

@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Invariant 2.
+// Invariant 2: a field keeps its value only if the field is on the list.
 func TestLog(t *testing.T) {
 	const line = `gpuschedd[100]: job ended job=7 uid=1001 name="my secret" reason=because by=bob path=/home/bob outcome=failed err="open /home/bob/x: no"`
 	const want = `gpuschedd[100]: job ended job=7 uid=1001 name=(masked) reason=(masked) by=(masked) path=(masked) outcome=failed err="open (path): no"`

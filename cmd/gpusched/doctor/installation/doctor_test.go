@@ -63,8 +63,8 @@ func machineWith(t *testing.T, changed map[string]string) host {
 	return h
 }
 
-// Each fault is reported by its own check and no other, with advice. The clock is the test
-// machine's own. So is the probe node, since only root can make one.
+// Each fault is reported by its own check and no other, with advice. The test uses the real clock
+// and the real probe node, since only root can make such a node.
 func TestEachFaultIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		changed    map[string]string

@@ -17,8 +17,8 @@ var unitDirs = []string{
 	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 }
 
-// reservedKeys are properties that drop-ins must not set for a job's unit. The scheduler needs some
-// of them as they are; others break a job or lose its output: see gpuschedd(8).
+// reservedKeys are properties that drop-ins must not set for a job's unit. The scheduler relies on
+// the values of some. Others break a job or lose its output: see gpuschedd(8).
 var reservedKeys = []string{
 	"Type", "RemainAfterExit", "ExecStart", "ExecReload", "ExecStop", "User", "Slice", "KillMode", "Restart",
 	"RuntimeMaxSec", "TimeoutStopSec", "TimeoutSec", "KillSignal",
