@@ -75,7 +75,7 @@ func (c *lifecycle) taskEnded(l *tracked.Job, now time.Time) {
 	array.Tasks = &counts
 	c.step.markDirtyQuietly(array)
 	if started && array.TooManyFailed() {
-		c.step.markDirty(array) // also log the change
+		c.step.markDirty(array) // unlike markDirtyQuietly, this logs the change
 		c.queue.consider(array, now)
 	}
 	c.endArray(array, now)
@@ -162,8 +162,8 @@ func (c *Core) cancelArray(array *tracked.Job, by string, now time.Time) {
 }
 
 // arrayCommand applies a command to an array: to the tasks whose state allows the command, and to
-// the array itself for the tasks that have not become jobs. It leaves the other tasks alone: show
-// lists them.
+// the array itself for the tasks that have not become jobs. Other tasks stay unchanged; 'gpusched
+// show' lists them.
 func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.Refusal {
 	state, none := job.Queued, job.Refuse("conflict/no-task-waits", array.Called())
 	if e.What.Kind == job.CommandRequeue {
@@ -173,7 +173,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 	waits := array.State == state
 	some := waits || e.What.Kind == job.CommandRelease && array.Heir != nil
 	for _, t := range c.jobs.Tasks(array.ID) {
-		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // the number may be another account's now
+		if t.Shown() != state && !canHold(t, &e) || !e.Who.MayControl(t.Job) { // the uid may belong to another account now
 			continue
 		}
 		some = true
@@ -185,7 +185,7 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 		return none
 	}
 	if ch := e.What.Change; e.What.Kind == job.CommandUpdate {
-		if ch != nil && len(ch.Others("ArrayLimit", "MaxFailures")) == 0 { // only the array has these options
+		if ch != nil && len(ch.Others("ArrayLimit", "MaxFailures")) == 0 { // the change only sets options of the array itself
 			list = nil
 		}
 		return c.update(append(list, array), e, now)
@@ -198,10 +198,10 @@ func (c *Core) arrayCommand(array *tracked.Job, e Command, now time.Time) *job.R
 		no := c.oneCommand(l, e, now)
 		done, refusal = done || no == nil, cmp.Or(refusal, no)
 	}
-	if done { // at least one was changed
+	if done { // at least one command succeeded
 		refusal = nil
 	}
-	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // the tasks have a new owner
+	if refusal == nil && e.What.Kind == job.CommandRelease && array.Heir != nil { // hand the array over as well
 		c.hold(array, e, now)
 	}
 	return refusal

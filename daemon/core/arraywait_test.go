@@ -10,15 +10,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// A held array, or one that a quota keeps from starting, does not count that time as the wait of
-// its next task. This is so even if a hold and the quota overlap.
+// The wait of an array's next task does not include the time in which the array is held or a quota
+// keeps it from starting, even if both overlap.
 func TestArrayGainsNoWaitByBeingHeld(t *testing.T) {
 	hour := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Hour))) }
 	for name, c := range map[string]struct {
-		turn   float64 // when the task before it started
-		capped bool    // whether a quota keeps it back from then until 3
-		held   float64 // when a hold begins that lasts until 4; 0: never held
-		want   float64 // when the wait of the task begins
+		turn   float64 // the hour at which the previous task started
+		capped bool    // whether a quota keeps the array from starting from turn until 3
+		held   float64 // when a hold begins, which lasts until 4; 0: no hold
+		want   float64 // when the wait of the next task begins
 	}{
 		"it waits":                    {1, false, 0, 1},
 		"held":                        {1, false, 2, 3},

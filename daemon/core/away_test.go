@@ -21,7 +21,7 @@ func chargedAfter(t *testing.T, away time.Duration) {
 	w.step(w.sample(0), -1)
 	w.queue(func(r *job.Request) { r.GPUMilli = job.WholeGPU })
 	w.step(w.answer(0), -1) // the sample of the GPU
-	w.answer(0)             // it reaches systemd, and its answer is lost
+	w.answer(0)             // the start reaches systemd, but its answer is lost
 	w.now = w.now.Add(away)
 	w.revive()
 	w.step(w.listed(), -1)
@@ -86,8 +86,8 @@ func TestChargedBeforeListing(t *testing.T) {
 	}
 }
 
-// If a job is cancelled before the units are listed, the use recorded then also includes its
-// owner's other jobs. They are charged once, even if the daemon ends right after that.
+// If a job is cancelled before the units are listed, the use that is then recorded also covers its
+// owner's other jobs. These jobs are charged once, even if the daemon dies right after that.
 func TestOthersAreChargedBeforeListing(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {

@@ -86,8 +86,9 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSubmitDistinct is BenchmarkSubmit with 20 000 waiting jobs whose requests all differ, on
-// the largest number of GPUs, one of them out of service. It then times a listing and a sample.
+// BenchmarkSubmitDistinct is like BenchmarkSubmit, but 20 000 jobs wait whose requests all differ.
+// The machine has the largest number of GPUs, one of them out of service. A listing and a sample
+// are timed as well.
 func BenchmarkSubmitDistinct(b *testing.B) {
 	w := full(b, 0)
 	admin := job.Actor{Admin: true}
@@ -171,7 +172,7 @@ func BenchmarkShow(b *testing.B) {
 	}
 }
 
-// BenchmarkDeadline times Deadline and a tick while that many jobs wait for a time.
+// BenchmarkDeadline times Deadline and a tick while many jobs wait for their begin times.
 func BenchmarkDeadline(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

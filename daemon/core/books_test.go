@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Core consists of a few books, and only a book's own methods touch its fields. Books in other
-// packages have private fields, so this test needs no check of them.
+// Core consists of a few books, and only a book's own methods touch its fields. For books in other
+// packages the compiler ensures that, so this test checks only the books in package core.
 func TestOnlyABooksMethodsTouchItsFields(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestOnlyABooksMethodsTouchItsFields(t *testing.T) {
 			ast.Inspect(f, visit)
 		}
 	}
-	fields, books := map[string][]string{}, map[string]string{} // fields by type; books by field of Core
+	fields, books := map[string][]string{}, map[string]string{} // the fields of each type; the type of each book in Core
 	inspect(func(n ast.Node) bool {
 		if s, ok := n.(*ast.TypeSpec); ok {
 			if body, ok := s.Type.(*ast.StructType); ok {

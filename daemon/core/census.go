@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Census counts the jobs that have not ended. It names that many users with their jobs and GPUs,
-// and adds up the others. If users is 0, it counts no users.
+// Census counts the jobs that have not ended. It lists the given number of users with their jobs
+// and GPUs, and sums up all other users. If users is 0, it lists none.
 func (c *state) Census(users int) job.Census {
 	n := job.Census{Jobs: map[job.CensusKey]int{}}
 	of := map[string]job.UserCensus{}
@@ -42,7 +42,8 @@ func (c *state) Census(users int) job.Census {
 	return n
 }
 
-// mostFirst lists that many users, those with the most GPUs first, and sums up the others as one.
+// mostFirst lists the given number of users, those with the most GPUs first, and sums up all others
+// as one.
 func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	list := make([]job.UserCensus, 0, len(of))
 	for _, u := range of {
@@ -61,8 +62,8 @@ func mostFirst(of map[string]job.UserCensus, users int) []job.UserCensus {
 	return append(list[:users], rest)
 }
 
-// maxKinds is the largest number of kinds of jobs that Hopeless checks. So many take some
-// milliseconds.
+// maxKinds is the largest number of kinds of jobs that Hopeless checks. Checking that many takes
+// some milliseconds.
 const maxKinds = 5000
 
 // Hopeless sums up the queued jobs that can't start unless something changes.
@@ -84,7 +85,7 @@ func (c *state) Hopeless(now time.Time) (machine, quota Hopeless) {
 		l := c.jobs.Get(id)
 		if why := have.Never(l.Account, &l.Request); why != nil {
 			h := &quota
-			if have.Never(nil, &l.Request) != nil { // nobody could run such a job
+			if have.Never(nil, &l.Request) != nil { // the job asks for more than the machine has
 				h = &machine
 			}
 			if h.Jobs += n; h.id == 0 || id < h.id {

@@ -7,12 +7,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// When the clock is set, past times are moved by the same amount, so that they lie as far back as
-// before: starts of waits and runs, back-offs and the use of GPUs. Times that people chose by the
-// clock stay: begin times, reservations and the ends of pauses.
+// When the clock is set, recorded times move by the same amount, so that the time since then stays
+// the same: starts of waits and runs, back-offs and the use of GPUs. Times that people chose do not
+// move: begin times, reservations and the ends of pauses.
 
-// clockSet notes that the clock was set by some amount. A small correction is not recorded, but
-// even then nobody is charged for it.
+// clockSet notes that the clock was set by some amount. After a small correction it adjusts only
+// the accounts, so that nobody is charged for the correction.
 func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.accounts.Shift(by, now)
 	if by.Abs() < clockSlack {
@@ -50,7 +50,7 @@ func (c *Core) clockSet(by time.Duration, now time.Time) {
 	c.step.replan()
 }
 
-// clockSlack is how far the clock may be set before the recorded time of a start counts as wrong.
+// A change of the clock by less than clockSlack leaves the recorded times of jobs as they are.
 const clockSlack = time.Minute
 
 // correctStart moves the recorded start of a running job if the clock was set since. Durations such

@@ -36,7 +36,7 @@ func (c *Core) jobCommand(e Command, now time.Time) *job.Refusal {
 	if !e.Who.MayControl(l.Job) {
 		return job.Refuse("forbidden/owner", l.Called(), l.Owner.User)
 	}
-	if e.Who.Is(l.Owner) { // Held may have a former name of the account
+	if e.Who.Is(l.Owner) { // Held may contain a former name of the account
 		e.Who.User = l.Owner.User
 	}
 	switch e.What.Kind {
@@ -112,8 +112,8 @@ func (c *Core) cancelJob(l *tracked.Job, by string, now time.Time) {
 
 // requestStop tells a live job to stop. If the job was told to stop before, the first cause
 // remains, with one exception: a cancel replaces any other cause, since the job must not run again.
-// It also denies another attempt to a job that has ended by itself. A start under way may finish,
-// so that its unit is known.
+// A cancel also denies another attempt to a job that has ended by itself. A start that is under way
+// may finish, so that its unit is known.
 func (c *lifecycle) requestStop(l *tracked.Job, cause job.StopCause, by string, now time.Time) {
 	if l.Stop == job.StopCancel || cause != job.StopCancel && (l.Stop != "" || l.State == job.Ending) {
 		return
@@ -144,13 +144,13 @@ func (c *state) signal(l *tracked.Job, who job.Actor) *job.Refusal {
 	return job.Refuse("conflict/no-signal", l.Called(), l.Shown())
 }
 
-// maxWalked is the largest number of jobs that one step looks at for expensive commands. So many
-// take a fraction of a second.
+// maxWalked is the largest number of jobs that the expensive commands of one step look at. Looking
+// at that many takes a fraction of a second.
 const maxWalked = 200_000
 
 // commands executes commands about several jobs. If one is refused, the others are still executed.
-// The reply ends before the first expensive command for which the step may not search any more
-// jobs.
+// Once maxWalked jobs have been looked at, no further expensive command is executed: the reply ends
+// before the first such command.
 func (c *Core) commands(e Commands, now time.Time) Reply {
 	r := Reply{Token: e.Token, Each: make([]job.Outcome, len(e.List)), of: make([]job.ID, len(e.List))}
 	before := c.jobs.HasWalked()

@@ -9,7 +9,7 @@ import (
 
 var alice = job.Actor{UID: 1001, User: "alice"}
 
-// queue returns a world in which that many jobs of one person wait, and an array behind them.
+// queue returns a world in which n jobs of one person wait, and an array behind them.
 func queue(t *testing.T, n int) (w *world, ids []job.ID, array job.ID) {
 	t.Helper()
 	w = newWorld(1, t.Logf)
@@ -56,8 +56,8 @@ func TestWaitingForAnArraySearchesNoOtherJob(t *testing.T) {
 	}
 }
 
-// A step executes only so many commands that each search many jobs; here each job is to wait for
-// the last job of a chain. Commands that only change a name are not cut short.
+// The number of expensive commands that a step executes is bounded. Here each command makes a job
+// wait for the last job of a chain. Commands that only change a name are not bounded.
 func TestExpensiveCommandsAreCutShort(t *testing.T) {
 	w, ids, _ := queue(t, 2000)
 	chain := ids[1000:]

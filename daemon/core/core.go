@@ -101,7 +101,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 		}
 	}
 	as := j
-	if j.Heir != nil { // the account has the name of the present holder of its number
+	if j.Heir != nil { // the account counts under the name of the present holder of its number
 		own := *j
 		as = &own
 		setName(as, *j.Heir)
@@ -113,7 +113,7 @@ func (c *Core) restore(j *job.Job) *tracked.Job {
 	if j.Task == nil { // a task shares its array's request, which is remembered already
 		key := j.Key
 		if c.jobs.Next()-j.ID > tracked.KeysSize {
-			key = "" // too old: it would displace newer keys, and the store has it
+			key = "" // the key is old: it would displace newer keys, and the store can find it
 		}
 		c.requests.Remember(j.Owner.UID, key, j.Request.Dedup, j.ID)
 	}

@@ -21,7 +21,7 @@ func (c *Core) tick(e Tick, now time.Time) {
 	if !c.queue.replanAt().IsZero() && !now.Before(c.queue.replanAt()) {
 		c.step.replan()
 	}
-	if c.systemd.listed() { // before the listing, a unit may still show a different run time
+	if c.systemd.listed() { // before the units are listed, the recorded run time of a job may be wrong
 		c.tickActive(e.Retry, now)
 	}
 	if c.gpus.DueAgain(now) {
@@ -103,7 +103,7 @@ func (c *Core) expire(now time.Time) {
 func (c *state) Deadline() time.Time {
 	var first time.Time
 	sooner := func(t time.Time) { first = job.Earlier(first, t) }
-	if c.systemd.listed() { // as in tick
+	if c.systemd.listed() { // before the units are listed, tick ignores these jobs
 		for l := range c.jobs.Live() {
 			sooner(c.systemd.warnAt(l.Job))
 			if !awaitsWarning(l.Job) {
@@ -120,7 +120,7 @@ func (c *state) Deadline() time.Time {
 	for _, r := range c.gpus.Reservations.All() {
 		sooner(r.To)
 	}
-	if !c.systemd.leaving() { // as in Step
+	if !c.systemd.leaving() { // while systemd stops everything, Step sends no messages
 		sooner(c.messages.Due())
 	}
 	sooner(c.queue.replanAt())

@@ -56,10 +56,10 @@ func (c *state) pending(list []job.Dependency, known map[job.ID]job.End) ([]job.
 	return open, nil
 }
 
-// stillOpen returns the unmet dependencies of a waiting job on record. The record may also list met
-// ones: it is not rewritten for each dependency that is met, since the other job's state shows
-// that. A dependency on a job that is no longer known is met: had it become impossible, the waiting
-// job would have ended in the same step.
+// stillOpen returns the unmet dependencies of a waiting job on record. The record may also list
+// dependencies that are met: it is not rewritten when one is met, since the state of the other job
+// shows that. A dependency on a job that is no longer known is met: had it become impossible, the
+// waiting job would have ended in the same step.
 func (c *state) stillOpen(list []job.Dependency) []job.Dependency {
 	var open []job.Dependency
 	for _, d := range list {

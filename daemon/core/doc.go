@@ -20,8 +20,8 @@
 //  1. Every known job that has not ended is in exactly one state. The queue contains exactly the
 //     queued jobs that may start: jobs that are not held, and that wait for neither a time nor
 //     another job. Only time in the queue counts as waiting.
-//  2. The jobs on a GPU never hold more of it than there is. A job that holds GPUs holds all that
-//     it asked for.
+//  2. The jobs on a GPU together never hold more than one whole GPU. A job that holds GPUs holds
+//     all that it asked for.
 //  3. A job has at most one action under way whose answer counts, and none while it is queued. A
 //     stop may begin during an inspection; the answer to that inspection is then ignored.
 //  4. A job with a unit has an attempt that has not ended, with one exception: a unit that contains
@@ -33,10 +33,11 @@
 //  7. A result is on record before the unit that reports it is collected.
 //  8. After a job has left a GPU, other jobs get the GPU only when a later sample shows that
 //     nothing of the job is left on it, or when an administrator says so. (If the site chooses so,
-//     processes that left the job's unit do not count.) If a GPU needs something after an error,
-//     jobs get it in this boot only after the driver or an administrator says that it works again.
-//     A job that asks for whole GPUs without foreign processes starts only if a sample shows them
-//     free. That sample began after the job's placement, or arrived in the same step.
+//     processes that left the job's unit do not count.) If a GPU needs a reset or an inspection
+//     after an error, it takes jobs in this boot only after the driver or an administrator says
+//     that it works again. A job that asks for whole GPUs without foreign processes starts only if
+//     a sample shows them free. That sample began after the job's placement, or arrived in the same
+//     step.
 //  9. A core made from the records has the same stored state as this one.
 //  10. A job is stopped for its use of GPUs only if the sample that just arrived shows the reason,
 //     and only after a warning and its grace time. The reason is idling if the job used none of

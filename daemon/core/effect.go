@@ -13,7 +13,7 @@ type Effects struct {
 	Records []job.Record
 	Actions []Action
 	Replies []Reply
-	News    []job.Event // events that no record implies, without number and time
+	News    []job.Event // events that no record implies; they have no number and time yet
 }
 
 // Action is something to do outside the core. An event answers most actions.
@@ -38,7 +38,7 @@ type Hasten struct {
 // Whose tells a job's unit from any other unit of the same name.
 type Whose struct {
 	UID        int    // the job's owner
-	Invocation string // of the unit; "": not known yet
+	Invocation string // systemd's id for the run of the unit; "": not known yet
 	Attempt    int    // a unit of an earlier attempt does not match; 0: any attempt
 }
 
@@ -73,7 +73,7 @@ type Signal struct {
 	Job     job.ID
 	Attempt int
 	Signal  int
-	Main    bool // to its main process alone
+	Main    bool // only to the main process
 	Whose   Whose
 }
 
@@ -153,9 +153,9 @@ type Reply struct {
 	Refusal *job.Refusal
 	ID      job.ID
 	Job     *job.JobView // nil if the job has ended already, or if the reply is about no job
-	Known   bool         // it answers a submission whose request key was known
+	Known   bool         // the submission's request key was known already
 	brief   bool         // do not fill in why the job waits
 
-	Each []job.Outcome // the outcomes of Commands, in order; if shorter, the rest was not executed
+	Each []job.Outcome // the outcomes of Commands, in order; commands beyond its end were not executed
 	of   []job.ID      // the job of each outcome, only used until the end of the step
 }

@@ -107,7 +107,7 @@ func TestEndFoundAfterARestart(t *testing.T) {
 		ask  func(*world)
 		then job.TimeoutAction
 		want job.State
-		next int // the job's next attempt
+		next int // the number of the job's last attempt
 	}{
 		"cancel":                 {stop(job.CommandCancel), "", job.Cancelled, 1},
 		"requeue":                {stop(job.CommandRequeue), "", job.Running, 2},
@@ -199,7 +199,8 @@ func TestGoneBeforeItsStop(t *testing.T) {
 	}
 }
 
-// The same is true in a later attempt, whatever happened to the stop of an earlier attempt.
+// A later attempt behaves as in TestGoneBeforeItsStop, whatever happened to the stop of an earlier
+// attempt.
 func TestGoneBeforeItsStopInALaterAttempt(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		w := running(t, 1, func(r *job.Request) { r.TimeLimit = job.Span(time.Hour) })

@@ -66,8 +66,8 @@ func TestJobThatGoesOnAfterItsLimit(t *testing.T) {
 	}
 }
 
-// The scheduler learns once for each doubling of its run time that a job outlasts its expected run
-// time, however often the daemon restarts.
+// When a job outlasts its expected run time, the scheduler learns that once, and once more each
+// time the run time has doubled. A restart of the daemon does not repeat these lessons.
 func TestRestartTeachesNothingTwice(t *testing.T) {
 	w := running(t, 1, nil)
 	w.queue(nil)

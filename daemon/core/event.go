@@ -103,8 +103,8 @@ type StartFailed struct {
 	Heir    job.Account
 }
 
-// AccountGone says that the number of an account with waiting jobs, Was, now belongs to another
-// account, Heir.
+// AccountGone says that the number of the account Was, which has waiting jobs, now belongs to the
+// account Heir.
 type AccountGone struct {
 	Was  string
 	Heir job.Account
@@ -119,9 +119,9 @@ type StartSlow struct {
 }
 
 // Stopped answers a Stop action. If OK, the unit has no processes left and is collected; otherwise
-// that is uncertain. Before is the unit as it was before the stop, if the action asked for that: a
-// unit that had ended by itself still exists. Running is the number of processes that the job's
-// command had left running, if its end was known. Left names, for people, the processes that
+// that is uncertain. Before is the state of the unit before the stop, if the action asked for it.
+// If the unit had ended by itself, it still exists. Running is the number of processes that the
+// job's command had left running, if its end was known. Left names, for people, the processes that
 // survived SIGKILL; "" if none are known.
 type Stopped struct {
 	Job     job.ID
@@ -145,9 +145,10 @@ type Inspected struct {
 // Changed says that something happened to a unit.
 type Changed struct{ Job job.ID }
 
-// Signalled answers a Signal action. OK means that the job got the signal, Refused that systemd
-// answered that it did not. Unsent means that nothing was sent, because systemd did not say whose
-// the unit is. If none of these is set, it is unknown whether the job got the signal.
+// Signalled answers a Signal action. OK means that the job got the signal. Refused means that
+// systemd answered that the job did not get it. Unsent means that nothing was sent, because systemd
+// did not say whose the unit is. If none of these is set, it is unknown whether the job got the
+// signal.
 type Signalled struct {
 	Job     job.ID
 	Attempt int
@@ -211,8 +212,7 @@ type Delivered outbox.Report
 // Configured is a new policy.
 type Configured struct{ Policy site.Policy }
 
-// Enrolled lists groups with a quota in which accounts were found to be, in addition to the groups
-// known before.
+// Enrolled says to which further groups with a quota some accounts were found to belong.
 type Enrolled struct{ Members []accounts.Member }
 
 func (Submit) event()      {}

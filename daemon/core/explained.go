@@ -17,7 +17,7 @@ func (c *state) Explained(id job.ID, now time.Time) (out job.Explained, waits bo
 	if !c.queue.Has(id) || !c.systemd.listed() {
 		return out, false
 	}
-	c.queue.placements(now) // other uses of the queue forget for which jobs GPUs are kept
+	c.queue.placements(now) // recompute for which jobs GPUs are kept: other uses of the queue discard that
 	kept := c.queue.Kept()
 	list, all := c.queue.Ahead(c.queue.snapshot(now), c.queue.Queue, id, maxAhead)
 	out.More = all - len(list)

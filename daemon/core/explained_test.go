@@ -166,10 +166,10 @@ func TestSooner(t *testing.T) {
 	a.step(a.listed(), -1)
 	a.step(a.sample(0), -1)
 	a.submit("ann", whole(1)) // ends after 1 h
-	a.submit("ann", whole(2)) // after 2 h
+	a.submit("ann", whole(2)) // ends after 2 h
 	wide := a.submit("bob", whole(4))
 	a.want("a wide job", a.sooner(wide), "--gpus 1 +0s, --gpus 2 +57m0s of 4")
-	// A job behind the one with the backfill reservation must end before that starts.
+	// A job behind the job with the backfill reservation must end before that job starts.
 	long := a.submit("cat", whole(1), limit(12*time.Hour))
 	a.want("behind one for which GPUs are kept", a.sooner(long), "--time 1h57m +0s, --preemptible +0s of 3")
 	b := newAsker(t, 2, nil)

@@ -40,8 +40,8 @@ func (q *queue) delaysOthers(l *tracked.Job, from, to sched.Instant, now time.Ti
 	return sched.BackfillReservation{}, false
 }
 
-// planWork is the cost of planning an empty queue, as the number of jobs that could be searched in
-// that time.
+// planWork is the cost of planning an empty queue: the number of jobs that could be searched in the
+// same time.
 const planWork = 5000
 
 // plannedStarts returns the planned starts if l ends at the given time and all other jobs end as

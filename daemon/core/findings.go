@@ -91,7 +91,7 @@ func (c *lifecycle) recordGPUError(l *tracked.Job, e job.GPUError) {
 	c.step.notifyOwner(l, job.Say("notice/gpu-error", e))
 }
 
-// xidRemoved is an error that follows another one and says less.
+// xidRemoved is the number of an error that follows another error and says less.
 const xidRemoved = 45
 
 // addLeftover adds to the result of an ended attempt what the attempt left behind.

@@ -11,13 +11,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// forecastMaxAge is the time for which a forecast may be reused if nothing else has changed.
+// forecastMaxAge is the time for which a forecast may be reused if nothing has changed.
 const forecastMaxAge = time.Second
 
 // foresights caches the last forecast.
 type foresights struct {
 	last    *foresight.Foresight
-	of      uint64 // the value of changes when the forecast was made
+	of      uint64 // the value of the field changes at the time of the forecast
 	made    time.Time
 	changes uint64
 }
@@ -44,15 +44,15 @@ func (q *queue) foresee(anew func() *foresight.Foresight, now time.Time) *foresi
 	return f
 }
 
-// foreseeAlone makes a forecast for one request that nobody else shares. It may include a job that
-// is only tried.
+// foreseeAlone makes a forecast that is used for one request only. It may include a job that is
+// only tried.
 func (q *queue) foreseeAlone(now time.Time, tried *tracked.Job) *foresight.Foresight {
 	made := q.Forecast(q.snapshotWithEfforts(now), q.Queue, q.estimateOf(tried))
 	return &foresight.Foresight{Forecast: made}
 }
 
-// estimateOf returns a function that estimates run times, also that of a job that is only tried, if
-// there is one.
+// estimateOf returns a function that estimates the run times of jobs, including a job that is only
+// tried (nil: none).
 func (q *queue) estimateOf(tried *tracked.Job) func(job.ID) *predict.Estimate {
 	return func(id job.ID) *predict.Estimate {
 		if tried != nil && id == tried.ID {

@@ -9,7 +9,7 @@ import (
 )
 
 // systemd took too long to start a unit, and a restarted daemon finds that. Nothing was executed,
-// so the job is tried again. Its time limit has no part in this.
+// so the job is tried again. It does not count as stopped at its time limit.
 func TestStartTimeoutIsTriedAgain(t *testing.T) {
 	j := &job.Job{Request: job.Request{TimeLimit: job.Span(time.Hour)}}
 	if r := resultOf(contract.Exit{Signal: 15, Launch: contract.StepUnit}, j, 2); r.Outcome != job.Lost || r.Tries != 3 || r.Limit != 0 {

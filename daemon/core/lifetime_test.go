@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// outside puts a process of alice's of that age on GPU 0, outside any job's unit.
+// outside puts a process of alice on GPU 0, outside any job's unit. The process has the given age.
 func (w *world) outside(pid int, age time.Duration) {
 	g := &w.gpus[0]
 	g.Processes = append(g.Processes, gpu.Process{PID: pid, UID: 1001, Start: uint64(pid), Age: age, Kind: gpu.KindCompute})
@@ -53,7 +53,7 @@ func TestStraysAreDatedByTheEnd(t *testing.T) {
 	const during, after = 7, 8
 	for _, c := range []struct {
 		name        string
-		away, spent bool // away: no daemon ran at the end; spent: the unit had no processes then
+		away, spent bool // away: no daemon ran when the command ended; spent: the unit then had no processes
 		gone        bool // the unit is gone when the daemon looks for it
 		dated       bool // the unit shows when its command ended
 		during      bool // a process that began before the end is signalled
@@ -161,7 +161,7 @@ func TestUnansweredStartIsInspected(t *testing.T) {
 		if !early.Early || early.Whose.Attempt != 1 {
 			t.Errorf("the look is %+v", early)
 		}
-		stale := core.Inspected{Job: 1, Attempt: 1, Early: true, OK: true} // from before the unit existed
+		stale := core.Inspected{Job: 1, Attempt: 1, Early: true, OK: true} // an answer from before the unit existed
 		w.step(stale, -1)
 		w.pending = append(w.pending, early)
 		w.settle()

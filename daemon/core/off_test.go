@@ -101,7 +101,7 @@ func TestEndWhileNoDaemonRan(t *testing.T) {
 	const weekend = 60 * time.Hour
 	outOfBus := func(w *world) { w.busDown = true }
 	for name, c := range map[string]struct {
-		away    func(w *world) // done instead of a restart
+		away    func(w *world) // happens instead of a restart
 		exit    contract.Exit
 		retries int
 		want    job.State

@@ -202,11 +202,12 @@ func (c *lifecycle) place(l *tracked.Job, p *sched.Placement, now time.Time) {
 	c.launch(l, now)
 }
 
-// eligibleAt returns since when a job has waited for its current placement. The result is never
-// before the end of its last attempt, and never in the future, even if the clock was set back.
+// eligibleAt returns the time since which a job has waited for its current placement. The result is
+// never before the end of its last attempt, and never in the future, even if the clock was set
+// back.
 func eligibleAt(j *job.Job, now time.Time) time.Time {
 	since := j.QueuedAt
-	if j.Attempt != nil && j.ChangedAt.After(since) { // when it was requeued; the machine may have been off before
+	if j.Attempt != nil && j.ChangedAt.After(since) { // requeued at ChangedAt; the machine may have been off before
 		since = j.ChangedAt
 	}
 	if since.After(now) {

@@ -26,8 +26,8 @@ type queue struct {
 	accounts  *accounts.Book
 	estimates *estimates.Book
 
-	stale      []job.ID // waiting jobs whose expected run time is to be updated; the last one comes first
-	staleFor   uint64   // the generation of the estimates for the update of stale
+	stale      []job.ID // waiting jobs whose expected run time is to be updated, the last of the list first
+	staleFor   uint64   // the generation of the estimates for which stale was filled
 	ahead      foresights
 	snap       sched.Snapshot // the snapshot of the last pass; its memory is reused
 	replanTime time.Time      // when to plan again even if nothing happens
@@ -90,7 +90,8 @@ func (q *queue) consider(l *tracked.Job, now time.Time) {
 	q.step.replan()
 }
 
-// mayStart reports whether a queued job is neither held nor waits for another job.
+// mayStart reports whether a queued job is not held, waits for no other job, and is not an array
+// with too many failures.
 func mayStart(j *job.Job) bool { return j.Held == "" && len(j.Pending) == 0 && !j.TooManyFailed() }
 
 // countWait counts a queued job's wait only while the job could be placed. It does nothing if now

@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// These are bugs that daemon/dst found, each in a test as short as possible.
+// Each of these tests reproduces a bug that daemon/dst found, in as few steps as possible.
 
-// running returns a world in which one job runs; change may alter its request.
+// running returns a world in which one job runs. The function change may alter the job's request.
 func running(t *testing.T, gpus int, change func(*job.Request)) *world {
 	w := newWorld(gpus, t.Logf)
 	w.step(w.listed(), -1)

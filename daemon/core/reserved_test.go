@@ -9,7 +9,7 @@ import (
 )
 
 // A GPU that is free now and reserved later is shown as free until the reservation begins. A GPU
-// that a job holds is not.
+// that a job holds is not shown as free.
 func TestFreeUntilReserved(t *testing.T) {
 	a := newAsker(t, 1, nil)
 	from := a.now.Add(3 * time.Hour)

@@ -164,8 +164,8 @@ func TestTryReportsWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// Having no limit counts as the largest limit, so a change of such a job is never larger. (A job
-// that asks for more begins its wait anew.)
+// No limit counts as the largest limit, so no change makes the request of a job without a limit
+// larger. (A job that asks for more begins its wait anew.)
 func TestLargerRequests(t *testing.T) {
 	for _, c := range []struct {
 		old, now job.Request

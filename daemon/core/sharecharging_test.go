@@ -42,8 +42,8 @@ func (w *world) cancel(id job.ID) {
 }
 
 // Jobs that hold a hundredth of each GPU keep whole GPUs from others. While somebody waits for a
-// whole GPU, they are charged as if they held all of them, even if the daemon restarts meanwhile
-// (invariant 12).
+// whole GPU, these jobs are charged as if they held the GPUs as a whole, even if the daemon
+// restarts meanwhile (invariant 12).
 func TestSharersPayForTheWholeGPU(t *testing.T) {
 	for name, dies := range map[string]bool{"and goes on": false, "and dies": true} {
 		t.Run(name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (c *lifecycle) returnUnstarted(l *tracked.Job, why job.Message, now time.Ti
 	r := job.Result{Outcome: job.Lost, Cause: job.StopTaken, Detail: why}
 	if l.Unasked {
 		c.abandonAttempt(l, r, now)
-	} else { // an earlier daemon may have asked for the unit, so it may still appear
+	} else { // an earlier daemon may have asked for the unit, so the unit may still appear
 		c.endAttempt(l, r, now)
 	}
 }
@@ -137,7 +137,7 @@ func (c *lifecycle) startEnded(l *tracked.Job, r *job.Result, now time.Time) {
 	case c.systemd.leaving():
 	case r.Tries == 0 && r.Launch == "" && r.Outcome != job.Lost && !l.Attempt.StartedAt.IsZero():
 		c.troubles.StartWorked(l, now)
-	case r.Tries > 0 && r.Launch != "": // otherwise its user can't run anything
+	case r.Tries > 0 && r.Launch != "": // without Launch, the job's user can't run anything
 		c.troubles.StartFailed(l, r.Detail, now)
 		c.step.replan()
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// A daemon restarts while a guarded job runs, and has not seen the GPUs yet. The lane owes nothing
-// for the time before.
+// The daemon restarts while a guarded job runs, and has not seen the GPUs yet. The account of
+// guarded jobs (the lane) owes nothing for the time before.
 func TestLaneAfterARestart(t *testing.T) {
 	now := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
 	began := now.Add(-72 * time.Hour)

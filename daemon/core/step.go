@@ -9,8 +9,8 @@ import (
 type stepBuffer struct {
 	out          Effects
 	dirty        []*tracked.Job         // jobs to record, in the order of their first change
-	unlogged     map[job.ID]bool        // those of dirty whose change is not logged
-	updated      map[job.ID]*job.Update // those of dirty whose options or label changed
+	unlogged     map[job.ID]bool        // the jobs in dirty whose change is not logged
+	updated      map[job.ID]*job.Update // the changes of options and labels, by job
 	payload      map[job.ID]*job.Payload
 	replanNeeded bool // the plan is out of date; only takeReplan clears it
 	sampled      bool // the event of this step is a sample
@@ -47,14 +47,15 @@ func (s *stepBuffer) hasSample() bool { return s.sampled }
 
 // markDirty makes the step record the job at its end.
 func (s *stepBuffer) markDirty(l *tracked.Job) {
-	if !l.Dirty { // the flag is fast even if a step touches every job
+	if !l.Dirty { // a flag in the job makes this fast even if a step touches every job
 		l.Dirty = true
 		s.dirty = append(s.dirty, l)
 	}
 	delete(s.unlogged, l.ID)
 }
 
-// markUpdated is markDirty for a job whose options somebody changed. Before are the old options.
+// markUpdated is markDirty for a job whose options somebody changed. The parameter before lists the
+// old options.
 func (s *stepBuffer) markUpdated(l *tracked.Job, by job.Actor, before []job.Ask) {
 	s.markDirty(l)
 	now := job.Asked(&l.Label, &l.Request)

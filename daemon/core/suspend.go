@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// suspend suspends or resumes a running job. A suspended job keeps its GPUs and memory, and the
-// time does not count towards its limit. Only administrators can resume a job that an administrator
-// suspended. A job that its owner suspended also resumes by itself after some time.
+// suspend suspends or resumes a running job. A suspended job keeps its GPUs and memory, and its
+// suspended time does not count towards its limit. Only administrators can resume a job that an
+// administrator suspended. A job that its owner suspended also resumes by itself after some time.
 func (c *Core) suspend(l *tracked.Job, e Command, now time.Time) *job.Refusal {
 	j := l.Job
 	on := e.What.Kind == job.CommandSuspend
@@ -79,8 +79,8 @@ func (c *state) maySuspend(l *tracked.Job, now time.Time) *job.Refusal {
 }
 
 const (
-	demandGrace = 5 * time.Minute // how long others have to wait for a job that its owner suspended
-	demandEvery = time.Minute     // how often that is checked while others wait
+	demandGrace = 5 * time.Minute // how long others wait for a job suspended by its owner before it resumes
+	demandEvery = time.Minute     // how often the scheduler checks whether others wait for the job
 )
 
 // resumesAt returns when a suspended job resumes by itself; zero: never.
@@ -229,8 +229,8 @@ func (c *state) mayProlong(l *tracked.Job, r *job.Request, now time.Time) *job.R
 	return nil
 }
 
-// firstReserved returns the first reservation, of one of the job's GPUs for other users, that
-// begins after a time; or nil. A reservation that has begun does not affect running jobs.
+// firstReserved returns the first reservation that begins after a time and keeps one of the job's
+// GPUs for other users, or nil. A reservation that has begun does not affect running jobs.
 func (q *queue) firstReserved(j *job.Job, after time.Time) (first *job.Reservation) {
 	list, of := q.gpus.Reservations.All(), q.reserved()
 	for i := range list {

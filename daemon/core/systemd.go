@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// systemd is the known state of systemd and its boot.
+// systemd is what the core knows about systemd and the running boot.
 type systemd struct {
 	boot      string             // the kernel's boot
 	run       string             // the run of systemd in that boot

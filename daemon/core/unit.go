@@ -133,8 +133,8 @@ func (c *Core) stopped(e Stopped, now time.Time) {
 }
 
 // changed handles a hint that something happened to a unit. A start or an inspection that is under
-// way may have read the unit before that, so another inspection follows it. A stop needs none: it
-// reads the unit last.
+// way may have read the unit before that, so the unit is inspected again afterwards. A stop that is
+// under way needs no further inspection: it reads the unit last.
 func (c *Core) changed(e Changed, now time.Time) {
 	l := c.jobs.Active(e.Job)
 	switch {
@@ -231,8 +231,8 @@ func (c *Core) list(e Listed, now time.Time) {
 }
 
 // reconcileUnit applies what systemd reports about a job's unit while no action of the core is
-// under way. Only a fresh answer counts as proof that there is no unit: one that was asked for
-// after the last change of the job.
+// under way. Only a fresh answer proves that there is no unit: an answer to a question that was
+// asked after the last change of the job.
 func (c *lifecycle) reconcileUnit(l *tracked.Job, u Unit, fresh bool, now time.Time) {
 	a := l.Attempt
 	if u.Phase != Absent && a.InvocationID != "" && u.Invocation != a.InvocationID {
@@ -275,7 +275,7 @@ func (c *lifecycle) applyUnitState(l *tracked.Job, u Unit, fresh bool, now time.
 	if u.Phase == Absent {
 		return
 	}
-	if u.Phase == Activating { // somebody else started it, or an earlier start did
+	if u.Phase == Activating { // somebody else, or an earlier start, started the unit
 		if isToStop(l.Job, now) {
 			c.teardown(l, now)
 		}
@@ -343,7 +343,8 @@ func (c *lifecycle) measured(e Measured) {
 }
 
 // Whether a process on a GPU began during its job or after it depends on the end of the job's
-// command. systemd knows that time. The scheduler learns it later, sometimes much later.
+// command. systemd knows when the command ended. The scheduler learns it later, sometimes much
+// later.
 
 // observeUnit notes what a unit shows about the time in which its command ran.
 func observeUnit(l *tracked.Job, u *Unit, now time.Time) {

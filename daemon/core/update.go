@@ -78,7 +78,7 @@ type changed struct {
 	l    *tracked.Job
 	asks job.Submission
 	open []job.Dependency // unmet dependencies
-	more bool             // not only the label changes
+	more bool             // options other than the label change
 }
 
 // update changes queued jobs: one job, or some tasks of an array and then the array itself. It
@@ -87,7 +87,7 @@ func (c *Core) update(list []*tracked.Job, e Command, now time.Time) *job.Refusa
 	if e.What.Change == nil {
 		return job.Refuse("usage/no-change")
 	}
-	machine := c.queue.snapshot(now)                             // for all: there may be thousands of tasks
+	machine := c.queue.snapshot(now)                             // made once, since there may be thousands of tasks
 	all, edges, bytes := make([]changed, len(list)), 0, int64(0) // sums of the changes so far
 	for i, l := range list {
 		to, refusal := c.changedAs(l, &e, machine, now)
@@ -195,15 +195,15 @@ func (c *state) admitChange(s *job.Submission, mayRaise bool, machine *sched.Sna
 	return sched.Infeasible(machine, c.accounts.Of(s.Owner, s.Principal), &s.Request)
 }
 
-// change replaces a job's request. The job loses the precedence that owe gave it. If the job is an
-// array whose tasks are all jobs, it is in no queue.
+// change replaces a job's request. The job loses the precedence that owe gave it. An array whose
+// tasks are all jobs is not in the queue, so its place does not change.
 func (c *Core) change(to *changed, now time.Time) {
 	l, s := to.l, &to.asks
 	waits := l.State == job.Queued
 	if waits {
 		c.deps.Unfollow(l)
 		c.queue.settleCapped(l, now)
-		if larger(&l.Request, &s.Request) { // otherwise a small request queued early could be enlarged later
+		if larger(&l.Request, &s.Request) { // so that nobody queues a small request early and enlarges it later
 			l.QueuedAt = now
 			l.AwayAt = time.Time{}
 		}

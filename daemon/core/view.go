@@ -105,7 +105,7 @@ func (c *state) show(l *tracked.Job, now time.Time) job.JobView {
 func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyond int) {
 	lives := func(s job.State) bool { return !s.Terminal() }
 	if q.IDs == nil && len(q.States) > 0 && !slices.ContainsFunc(q.States, lives) {
-		return nil, 0 // the core has no ended jobs, so the queue need not be ordered
+		return nil, 0 // the query wants only ended jobs, and the core has none
 	}
 	var queue []job.ID
 	var running, rest []*tracked.Job
@@ -155,9 +155,9 @@ func (c *state) selected(q *job.Query, now time.Time) (list []*tracked.Job, beyo
 	return list, beyond
 }
 
-// outside returns by id the jobs that have no unit and are not in the queue. Of the jobs that are
-// held or wait for something other than room, it returns only the first, and the number of the
-// rest.
+// outside returns by id the jobs that have no unit and are not in the queue. Of the jobs among them
+// that are held or wait for something other than room, it returns at most the given number, and
+// counts the rest.
 func (c *state) outside(most int) (list []*tracked.Job, beyond int) {
 	if c.jobs.ActiveCount()+c.queue.Len() == c.jobs.Count() { // each job has a unit or is in the queue
 		return nil, 0
@@ -216,7 +216,7 @@ func (c *state) explain(l *tracked.Job) []job.Reason {
 	case l.Throttle != nil && l.Throttle.Left <= 0:
 		return []job.Reason{{Code: job.ReasonArrayLimit, GPU: job.NoGPU, Need: int64(j.Request.Array.Limit)}}
 	}
-	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain that has ended is still shown until its own tick
+	if g := c.gpus.Closed(time.Time{}); g != nil { // a drain whose time is over is shown until a tick ends it
 		return alone(job.ReasonDrained, g.Say())
 	}
 	if why := c.troubles.StartsHeld(l); why != nil {

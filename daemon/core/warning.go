@@ -90,8 +90,8 @@ func (c *lifecycle) warn(l *tracked.Job, now time.Time) {
 }
 
 // awaitsWarning reports whether the stop of a running job must wait for the job's warning: the
-// warning was sent, and systemd has not answered. Until it does, a stop would not reach the job
-// either.
+// warning was sent, and systemd has not answered. Until systemd answers, a stop would not reach the
+// job either.
 func awaitsWarning(j *job.Job) bool {
 	return j.State == job.Running && (j.Stop == "" || j.Stop == job.StopPreempt) &&
 		j.Request.WarnSignal != 0 && !j.Warned && !j.WarnsAt.IsZero()
@@ -154,10 +154,10 @@ func (c *Core) signalled(e Signalled, now time.Time) {
 	c.stopDue(l, now)
 }
 
-// afterWarning adjusts the result of a command that exited after a warning. The warning was sent at
-// the time since or later; zero: none was sent. A preempted job counts as having made room,
-// whatever its exit status. A job that asked to run again after its time limit is requeued, unless
-// its exit status 0 says that it is done.
+// afterWarning adjusts the result of a command that exited after a warning. Since is the earliest
+// time at which the warning may have been sent; zero: no warning was sent. A preempted job counts
+// as having made room, whatever its exit status. A job that asked to run again after its time limit
+// is requeued, unless its exit status 0 says that it is done.
 func afterWarning(j *job.Job, since time.Time, r job.Result, u *Unit) job.Result {
 	if since.IsZero() {
 		return r

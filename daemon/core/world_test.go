@@ -57,7 +57,7 @@ type world struct {
 	busDown bool
 	unable  bool             // systemd can't start anything for now
 	expired map[int]bool     // accounts that can't run anything
-	heirs   map[int]string   // the account that has a number now, if another account submitted
+	heirs   map[int]string   // for each uid that belongs to another account now, the name of that account
 	groups  map[int][]string // the groups of each account in the directory, which starts look up
 	leaving bool             // systemd stops everything
 	soft    int              // number of soft reboots in this boot
@@ -145,9 +145,9 @@ func (w *world) disk() (r job.Restored) {
 	return r
 }
 
-// step feeds one event and executes its effects until the daemon dies. It dies at point death: 0 is
-// before the records are on disk, 1 is after that, and each action and reply adds one more point.
-// If death is negative, the daemon does not die.
+// step feeds one event and executes its effects. If death is not negative, the daemon dies at that
+// point: 0 is before the records are on disk, 1 is after that, and each action and reply adds one
+// more point.
 func (w *world) step(ev core.Event, death int) (alive bool) {
 	if e, ok := ev.(core.Sampled); ok {
 		w.look(e.Snap)

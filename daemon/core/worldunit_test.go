@@ -19,8 +19,8 @@ type unit struct {
 	attempt int
 	gpus    []int
 	left    int       // the number of processes that its command left running
-	began   time.Time // by the world's monotonic clock
-	ended   time.Time // by the same clock; zero: unknown
+	began   time.Time // when the command began, by the world's monotonic clock
+	ended   time.Time // when the command ended, by the same clock; zero: unknown
 }
 
 // runsNow reports whether the unit of the job's current attempt exists and its command runs.
@@ -231,8 +231,8 @@ func (w *world) status(id job.ID) core.Unit {
 	return core.Unit{Job: id}
 }
 
-// swept reports whether a unit may be in its state because systemd stops everything. The daemon
-// does not report such units.
+// swept reports whether systemd stops everything and may thereby have changed the state of a unit.
+// The daemon does not report such units.
 func (w *world) swept(id job.ID) bool { return w.leaving && w.status(id).Phase != core.Active }
 
 func unitJob(name string) (job.ID, bool) {
@@ -263,7 +263,7 @@ func (w *world) reboot() {
 	w.userspace()
 }
 
-// userspace is the part that all kinds of reboots have in common.
+// userspace does what all kinds of reboots have in common.
 func (w *world) userspace() {
 	w.leaving = false
 	for id := range w.units {

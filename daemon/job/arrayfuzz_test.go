@@ -51,7 +51,7 @@ func checkArray(t *testing.T, a *Array) {
 }
 
 // The command that --param produces is never larger than a command may be. It differs from the
-// given command only where that names a parameter.
+// given command only where the given command names a parameter.
 func FuzzSweep(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"lr=1e-3,1e-4\nseed=1,2,3", "train\n--lr={lr}\n{seed}{other}"}, {"a=", "x"}, {"a=1\na=2", "{a}"}, {"=1", "{}"}, {"{=1", "{{}"},

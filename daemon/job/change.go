@@ -32,8 +32,8 @@ type Change struct {
 	Comment *string `json:"comment,omitempty" name:"comment" placeholder:"TEXT" group:"label"`
 }
 
-// Err reports all errors in the form of a change. Whether the changed job can still run is up to
-// the scheduler.
+// Err reports all errors in the form of a change. It does not check whether the changed job can
+// still run: the scheduler does.
 func (c *Change) Err() error {
 	var p Problems
 	s := Submission{Label: Label{Name: "x"}, Request: Request{GPUMilli: WholeGPU}}

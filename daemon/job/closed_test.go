@@ -79,7 +79,8 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// If a closed list lacked a constant, a switch, a manual page or a filter would not know it.
+// A closed list contains all constants of a type. If it lacked one, a switch, a manual page or a
+// filter would not know that constant.
 func TestClosedListsAreComplete(t *testing.T) {
 	found := constants(t)
 	classes := make([]string, 0, len(classNames))

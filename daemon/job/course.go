@@ -45,10 +45,10 @@ type Stay struct {
 
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until,omitzero"`      // zero: unknown
-	Late  time.Time `json:"late_until,omitzero"` // it ends before this in 4 of 5 cases; if Until is zero, in all
+	Late  time.Time `json:"late_until,omitzero"` // the stay ends before this in 4 of 5 cases; if Until is zero, always
 
 	For *People `json:"for,omitempty"` // the people for whom it is reserved
 
-	Detail   Message `json:"-"`                // for stays without a job
+	Detail   Message `json:"-"`                // describes a stay without a job
 	Sentence string  `json:"detail,omitempty"` // Detail in words; the server sets it
 }

@@ -38,13 +38,13 @@ type Record struct {
 	// Unreserve is the id of a reservation to remove, or 0. It is not an error if the reservation
 	// is missing.
 	Unreserve int64
-	// Alive is a moment at which the machine was on. Zero leaves the stored moment.
+	// Alive is a moment at which the machine was on. If it is zero, the stored moment stays.
 	Alive time.Time
 	// Quiet means that no event announces the change of the job. The store ignores it.
 	Quiet bool
 	// Updated lists the options that somebody changed. The store ignores it.
 	Updated *Update
-	// Events is the number of the last event. 0 leaves the stored number.
+	// Events is the number of the last event. If it is 0, the stored number stays.
 	Events int64
 }
 

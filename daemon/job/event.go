@@ -11,7 +11,7 @@ const (
 	EventPlaced    EventKind = "job-placed"    // the job has its GPUs, and its unit is being started
 	EventStarted   EventKind = "job-started"   // the job's command runs
 	EventSpawned   EventKind = "job-spawned"   // for an array: its last task has become a job
-	EventEnding    EventKind = "job-ending"    // the job's command has ended or was told to
+	EventEnding    EventKind = "job-ending"    // the job's command has ended or was told to end
 	EventEnded     EventKind = "job-ended"     // the job has ended for good
 	EventRequeued  EventKind = "job-requeued"  // an attempt is over, and the job waits again
 	EventHeld      EventKind = "job-held"      // the job may not start

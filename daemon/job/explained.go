@@ -7,7 +7,7 @@ import (
 
 // Explained says more about a waiting job than the reasons why it waits.
 type Explained struct {
-	Ahead  []Ahead // the first jobs that go before it and that it may not overtake, in order
+	Ahead  []Ahead // the first jobs that go before the job and that it may not overtake, in order
 	More   int     // the number of such jobs that Ahead leaves out
 	Sooner []Sooner
 	Tried  int           // number of changes that were tried for Sooner
@@ -23,9 +23,9 @@ type Ahead struct {
 	GPUMilli int        `json:"gpu_milli"`
 	Cause    AheadCause `json:"cause"`
 	Its      Merits     `json:"its"`
-	Own      Merits     `json:"own"`             // those of the explained job
-	Kept     bool       `json:"kept,omitempty"`  // GPUs are kept for it
-	Again    bool       `json:"again,omitempty"` // it has run before
+	Own      Merits     `json:"own"`             // the merits of the explained job
+	Kept     bool       `json:"kept,omitempty"`  // GPUs are kept for the job ahead
+	Again    bool       `json:"again,omitempty"` // the job ahead has run before
 }
 
 // AheadCause is the first criterion of the queue's order in which two jobs differ.
@@ -69,7 +69,7 @@ type Sooner struct {
 
 // AnyOf says which conditions on a job's GPUs would be dropped.
 type AnyOf struct {
-	GPUs bool // their indexes
+	GPUs bool // conditions on the GPUs' indexes
 	Type bool
-	Load bool // the limits on their load and used memory
+	Load bool // limits on the GPUs' load and used memory
 }

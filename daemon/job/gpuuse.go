@@ -23,7 +23,7 @@ type GPUUse struct {
 	Over       time.Duration `json:"over,omitempty"`       // observed time over budget since then
 	OverWarned time.Time     `json:"over_told,omitzero"`   // time of the last warning about the excess
 	OverGrace  time.Duration `json:"over_grace,omitempty"` // time to a stop, as the warning says; negative: no stop
-	Idle       time.Duration `json:"idle,omitempty"`       // how long the job has not used the GPU without a break
+	Idle       time.Duration `json:"idle,omitempty"`       // unbroken time for which the job has not used the GPU
 	IdleWarned time.Duration `json:"idle_told,omitempty"`  // value of Idle at the warning; 0: no warning yet
 	IdleGrace  time.Duration `json:"idle_grace,omitempty"` // time to a stop, as the warning says; negative: no stop
 }

@@ -52,7 +52,7 @@ func ParseIDs(s string) ([]ID, error) {
 		if last < first || int64(last-first) >= room {
 			return nil, fmt.Errorf("range %q is empty or too long (a list names at most %d jobs)", part, maxIDList)
 		}
-		count := int64(last-first) + 1 // a count, because no id follows the highest one
+		count := int64(last-first) + 1 // loops by count: the highest id has no successor
 		room -= count
 		for i := range count {
 			if id := first + ID(i); !seen[id] {

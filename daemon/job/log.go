@@ -130,8 +130,8 @@ func checkLogPath(pattern string, ofTasks bool, p *Problems) {
 	}
 }
 
-// checkLog checks the form of a log. Whether the file can be written, only the job's unit can find
-// out, as the job's user.
+// checkLog checks the form of a log. Only the job's unit, which runs as the job's user, can find
+// out whether the file can be written.
 func checkLog(l *contract.Log, a *Array, p *Problems) {
 	if l.Path == "" {
 		if l.Truncate {

@@ -12,8 +12,8 @@ type NotifyEvent string
 
 // The events. A requeued job has not ended, and a job starts only once.
 const (
-	NotifyStart NotifyEvent = "start" // the job's command runs for the first time; for an array: its first task's
-	NotifyEnd   NotifyEvent = "end"   // the job has ended, in any way; for an array: all its tasks have
+	NotifyStart NotifyEvent = "start" // the job's (or the array's first task's) command runs for the first time
+	NotifyEnd   NotifyEvent = "end"   // the job has ended, in any way; for an array: all its tasks have ended
 	NotifyFail  NotifyEvent = "fail"  // the job has ended without completing, other than by its owner's cancel
 )
 

@@ -15,7 +15,7 @@ type PastQuery struct {
 	IDs      []ID      // only these jobs; nil: all
 	Array    ID        // only tasks of this array
 	UID      *int      // only jobs of this user
-	User     string    // as Query.User
+	User     string    // only jobs of the account with this name; see Query.User
 	States   []State
 	Name     string // only jobs with exactly this name
 	Tag      Tag    // only jobs with this tag

@@ -12,8 +12,8 @@ var wrappers = strings.Fields("python pypy bash sh dash zsh fish ksh perl ruby n
 	"torchrun accelerate deepspeed mpirun mpiexec srun env nice ionice nohup time timeout stdbuf numactl taskset " +
 	"uv poetry pipenv conda mamba micromamba apptainer singularity")
 
-// IsWrapper reports whether a program commonly runs another program or a script. It goes by the
-// last element of the program's path, without a version number at its end.
+// IsWrapper reports whether a program commonly runs another program or a script. It considers only
+// the last element of the program's path, without a version number at its end.
 func IsWrapper(program string) bool {
 	return slices.Contains(wrappers, strings.TrimRight(path.Base(program), "0123456789."))
 }
@@ -21,7 +21,8 @@ func IsWrapper(program string) bool {
 // scriptEndings are the usual file name extensions of scripts, in lower case.
 var scriptEndings = []string{".py", ".sh", ".bash", ".zsh", ".pl", ".rb", ".r", ".jl", ".js", ".lua", ".m", ".ipynb"}
 
-// IsScript reports whether an argument is not an option and has an extension of scripts.
+// IsScript reports whether an argument is not an option and has the file name extension of a
+// script.
 func IsScript(arg string) bool {
 	return !strings.HasPrefix(arg, "-") && slices.Contains(scriptEndings, strings.ToLower(path.Ext(arg)))
 }

@@ -4,8 +4,8 @@ package job
 type Quota struct {
 	GPUMilli int  // GPUs of running jobs
 	Running  int  // number of running jobs
-	Mem      Part // of the host memory for jobs, what running jobs may take
-	CPUs     Part // of the CPUs for jobs, what running jobs may take
+	Mem      Part // the part of the host memory for jobs that running jobs may take
+	CPUs     Part // the part of the CPUs for jobs that running jobs may take
 	Queued   int  // number of waiting jobs; further submissions are refused
 	GPUHours int  // recent use, which decays with the half-life of fair share
 	Share    int  // weight in fair share; 0: 1 for a user, and none for a group

@@ -3,7 +3,8 @@ package job
 // ReasonCode is a kind of reason for waiting.
 type ReasonCode string
 
-// The reasons. A reason about one GPU has the GPU's index; all others have NoGPU.
+// The reasons. A reason about one GPU has the GPU's index; all others have NoGPU. The comments say
+// what the fields of the Reason mean: Job, Others, Need, Have, Detail and Foreign.
 const (
 	ReasonGPUBusy     ReasonCode = "gpu-busy"      // Have other jobs are on the GPU; Job and Others are the first of them
 	ReasonGPUMemory   ReasonCode = "gpu-memory"    // Need bytes per GPU, Have bytes free; Detail says what is unknown
@@ -41,7 +42,7 @@ const (
 	ReasonHeld       ReasonCode = "held"           // the job is held; Detail says by whom
 	ReasonDependency ReasonCode = "dependency"     // the job waits for an event of Job; Detail says which
 	ReasonBegin      ReasonCode = "begin-time"     // the job may not start before the time in Detail
-	ReasonBackoff    ReasonCode = "back-off"       // it or Need starts in a row failed; it may not start before Detail
+	ReasonBackoff    ReasonCode = "back-off"       // the job or Need starts in a row failed; no start before Detail
 	ReasonArrayLimit ReasonCode = "array-limit"    // Need tasks of its array run, which is the limit
 	ReasonFailures   ReasonCode = "array-failures" // Have tasks of the array have failed; Need is the limit
 	ReasonQuotaGPUs  ReasonCode = "quota-gpus"     // Need milli-GPUs, Have milli-GPUs left in the quota of Detail

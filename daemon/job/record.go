@@ -114,7 +114,7 @@ type Life struct {
 	// daemon/sched), minus the time by which QueuedAt was moved since.
 	Capped time.Duration `json:"capped,omitempty"`
 
-	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when it may not start: held, too early, or dependent
+	AwayAt    time.Time     `json:"away_at,omitzero"`    // since when the job may not start: held, too early, or dependent
 	Pending   []Dependency  `json:"pending,omitempty"`   // unmet dependencies; on record also some met since
 	Began     bool          `json:"began,omitempty"`     // its command ran in some attempt; for an array: a task's
 	Held      string        `json:"held,omitempty"`      // who holds it; "": nobody
@@ -126,7 +126,7 @@ type Life struct {
 	Charge    int           `json:"charge,omitempty"`    // current attempt's charge for fair share (core), in milli-GPUs
 	Shared    int           `json:"shared,omitempty"`    // the charge while others want its shared GPUs whole; 0: none do
 	GPUError  *GPUError     `json:"gpu_error,omitempty"` // in the current or last attempt
-	Left      string        `json:"left,omitempty"`      // what of the current or last attempt does not end, for people
+	Left      string        `json:"left,omitempty"`      // unkillable processes of the current or last attempt, for people
 	Failures  int           `json:"failures,omitempty"`  // number of failed attempts, which count for Retries
 	Tries     int           `json:"tries,omitempty"`     // failed starts in a row before the current or last attempt
 	Requeues  int           `json:"requeues,omitempty"`  // number of returns to the queue after attempts that began

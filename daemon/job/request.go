@@ -64,7 +64,7 @@ type Request struct {
 	Preemptible    bool  `json:"preemptible,omitempty" name:"preemptible" group:"life"`
 	Screen         bool  `json:"screen,omitempty" kong:"-"` // run in a session of GNU screen
 	Hold           bool  `json:"hold,omitempty" name:"hold" group:"queue"`
-	Requeue        *bool `json:"requeue" kong:"-"` // start again after a reboot or a fault of its GPU; nil as for Grace
+	Requeue        *bool `json:"requeue" kong:"-"` // restart after a reboot or a fault of its GPU; nil: the site's default
 
 	OnTimeout  TimeoutAction `json:"on_timeout,omitempty" name:"on-timeout" type:"timeout-action" placeholder:"WHAT" group:"life"`
 	WarnSignal int           `json:"warn_signal,omitempty" kong:"-"` // sent WarnBefore ahead of its limit or preemption
@@ -203,8 +203,7 @@ type Submission struct {
 	// Brief leaves out the reasons for waiting and the expected start, because nobody reads them.
 	Brief bool `json:"-"`
 
-	// Ended is about the jobs in Request.After that had ended when the submission arrived: it says
-	// how each of them ended.
+	// Ended says how the jobs in Request.After ended that had ended before the submission arrived.
 	Ended map[ID]End
 }
 

@@ -38,9 +38,9 @@ type Result struct {
 	Unfiltered bool          `json:"unfiltered,omitempty"`    // it ran without the device filter, which the site allows
 }
 
-// reached is the part of its memory limit that a job has used at least when the kernel kills it
-// because of that limit. It is below 1 because the kernel charges memory in batches, and refuses
-// the last batch.
+// When the kernel kills a job because of its memory limit, the job has used at least this part of
+// the limit. The part is below 1 because the kernel charges memory in batches, and refuses the last
+// batch.
 const reached = 15. / 16
 
 // MemoryReached reports whether a job used so much memory that the limit may have ended it.

@@ -9,7 +9,7 @@ import (
 
 // Results sum up the tasks of an array that have ended and are still on record.
 type Results struct {
-	Ends []TaskEnd       // each kind of end once, ordered by the first task of each
+	Ends []TaskEnd       // each kind of end once, ordered by its first task
 	Runs []time.Duration // run times of the tasks that completed
 }
 

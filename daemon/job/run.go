@@ -74,7 +74,7 @@ func (a *Attempt) Milli() (sum int) {
 type RunQuery struct {
 	From time.Time // runs that had not ended at this time; zero: all on record
 	UID  *int      // only runs of this user
-	User string    // as Query.User
+	User string    // only runs of the account with this name; see Query.User
 	Tags bool      // add the tags
 }
 

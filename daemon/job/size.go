@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// sizeUnits are powers of 1024, as memory sizes are everywhere in systemd and
-// NVML.
+// sizeUnits are powers of 1024, as in systemd and NVML.
 var sizeUnits = map[string]float64{
 	"B": 1,
 	"K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10,

@@ -57,7 +57,7 @@ func (s *Span) UnmarshalJSON(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text) + "s")
 	if err != nil {
-		return errors.New("a duration must be a number of seconds") // no quote: the text may be megabytes long
+		return errors.New("a duration must be a number of seconds") // not quoted: the text may be megabytes long
 	}
 	*s = Span(d)
 	return nil

@@ -10,13 +10,13 @@ type Tasks struct {
 	Next    int    `json:"next"`              // position of the next task to become a job; no earlier task is left
 	Live    int    `json:"live"`              // tasks that are jobs and have not ended
 	Failed  int    `json:"failed"`            // tasks that ended without completing
-	Dropped []Drop `json:"dropped,omitempty"` // ascending and separate; an empty By: they became jobs ahead of Next
+	Dropped []Drop `json:"dropped,omitempty"` // runs of tasks that Next skips, ascending; empty By: they became jobs early
 
 	// Failures is the number of failed tasks that count for Request.MaxFailures: they were not
 	// cancelled, and ended after the array was submitted or last released.
 	Failures int `json:"failures,omitempty"`
 
-	TurnAt time.Time `json:"turn_at,omitzero"` // when the next task began to wait: at a start, or at the limit's end
+	TurnAt time.Time `json:"turn_at,omitzero"` // when the next task's wait began: at a start, or when the limit allowed it
 }
 
 // Drop is a run of tasks, by position, that were cancelled before they started.

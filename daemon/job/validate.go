@@ -27,8 +27,8 @@ const (
 // scheduler.
 const minYear, maxYear = 1970, 2999
 
-// Validate reports all faults in the form of a submission, each kind once. Whether this machine can
-// ever run it is up to the scheduler.
+// Validate reports all faults in the form of a submission, each kind once. It does not check
+// whether this machine can ever run the job: the scheduler does.
 func (s *Submission) Validate() error {
 	var p Problems
 	if len(s.Key) > MaxKeyBytes || !Printable(s.Key) {
@@ -229,8 +229,8 @@ const (
 	maxModules    = 64
 )
 
-// checkSetup checks the form of what a job does before its command. Whether the environments exist,
-// only the job's user can find out.
+// checkSetup checks the form of what a job does before its command. Only the job's user can find
+// out whether the environments exist.
 func checkSetup(s *contract.Setup, p *Problems) {
 	if len(s.Command) > maxSetupBytes || strings.IndexByte(s.Command, 0) >= 0 {
 		p.add("usage/setup", maxSetupBytes)

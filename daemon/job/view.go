@@ -15,8 +15,8 @@ type Actor struct {
 	Admin  bool    // root or a member of the admin group
 }
 
-// MayControl reports whether the actor may act on a job and read its private part. That is an
-// administrator, or the account that submitted the job, but not another account that got its number
+// MayControl reports whether the actor may act on a job and read its private part. Administrators
+// may, and so may the account that submitted the job, but not another account that got its number
 // since.
 func (a Actor) MayControl(j *Job) bool {
 	return a.Admin || a.Is(j.Owner) && a.hasPersonOf(j) &&
@@ -47,7 +47,7 @@ type Query struct {
 	Attempts bool // in a query by id: fill in all attempts
 	Totals   bool // fill in View.Totals
 
-	For CommandKind // in a query for names: only jobs to which this applies, in the best order for it; "": all
+	For CommandKind // in a query for names: only jobs to which this command applies, in its best order; "": all
 	Choice
 }
 
@@ -206,7 +206,7 @@ type GPU struct {
 	State         GPUState     `json:"state"`
 	Jobs          []ID         `json:"jobs,omitempty"`
 	FreeMilli     int          `json:"free_milli"`       // the free part, whatever the GPU's state
-	Shares        []GPUShare   `json:"shares,omitempty"` // of the jobs on it
+	Shares        []GPUShare   `json:"shares,omitempty"` // the shares of the jobs on it
 	NUMANode      int          `json:"numa_node"`        // -1: unknown
 	CPUs          string       `json:"cpus,omitempty"`   // CPUs near the GPU, as "0-15,32-47"; "": unknown
 	MemTotalBytes uint64       `json:"mem_total_bytes"`
@@ -216,7 +216,7 @@ type GPU struct {
 	TempC         int          `json:"temp_c"`        // -1: unknown
 	PowerMilliW   int64        `json:"power_milli_w"` // -1: unknown
 	Processes     []GPUProcess `json:"processes,omitempty"`
-	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // of unlisted processes, if too much for whole-GPU jobs
+	UnlistedBytes int64        `json:"unlisted_bytes,omitempty"` // memory of unlisted processes, if it bars whole-GPU jobs
 }
 
 // GPUView is one GPU, with details of its health.
@@ -254,7 +254,7 @@ type View struct {
 	Jobs         []JobView
 	GPUs         []GPUView
 	Drained      *GPUControl   // the order that stops all starts; nil: there is none
-	Links        []GPULink     // the link of a pair that is missing is unknown
+	Links        []GPULink     // if a pair is missing, its link is unknown
 	Reservations []Reservation // those that have not ended, by start
 	GPUSource
 	ProblemCause string // the words of the driver's library, or of the program that asks it
@@ -278,8 +278,8 @@ type ClassTotals struct {
 	Active int `json:"active"` // jobs that have a unit or may have one
 }
 
-// HostView is the machine's capacity for jobs in addition to GPUs, and how much of it is in use. A
-// capacity of 0 is not counted.
+// HostView is the machine's capacity for jobs in addition to GPUs, and how much of it is in use. If
+// a capacity is 0, it is not counted.
 type HostView struct {
 	MemBytes    int64 `json:"mem_bytes,omitempty"`
 	PromisedMem int64 `json:"promised_mem_bytes"`

@@ -89,7 +89,7 @@ func TestTaskOfAnArray(t *testing.T) {
 	}
 }
 
-// The request and the allocation of a GPU share use the same unit.
+// Requests and allocations measure the share of a GPU in the same unit.
 func TestSharesUseOneUnit(t *testing.T) {
 	for milli, want := range map[int]int{0: 0, 250: 1, 1000: 1, 1500: 2, 3000: 3} {
 		if got := (&Request{GPUMilli: milli}).Devices(); got != want {

@@ -8,7 +8,7 @@ const (
 	rangeBytes   = 32      // for one range of an array's numbers
 	afterBytes   = 32      // for one dependency
 	notifyBytes  = 96      // for one request for messages
-	memoryFactor = 8       // memory is dearer than disk
+	memoryFactor = 8       // a byte in memory counts like this many bytes on disk
 )
 
 // Size returns the stored size of the payload, in bytes.

@@ -26,7 +26,7 @@ type Book struct {
 	gids   map[int]job.GIDs     // the groups of each user, by the user's last job
 	lane   lane
 
-	machine  int       // the number of GPUs by which charges were last computed
+	machine  int       // the number of GPUs for which charges were last computed
 	sharesAt time.Time // when ChargeSharers last computed the charges
 	wanted   []bool    // reused by ChargeSharers
 }

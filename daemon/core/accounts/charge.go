@@ -37,8 +37,7 @@ func (b *Book) LargestShare(j *job.Job) int {
 	return max(gpuRate(j.Attempt.GPUs), mem, cpus)
 }
 
-// partOf returns the amount that is the same part of all as n is of most. It is rounded up, and at
-// most all.
+// partOf returns all*n/most, rounded up and at most all. It returns 0 if n or most is not positive.
 func partOf(all int, n, most int64) int {
 	if most <= 0 || n <= 0 {
 		return 0
@@ -162,10 +161,10 @@ func (b *Book) CountCapped(waiting iter.Seq[*sched.Account], now time.Time) {
 	}
 }
 
-// No job gets a whole GPU while others share it. So, while a job waits that asks for whole GPUs and
-// could have this one, fair share charges the whole GPU to the jobs that share it, in proportion to
-// their parts. The charge is recorded with each job. Whenever it changes, the use of the job's
-// accounts up to then is recorded as well, so that a restart changes nothing.
+// While jobs share a GPU, no job gets the whole GPU. So while a job waits that could have the whole
+// GPU, fair share charges the whole GPU to the jobs that share it, in proportion to their parts.
+// The charge is recorded with each job. Whenever it changes, the use of the job's accounts up to
+// then is recorded as well, so that a restart changes nothing.
 
 // rechargeEvery is the shortest time between two changes of the charge for shared GPUs, since each
 // change is stored.
@@ -268,7 +267,8 @@ func (l *lane) advance(gpus int, p *sched.Policy, now time.Time) {
 	l.at = now
 }
 
-// countGuarded adds what a guarded job holds to the lane, or removes it again.
+// countGuarded adds the share of GPUs that a guarded job holds to the sum of the lane, or subtracts
+// it.
 func (b *Book) countGuarded(l *tracked.Job, sign int, now time.Time) {
 	if !l.Guarded {
 		return

@@ -135,9 +135,9 @@ func (b *Book) endAfter(l *tracked.Job, total func(ran time.Duration) time.Durat
 //
 // Once a job has run longer than expected, anything that the job or its owner caused counts as an
 // end as well. Otherwise a long run would look short if its owner cancels it when its work is done.
-// If the owner cancels a job earlier, the job was given up. A failed launch that took longer than
-// expected counts as a run: a job can do its work in its set-up, or make its end look like a failed
-// launch.
+// A job that its owner cancels earlier counts as given up, not as ended. A failed launch that took
+// longer than expected counts as a run: a job can do its work in its set-up, or make its end look
+// like a failed launch.
 func (b *Book) Learn(l *tracked.Job, r *job.Result, last bool, now time.Time) {
 	ran, expected := b.ran(l, now), b.Of(l).Median
 	if r.Launch != "" && ran <= expected || r.Cause == job.StopGPULost {
@@ -214,7 +214,8 @@ func (b *Book) observe(l *tracked.Job, ended bool, now time.Time) {
 	}
 }
 
-// LearnMost notes the most that an ended attempt took, whatever the reason for its end.
+// LearnMost notes a job's run time so far and the most memory of an ended attempt, whatever the
+// reason for its end.
 func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	took := b.took(l, now)
 	if took.Run < ShortestLesson || b.policy.Predict != nil {
@@ -225,7 +226,8 @@ func (b *Book) LearnMost(l *tracked.Job, now time.Time) {
 	}
 }
 
-// took returns the most that a job has taken until now, in its current or last attempt.
+// took returns a job's run time so far, over all attempts, and the most memory that its current or
+// last attempt took.
 func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
 	m := predict.Most{Run: b.ran(l, now)}
 	for _, u := range l.CurrentUses() {
@@ -237,8 +239,8 @@ func (b *Book) took(l *tracked.Job, now time.Time) predict.Most {
 	return m
 }
 
-// Most returns the most that runs of a job's command took. It includes running jobs and the job's
-// own earlier attempts.
+// Most returns the longest run time and the most memory of all runs of a job's command. It includes
+// running jobs and the job's own earlier attempts.
 func (b *Book) Most(l *tracked.Job, now time.Time) predict.Most {
 	kind := l.Kind()
 	m := b.predictor.Most(kind).Max(predict.Most{Run: l.Served})

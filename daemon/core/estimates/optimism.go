@@ -7,11 +7,11 @@ import (
 )
 
 // optimism is how far a user's jobs outran their estimates, in GPU time. Many runs of seconds make
-// a command look short. A user could exploit that: a run of a day would go first as a short job,
-// and so would another after a few more short runs. So if a user's jobs outrun their estimates much
-// more than others' do, the estimates of the user's waiting jobs are multiplied by the mean ratio
-// of run time to estimate. To look short, the user must then run short jobs for as long as the long
-// ones. This is not stored: it is learned anew after a restart.
+// a command look short. A user could exploit that: after such runs, a run of a day would go first
+// as a short job, again and again. So if a user's jobs outrun their estimates much more than
+// others' do, the estimates of the user's waiting jobs are multiplied by the mean ratio of run time
+// to estimate. To look short, the user must then run short jobs for as long as the long ones. This
+// is not stored: it is learned anew after a restart.
 type optimism struct {
 	ran, foreseen float64 // decayed sums of GPU time
 	lengths       float64 // the sum of squared run times, weighted by GPUs

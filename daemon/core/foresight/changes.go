@@ -9,7 +9,7 @@ import (
 
 // Runs is what is known about the runs of a job and of other jobs with its command.
 type Runs struct {
-	Most     predict.Most  // the most that any run took
+	Most     predict.Most  // the longest run time and the most memory of any run
 	Enough   bool          // enough runs have ended to show what the job needs
 	Expected time.Duration // the job's expected run time
 }

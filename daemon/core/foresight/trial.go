@@ -54,8 +54,8 @@ func NewTrial(
 }
 
 // BeginWhile computes when the unchanged job starts, in the given forecast, which must not be older
-// than the trial's. It returns false if asked returns false first. Only this step uses the shared
-// forecast.
+// than the trial's. It stops and returns false as soon as asked returns false. Only this step of a
+// trial uses the shared forecast.
 func (t *Trial) BeginWhile(asked func() bool, in *Foresight) bool {
 	t.Ahead = in
 	if !in.Forecast.Simulate(asked, t.id) {

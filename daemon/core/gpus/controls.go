@@ -36,7 +36,7 @@ func (b *Book) acceptFault(g *job.GPUControl, d *device) {
 	fault := g.Fault.Anew()
 	if g.Fault.Boot == b.boot() {
 		fault.Boot, fault.Seq, fault.Strays = b.boot(), max(b.kernelSeq, g.Fault.Seq), g.Fault.Strays
-		if !g.Fault.Left.What.IsZero() { // an administrator has looked at it instead
+		if !g.Fault.Left.What.IsZero() { // an administrator has checked the GPU instead
 			d.cleanup = nil
 		}
 	}

@@ -23,8 +23,8 @@ type device struct {
 
 	revoked   revocation
 	failing   failing
-	began     map[*sched.Account]time.Time // for each account, when the last job began that did well on it
-	failed    map[*sched.Account]failure   // for each account, the last job that failed at once on it
+	began     map[*sched.Account]time.Time // for each account, when its last job began that did well on this GPU
+	failed    map[*sched.Account]failure   // for each account, its last job that failed at once on this GPU
 	lostSince time.Time                    // zero: the GPU is not lost
 	outside   []job.Foreign                // foreign processes of the last sample; nil: not searched yet
 	energy    uint64                       // millijoules since the driver was loaded, by the last full sample; 0: unknown
@@ -39,7 +39,7 @@ type cleanup struct {
 	sampleSeq     uint64 // only a sample with this number or a higher one counts
 	looks         int    // number of samples that showed the GPU as not clean
 	next          time.Time
-	baselineBytes int64            // that of a GPU which is not among the devices now; -1: unknown
+	baselineBytes int64            // the device's baselineBytes while it is not in devices; -1: unknown
 	uid           int              // uid of the job's person
 	began         time.Time        // when the job's attempt began
 	ended         tracked.Interval // when the job's attempt ended
@@ -179,8 +179,7 @@ func (b *Book) restoreCleanup(d *device) {
 }
 
 // arrange sorts the devices by index. A GPU that is gone keeps its index, which the driver may have
-// given to another GPU. The present GPU then comes first, and people mean it when they name the
-// index.
+// given to another GPU. The present GPU then comes first: people who name the index mean that GPU.
 func (b *Book) arrange() {
 	byIndex := func(a, b *device) int {
 		if a.Index == b.Index && a.present != b.present {
@@ -244,8 +243,8 @@ func (b *inventory) clean(d *device) bool {
 	return rest < 0 || d.baselineBytes < 0 || rest <= d.baselineBytes+b.policy.MemSlackBytes
 }
 
-// Leave marks the GPUs of a job that ended as not clean. Only a sample with this number or a higher
-// one can show that they are.
+// Leave marks the GPUs of a job as not clean when the job has ended. Only a sample with this number
+// or a higher one can show that they are clean.
 func (b *Book) Leave(l *tracked.Job, number uint64, now time.Time) {
 	for _, r := range l.Attempt.GPUs {
 		b.unkillableOn[r.UUID] = slices.DeleteFunc(b.unkillableOn[r.UUID], func(id job.ID) bool { return id == l.ID })

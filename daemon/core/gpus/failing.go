@@ -25,13 +25,13 @@ import (
 // different commands, and if jobs that the user began since do well on other GPUs. They make only
 // one GPU suspect at a time.
 //
-// A job on several GPUs that fails counts against each of them, and one that does well counts for
-// each. The GPU with the most failures is the suspect one. If n GPUs have equally many, n times as
-// many failures are needed. None of this is stored.
+// If a job runs on several GPUs, its failure counts against each of them, and its success counts
+// for each of them. The GPU with the most failures is the suspect one. If n GPUs have equally many,
+// n times as many failures are needed. None of this is stored.
 const (
 	failsAtOnce = 30 * time.Second // a job that fails after this time or earlier fails at once
-	didWell     = 10 * time.Minute // a job that ran longer did well, however it ended; a failure in between proves nothing
-	doesWell    = 3 * time.Second  // elsewhere a job does well after this, and timesLonger the failed ones
+	didWell     = 10 * time.Minute // a longer job did well, even if it failed; failures after failsAtOnce prove nothing
+	doesWell    = 3 * time.Second  // on other GPUs, a job must run this long, and timesLonger as long as failed jobs
 	timesLonger = 4
 	didOften    = 3           // so many jobs that did well on other GPUs, however short, count as one long job
 	lately      = time.Minute // the time before the first failure that also counts
@@ -167,7 +167,7 @@ func (f *failing) doesWellAfter() time.Duration {
 	return min(failsAtOnce, max(doesWell, timesLonger*f.ran))
 }
 
-// Culprit returns the index of the GPU that is at fault because a job failed at once; -1: none is.
+// Culprit returns the index of the GPU that is to blame for a job that failed at once; -1: none is.
 // That GPU is suspect already, or becomes so.
 func (b *inventory) Culprit(l *tracked.Job, r *job.Result, now time.Time) int {
 	if d, _ := b.judge(l, r, now, b.doWell); d != nil {
@@ -219,7 +219,7 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 	}
 	for _, o := range counts {
 		often := o.jobs >= failsOfOne*alike || f.rests > 0
-		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // because of this account alone
+		rests := slices.ContainsFunc(b.devices, func(d *device) bool { // a GPU rests because of this account alone
 			return d.failing.alone == o.account && !d.failing.until.IsZero()
 		})
 		if o.unlike && often && !rests && doWell(d, o.account, f, now) {
@@ -231,7 +231,7 @@ func (b *inventory) suspects(d *device, f *failing, alike int, now time.Time, do
 }
 
 // doubtful returns a remark about a GPU on which many jobs of one user failed, all with the same
-// command. So it is not suspect: the fault may lie with the user's jobs, or with the GPU.
+// command. Such a GPU is not suspect: the fault may lie with the user's jobs, or with the GPU.
 func (b *inventory) doubtful(d *device, now time.Time) job.Message {
 	f := &d.failing
 	if f.jobs < failsOfOne || !f.until.IsZero() {
@@ -284,9 +284,9 @@ func (b *inventory) mayDoWell(than *device, a *sched.Account, f *failing, now ti
 	return slices.ContainsFunc(b.devices, func(d *device) bool { return b.wellOn(d, than, a, f.since, 0, now) })
 }
 
-// wellOn reports whether a job does well on GPU d, and not on GPU than. It must be a job of the
-// account that began after some time, and that has done well on d or has run there for long. If
-// there is no account, any job that has run there for long counts.
+// wellOn reports whether a job does well on GPU d, and not on the GPU given as than. A job counts
+// if it is the account's, began after since, and has done well on d or has run there for the time
+// long. If there is no account, any job that has run there that long counts.
 func (b *inventory) wellOn(d, than *device, a *sched.Account, since time.Time, long time.Duration, now time.Time) bool {
 	if d == than || d.began[a].After(since) {
 		return d != than

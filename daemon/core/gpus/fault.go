@@ -14,8 +14,8 @@ import (
 const maxPendingFaults = 1024
 
 // Faulted handles an error report of the driver. It records the error with the job that the error
-// hit. If the GPU needs something after the error, it keeps jobs off the GPU. After every restart,
-// reports that were counted before arrive again.
+// hit. If a GPU needs a reset or an inspection after the error, Faulted keeps jobs off the GPU.
+// After every restart, reports that were counted before arrive again.
 func (b *Book) Faulted(e ErrorReport) {
 	if b.lastGoodSample.IsZero() {
 		same := func(o ErrorReport) bool { return o.Xid.PCI == e.Xid.PCI && o.Xid.Code == e.Xid.Code }
@@ -62,9 +62,9 @@ func (b *Book) Faulted(e ErrorReport) {
 	b.control(g)
 }
 
-// revocation is a line of the kernel's log with which the driver says that a GPU no longer needs
-// anything. The line alone does not put the GPU back into service: a sample that began after the
-// line must agree.
+// revocation is a line of the kernel's log with which the driver says that a GPU no longer needs a
+// reset or an inspection. The line alone does not put the GPU back into service: a sample that
+// began after the line must agree.
 type revocation struct {
 	seq    uint64 // the number of the line; 0: none
 	number uint64 // the number of the first sample that counts

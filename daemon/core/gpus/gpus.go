@@ -124,8 +124,8 @@ func (b *Book) Configured() {
 	b.withdraw()
 }
 
-// withdraw removes the GPUs that the site no longer offers and that no job holds. It remembers the
-// cleanup of each.
+// withdraw removes the GPUs that the site no longer offers and that no job holds. It keeps the
+// cleanup of each of these GPUs.
 func (b *Book) withdraw() {
 	b.devices = slices.DeleteFunc(b.devices, func(d *device) bool {
 		if b.offered(d) || b.jobs.Held(d.UUID) {

@@ -65,7 +65,7 @@ func Reserves(r *job.Reservation, uuid string) bool {
 }
 
 // on says for whom a GPU is reserved now. If part of the GPU is free, it says until when that part
-// is free. It is zero if the GPU is not reserved.
+// is free. The message is zero if the GPU is not reserved.
 func (r *reservations) on(uuid string, free int, now time.Time) job.Message {
 	var first *job.Reservation
 	for i := range r.list {

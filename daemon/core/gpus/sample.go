@@ -35,12 +35,12 @@ type ErrorReport struct {
 	At   time.Time // when the line was written
 }
 
-// clockTick is the resolution of the kernel's start times: a process may have begun later by this
-// much.
+// clockTick is the resolution of the kernel's start times: a process may have begun up to this much
+// later than the kernel says.
 const clockTick = 10 * time.Millisecond
 
-// quickLook is the usual duration of a sample: a process may seem to have begun earlier by this
-// much.
+// quickLook is the usual duration of a sample: a process may have begun up to this much later than
+// it seems.
 const quickLook = 100 * time.Millisecond
 
 // began returns the span of time in which a process of the sample began. It is a span because a

@@ -71,8 +71,8 @@ func (b *Book) stray(d *device, p *gpu.Process, before job.ID, began tracked.Int
 	return id, id != 0
 }
 
-// doubt marks processes as unsure that count as a job's only because they began while the job ran:
-// the job may have ended earlier than was known.
+// Some processes count as a job's only because they began while the job ran. doubt marks them as
+// unsure, because the job may have ended earlier than was known.
 func (b *Book) doubt(id job.ID) {
 	for p, of := range b.members {
 		if of.job == id && of.byTime {
@@ -139,7 +139,7 @@ func (b *inventory) jobOfStray(d *device, p *gpu.Process, began tracked.Interval
 	return membership{}
 }
 
-// forgetMembers forgets the processes that are on no GPU when there are too many. Until then it
+// forgetMembers forgets the processes that are on no GPU if too many are remembered. Until then it
 // keeps them: a sample can miss a process that exists, and no other process ever has the same pid
 // and start.
 func (b *Book) forgetMembers() {

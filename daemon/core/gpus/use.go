@@ -14,10 +14,10 @@ import (
 
 // deviceUse is what is known about the use of a GPU.
 type deviceUse struct {
-	loads   []loadAt  // in the last samples that count, the oldest first
+	loads   []loadAt  // of the last samples that count, the oldest first
 	watched time.Time // when the GPU was last read; zero: it was not in the last sample
 	meter   meter
-	short   bool // in the last sample, less memory was free than its jobs still lack
+	short   bool // in the last sample, too little memory was free for what its jobs were promised
 }
 
 // gpuUse is a job's use of one GPU in the last sample.
@@ -43,8 +43,8 @@ type useBuffer struct {
 }
 
 // peakStep sets how much a peak must grow to be recorded: by a tenth of the GPU's memory (peakStep
-// is the divisor). So a daemon that is killed forgets no more than that, and peaks cause at most
-// that many records of an attempt.
+// is the divisor). So a daemon that is killed forgets at most a tenth, and peaks cause at most
+// peakStep records of an attempt.
 const peakStep = 10
 
 // unknownTotal is the assumed memory of a GPU that has no memory of its own and uses the host's.
@@ -252,7 +252,7 @@ type meter struct {
 	power    int64   // milliwatts; -1: unknown
 	counter  uint64  // millijoules since the driver was loaded, as last reported; 0: unknown
 	reckoned int64   // millijoules since that report, estimated from the power
-	spent    int64   // the part of reckoned in the time that this sample covers; -1: unknown
+	spent    int64   // the part of reckoned that falls into the last sample's span; -1: unknown
 	scale    float64 // the factor by which to correct a job's estimate; 0: not known yet
 }
 
@@ -285,8 +285,8 @@ func (m *meter) settle(u *job.GPUNow) {
 	}
 }
 
-// countUse adds a running job's use in the time that a sample covers. Before is the GPU memory that
-// the job used in the sample before.
+// countUse adds a running job's use in the time that a sample covers. The parameter before is the
+// GPU memory that the job used in the previous sample.
 func (p *gpuUse) countUse(d *device, before int64) {
 	u := p.use
 	if d.UtilGPUPercent >= 0 {

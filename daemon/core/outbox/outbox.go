@@ -12,14 +12,14 @@ import (
 // time.
 const (
 	maxOwedOfUser  = 100  // further messages are given up at once
-	maxOwed        = 2000 // of all users; beyond that, the user with the most loses the newest
+	maxOwed        = 2000 // messages of all users; beyond that, the user with the most loses the newest
 	sendingAtOnce  = 8
-	slowAtOnce     = 4               // of sendingAtOnce, for users with slow tries, so that others find room
+	slowAtOnce     = 4               // the part of sendingAtOnce that users with slow tries may take
 	slowTry        = 5 * time.Second // a longer try is slow
 	deliveryTries  = 6
 	deliveryAgain  = 30 * time.Second // the delay after the first failed try; it doubles with each further one
 	lastDeliveryIn = 10 * time.Minute
-	postsAtOnce    = 20 // a user's posts to site webhooks; then one every Policy.WebhookPace
+	postsAtOnce    = 20 // posts of a user to site webhooks without delay; then one every Policy.WebhookPace
 )
 
 // box contains the messages owed to one user, oldest first. The jobs that the messages are about
@@ -31,7 +31,7 @@ type box struct {
 	since   time.Time         // when the sending began
 	took    time.Duration     // the mean duration of the last tries
 	posted  time.Time         // when the posts so far would have ended at a rate of one every WebhookPace
-	leftOut int               // posts left out since the last one
+	leftOut int               // posts left out since the last post
 }
 
 // mayPost reports whether the user may now post to a site webhook, which others read.

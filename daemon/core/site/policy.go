@@ -11,9 +11,9 @@ import (
 
 // Policy is the site's decisions, together with facts about its machine.
 type Policy struct {
-	HostMemBytes   int64         // for all jobs together; 0: not counted
-	HostCPUs       int           // for all jobs together; 0: not counted
-	GPUCPUs        int           // of HostCPUs, the part for which jobs on all GPUs count if they name no CPUs
+	HostMemBytes   int64         // host memory for all jobs together; 0: not counted
+	HostCPUs       int           // CPUs for all jobs together; 0: not counted
+	GPUCPUs        int           // the part of HostCPUs that comes with the GPUs, for jobs that name no CPUs
 	DefaultTime    time.Duration // 0: no limit
 	MaxTime        time.Duration // 0: no limit
 	DefaultGrace   time.Duration

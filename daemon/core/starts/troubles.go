@@ -85,8 +85,9 @@ type Troubles struct {
 	tryNow func(a *sched.Account, now time.Time)
 }
 
-// NewTroubles returns a Troubles without failed starts. When a start succeeds after failures, it
-// calls tryNow for the account, or with nil for all accounts, so that their jobs are tried again.
+// NewTroubles returns a Troubles without failed starts. When a start succeeds after failures, the
+// Troubles calls tryNow for the account, or with nil for all accounts, so that their jobs are tried
+// again.
 func NewTroubles(jobs *tracked.Book, tryNow func(a *sched.Account, now time.Time)) Troubles {
 	return Troubles{
 		troubles: map[*sched.Account]*trouble{}, barred: map[*sched.Account]time.Time{}, jobs: jobs, tryNow: tryNow,
@@ -216,7 +217,7 @@ func (s *Troubles) StartWorked(l *tracked.Job, now time.Time) {
 }
 
 // holds reports whether a trouble now keeps all of its jobs from being placed, and when to ask
-// again; zero: not before something happens. If it returns false, one of the jobs may be placed.
+// again; zero: after the next event. If it returns false, one of the jobs may be placed.
 func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 	if !s.held(t) {
 		return false, at
@@ -239,7 +240,7 @@ func (s *Troubles) holds(t *trouble, now time.Time) (holds bool, at time.Time) {
 }
 
 // HoldBack holds back the jobs that the troubles affect: all jobs, or those of some accounts. It
-// returns when to ask again; zero: not before something happens.
+// returns when to ask again; zero: after the next event.
 func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 	if s.every.several && !s.jobs.AnyUnstarted() { // the jobs that could not be started were cancelled
 		s.endTrouble(nil)
@@ -249,7 +250,7 @@ func (s *Troubles) HoldBack(now time.Time) (all bool, next time.Time) {
 }
 
 // holdAccounts holds back the jobs of the accounts that have trouble, and returns when to ask
-// again; zero: not before something happens.
+// again; zero: after the next event.
 func (s *Troubles) holdAccounts(now time.Time) (next time.Time) {
 	byUID := func(a, b *sched.Account) int { return cmp.Compare(a.UID, b.UID) }
 	for _, a := range slices.SortedFunc(maps.Keys(s.troubles), byUID) {

@@ -71,8 +71,8 @@ func (d *Dependencies) CountEdges(l *Job, n int) {
 	}
 }
 
-// EdgesQuota refuses a job's dependencies if those of its person's jobs would become too many: each
-// end of a job would then delay everybody. Had is the number of dependencies that this job had
+// EdgesQuota refuses a job's dependencies if its person's jobs would have too many dependencies:
+// each end of a job would then delay everybody. Had is the number of dependencies that this job had
 // before.
 func (d *Dependencies) EdgesQuota(j *job.Job, open, had int) *job.Refusal {
 	n := d.edges[j.Person().UID] - had

@@ -38,9 +38,9 @@ type Job struct {
 	uses   []job.GPUNow // for the GPUs of the attempt with number usesOf
 	usesOf int
 
-	lifetime *Lifetime // that of the attempt; nil: nothing is known
+	lifetime *Lifetime // the lifetime of the attempt's unit; nil: nothing is known
 	Account  *sched.Account
-	Throttle *sched.Throttle // that of its array; nil: none
+	Throttle *sched.Throttle // the bound on its array's running tasks; nil: none
 	Weighed  int64           // its weight as counted in Book.bytes
 	Beyond   int             // what it adds in quotas of GPUs to its request, see CountBeyond
 }

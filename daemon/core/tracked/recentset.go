@@ -4,7 +4,7 @@ package tracked
 type recentSet[K comparable, V any] struct {
 	size  int
 	of    map[K]slot[V]
-	order []K // keys in order of addition; once full, the oldest is at next; it may have removed keys
+	order []K // keys in order of addition, perhaps removed since; once full, the oldest is at next
 	next  int
 }
 

@@ -13,8 +13,8 @@ type timer struct {
 	ID job.ID
 }
 
-// timers are the jobs that wait for a time. They form a heap whose first element is the next timer;
-// at has the place of each job in the heap.
+// timers are the jobs that wait for a time. They form a heap whose first element is the next timer.
+// The field at has the place of each job in the heap.
 type timers struct {
 	heap []timer
 	at   map[job.ID]int
