@@ -123,8 +123,8 @@ func TestStatNodes(t *testing.T) {
 	}
 }
 
-// Processes at every depth are found. If a process's name looks like a state, it is not taken for
-// one.
+// Processes at every depth are found. A process's name that looks like a state is not taken for the
+// state.
 func TestProcesses(t *testing.T) {
 	const group = "/gpujobs.slice/gpujob-1.service"
 	root := tree(t, map[string]string{group + "/cgroup.procs": "10\n11\n", group + "/below/cgroup.procs": "12\n", group + "/empty/cgroup.procs": ""})

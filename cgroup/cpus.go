@@ -9,10 +9,10 @@ import (
 // OnlineCPUs is the kernel's file that lists the machine's running CPUs.
 const OnlineCPUs = "/sys/devices/system/cpu/online"
 
-// AllowedCPUs returns, in the kernel's format ("0-15,32"), the CPUs on which processes of a group
-// may run. A group that does not exist or has no setting inherits the setting of its parent. If the
-// hierarchy at root has no setting at all, the CPUs are those in the file online. The result is ""
-// if nothing is known.
+// AllowedCPUs returns, in the kernel's format ("0-15,32"), the CPUs on which processes of a control
+// group may run. A group that does not exist or has no setting inherits the setting of its parent.
+// If the hierarchy at root has no setting at all, AllowedCPUs returns the running CPUs, which it
+// reads from a file such as OnlineCPUs. The result is "" if nothing is known.
 func AllowedCPUs(root, group, online string) string {
 	for at := filepath.Clean("/" + group); ; at = filepath.Dir(at) {
 		if list := line(filepath.Join(root, at, "cpuset.cpus.effective")); list != "" {

@@ -6,8 +6,8 @@
 //
 //  1. A device is named by its numbers ("/dev/char/195:0"), never by a path, because systemd loses
 //     an entry whose node is missing during a reload.
-//  2. The list of extra devices never opens a GPU's own node or the probe node. A GPU is opened to
-//     a job only by its placement, and the probe never.
+//  2. The list of extra devices never lets a job open a GPU's own node or the probe node. Only a
+//     placement lets a job open a GPU, and nothing lets it open the probe.
 //  3. A value that cannot be read is reported as unknown, never as zero.
 //
 // Only stats.go uses containerd/cgroups, for statistics with several keys, and exposes none of its

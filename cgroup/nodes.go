@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reasons to ignore a node.
+// Reasons why StatNodes ignores a path.
 var (
 	errNotDevice = errors.New("not a character device")
 	errReserved  = errors.New("a job's own GPUs are opened to it only by its placement")

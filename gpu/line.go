@@ -18,7 +18,8 @@ const (
 	MaxCPUsBytes          = 4096
 )
 
-// Operations of a request: OpSample reads everything, OpLook everything except the energy.
+// The operations of a request. OpSample reads everything. OpLook reads everything except the
+// energy.
 const (
 	OpSample = "sample"
 	OpLook   = "look"

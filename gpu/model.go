@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// TypeMatches reports whether the device is of the type want. Both want and Name are split at
+// TypeMatches reports whether the device is of the wanted type. Both the type and Name are split at
 // everything except letters and digits, and compared without case. The device matches if every word
-// of want is a word of Name. "a100" and "A100-SXM4" match "NVIDIA A100-SXM4-80GB"; "a10" and
-// "a100-40gb" do not. An empty want matches every device. A want without letters and digits matches
+// of the type is a word of Name. "a100" and "A100-SXM4" match "NVIDIA A100-SXM4-80GB"; "a10" and
+// "a100-40gb" do not. An empty type matches every device. A type without letters and digits matches
 // no device.
 func (d Device) TypeMatches(want string) bool {
 	if strings.TrimSpace(want) == "" {

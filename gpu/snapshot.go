@@ -11,7 +11,7 @@ type Snapshot struct {
 	NVMLVersion   string   `json:"nvml_version,omitempty"`
 	CUDAVersion   string   `json:"cuda_version,omitempty"` // newest CUDA version that the driver supports, such as "12.4"
 	Problem       Problem  `json:"problem,omitempty"`
-	Look          bool     `json:"look,omitempty"`   // energy is only read of GPUs that were not well
+	Look          bool     `json:"look,omitempty"`   // the energy was read only from GPUs that were not well
 	Detail        string   `json:"detail,omitempty"` // the library's own message about Problem
 	Devices       []Device `json:"devices"`
 	Links         []Link   `json:"links,omitempty"` // ordered by A, then B; missing pairs are unknown
@@ -33,7 +33,7 @@ type Device struct {
 	Well             bool      `json:"well,omitempty"`         // the driver says that the GPU needs no recovery; false if it does not say
 	Health           Health    `json:"health"`
 	HealthDetail     string    `json:"health_detail,omitempty"`
-	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown because the GPU uses the host's memory; so are the next three
+	MemTotalBytes    uint64    `json:"mem_total_bytes"` // 0 if unknown because the GPU uses the host's memory; so are the next 3 fields
 	MemUsedBytes     uint64    `json:"mem_used_bytes"`
 	MemFreeBytes     uint64    `json:"mem_free_bytes"` // as the driver reports it, not total - used
 	MemReservedBytes uint64    `json:"mem_reserved_bytes"`

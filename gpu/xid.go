@@ -50,8 +50,9 @@ var xidLine = sync.OnceValue(func() *regexp.Regexp {
 // including the driver's other lines and lines that only resemble a report.
 //
 // Users can choose the names of processes. The kernel begins some lines with such a name (for a
-// segfault, for instance), but the name has at most 15 bytes and ends before the place of the
-// address. The name of the process in a report cannot change what precedes it.
+// segfault, for instance). But the name has at most 15 bytes, and so ends before the place at which
+// a report has its PCI address. The name in a report itself comes after the address and the code,
+// and can't change them.
 func ParseXid(line string) (Xid, bool) {
 	m := xidLine().FindStringSubmatch(line)
 	if m == nil {

@@ -69,11 +69,12 @@ func phaseOf(s Status) Phase {
 }
 
 // executed reports whether the launcher of a failed unit was executed. A launcher may end before
-// systemd notices its start. The unit was then never active. Two signs distinguish this end from a
-// failure of systemd. The first is a status line: only the launcher can set it, and sets it before
-// another program takes its place. The second, without a status line, is an exit status that
-// systemd does not reserve. If a failed ExecStartPost= program of the site ended the launcher, the
-// launcher counts as never executed, because the site's mistake is not the job's end.
+// systemd notices its start. The unit was then never active, as after a failure of systemd. Two
+// signs show that the launcher was executed. The first is a status line: only the launcher can set
+// it, and it does so before it becomes another program. The second, without a status line, is an
+// exit status that systemd does not reserve. If a failed ExecStartPost= program of the site ended
+// the launcher, the launcher counts as never executed, because the site's mistake is not the job's
+// end.
 func executed(s Status) bool {
 	switch {
 	case s.WasActive:
@@ -103,8 +104,9 @@ func exitOf(s Status) contract.Exit {
 	return e
 }
 
-// launchOf returns the step of a launch failure if status line and exit status agree on it
-// (invariant 6). A submitter can forge both with a set-up, but only misreports their own job.
+// launchOf returns the step of a launch failure if the status line and the exit status agree on the
+// step (invariant 6). A submitter's set-up can forge both, but then misreports only the submitter's
+// own job.
 func launchOf(s Status) contract.Step {
 	if s.StatusText == contract.StatusSetup && s.MainCode == CLDExited {
 		for _, step := range contract.AfterSetup() {
@@ -122,8 +124,8 @@ func launchOf(s Status) contract.Step {
 }
 
 // Wordless reports whether the main process failed within a second and nothing shows that the
-// launcher reached the command. The launcher may have reached it all the same: systemd may have
-// missed a status line.
+// launcher reached the job's command. The launcher may have reached the command all the same,
+// because systemd may have missed a status line.
 func (s *Status) Wordless() bool {
 	return (s.MainCode == CLDKilled || s.MainCode == CLDDumped || s.MainCode == CLDExited && s.MainStatus != 0) &&
 		s.StatusText == "" && !s.Stopped && s.Ended-s.Started < 1_000_000
@@ -141,7 +143,7 @@ func startFailure(s Status) contract.Exit {
 		return e
 	}
 	code, status := s.MainCode, s.MainStatus
-	if code == 0 && s.Result == ResultExitCode { // not the status of the launcher or of a step of systemd
+	if code == 0 && s.Result == ResultExitCode { // neither the launcher nor a step of systemd ended with a status
 		e.Detail = "a program that the site set to run before jobs in gpujob-.service.d failed"
 	}
 	if s.CheckCode != 0 {

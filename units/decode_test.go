@@ -113,7 +113,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Whatever systemd reports, the answer keeps invariants 5 and 6, on which the daemon relies.
+// Whatever systemd reports, the result of Decode keeps invariants 5 and 6, on which the daemon
+// relies.
 func FuzzDecode(f *testing.F) {
 	f.Add(LoadLoaded, ActiveFailed, SubFailed, ResultExitCode, uint32(0), int32(1), int32(203), contract.StatusPrefix+"exec", int32(2), true, false)
 	f.Add(LoadNotFound, ActiveInactive, SubDead, ResultSuccess, uint32(0), int32(0), int32(0), "", int32(0), false, true)

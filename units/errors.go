@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrExists means that a unit of this name exists, running or with an uncollected result. It
-	// was started before, and the caller must adopt it.
+	// ErrExists means that a unit of this name exists already: it runs, or its result was not
+	// collected. The caller must adopt the unit.
 	ErrExists = errors.New("unit exists already")
 
 	// ErrBus means that systemd could not be reached or its answer was lost. The error is

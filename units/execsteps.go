@@ -1,7 +1,7 @@
 package units
 
-// execSteps complete the sentence "systemd could not …". Each belongs to an exit status that
-// systemd's child uses before it executes the launcher; see "Process Exit Codes" in
+// execSteps are the ends of the sentence "systemd could not …". The key is the exit status of
+// systemd's child when that step fails before the launcher is executed; see "Process Exit Codes" in
 // systemd.exec(5).
 var execSteps = map[int32]string{
 	200: "enter its working directory",

@@ -17,12 +17,12 @@ type MessageSpec struct {
 	Program string // absolute path of gpusched-notify
 	File    string // absolute path of its input, which only root can read
 	UID     int    // of the job's owner
-	GID     int    // 0: the account's own
-	OfSite  bool   // the site sends it, under a dynamic account, not the owner
-	Scope   Scope  // of the systemd that has the unit
+	GID     int    // 0: the account's own group
+	OfSite  bool   // true: sent by the site, under a dynamic account; false: by the job's owner
+	Scope   Scope  // of the systemd that runs the unit
 }
 
-// Limits of such a unit.
+// Limits of a unit that sends a message.
 const (
 	messageTime   = 2 * time.Minute // from its start to its end
 	messageGrace  = 5 * time.Second

@@ -15,15 +15,15 @@ import (
 // ErrOrigin means that a unit was not made from a Spec.
 var ErrOrigin = errors.New("the unit was not made by gpusched")
 
-// Origin has the properties of a unit, as systemd reports them, from which its Spec can be
-// recovered. If the state file is lost, nothing else is left of a running job.
+// Origin has those properties of a unit, as systemd reports them, from which the unit's Spec can be
+// recovered. If the state file is lost, they are all that is known about a running job.
 type Origin struct {
 	Description string
-	User, Group string // numeric; Group "": the account's own
+	User, Group string // numeric; Group "": the account's own group
 	LogFields   [][]byte
 	SpecPath    string // last argument of the launcher
 
-	MemoryMax, CPUQuota, TimeoutStop uint64 // Infinity: none
+	MemoryMax, CPUQuota, TimeoutStop uint64 // Infinity: no limit
 }
 
 // OriginOf returns what systemd would report for a unit with these properties.
@@ -60,8 +60,8 @@ func OriginOf(props []Property) Origin {
 const (
 	jobField     = "GPUSCHED_JOB="
 	attemptField = "GPUSCHED_ATTEMPT="
-	// placedField is in microseconds since 1970. It distinguishes the attempt from an attempt with
-	// the same numbers on an older state file.
+	// placedField is the time of the placement in microseconds since 1970. It distinguishes the
+	// attempt from an attempt with the same job id and number in an older state file.
 	placedField = "GPUSCHED_PLACED="
 	gpuField    = "GPUSCHED_GPU="
 	// limitField is the time limit in microseconds.
@@ -80,7 +80,7 @@ func formatHolds(gpus []contract.GPU) string {
 	return strings.Join(list, ",")
 }
 
-// Spec returns the Spec that the unit name was made from, without the parts that a running job no
+// Spec returns the Spec from which the named unit was made, without the parts that a running job no
 // longer needs: launcher, spec file, resource limits, further devices, CPUs. The names of the job
 // and the user are as the description shows them. The error is ErrOrigin for a unit that somebody
 // else made.
@@ -103,10 +103,10 @@ func (o Origin) Spec(name string) (Spec, error) {
 	return s, nil
 }
 
-// Attempt returns the attempt that the unit name was made for, if its job belongs to uid, and false
-// for any other unit. Attempt reads fewer properties than Spec, since a drop-in of the site may
-// replace a group or a description. If a drop-in has also removed the journal fields, Attempt takes
-// the number from the path of the spec.
+// Attempt returns the attempt for which the named unit was made, if its job belongs to uid, and
+// false for any other unit. Attempt reads fewer properties than Spec, since a drop-in of the site
+// may replace a group or a description. If a drop-in has also removed the journal fields, Attempt
+// takes the number from the path of the spec.
 func (o Origin) Attempt(name string, uid int) (attempt int, ok bool) {
 	id, ok := ParseName(name)
 	if !ok || o.User != strconv.Itoa(uid) {

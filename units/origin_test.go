@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Spec recovers what a unit was made from.
+// Spec returns the Spec from which a unit was made.
 func TestOriginGivesTheSpecBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Spec{

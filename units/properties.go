@@ -33,22 +33,23 @@ const startTimeout = time.Minute
 // service returns the properties that make the unit a job. ExecStart is used because systemd 252
 // loses ExecStartEx at the next daemon-reload.
 //
-// OOMPolicy=kill: if the kernel kills one process of a job for lack of memory, all others are
-// killed at once. With the policy stop, the default, they would first get the grace time, but
+// OOMPolicy=kill: if the kernel kills one process of a job for lack of memory, systemd kills all
+// others at once. With the policy stop, the default, they would first get the grace time, but
 // without memory they could hardly use that time. With the policy continue, a job that lost a
 // worker could hang on its GPUs for ever. With stop and with continue, the reason for the end could
-// also get lost: if the main process ends by itself in the meantime, only its own end counts.
+// also get lost: if the main process ends by itself before the others, systemd reports only how the
+// main process ended.
 //
 // ExecReload prints a note of the scheduler for the job's user. systemd runs it in the unit, as the
-// user, so the note is in the unit's journal, where the user can read it. Its failure does not
-// affect the job.
+// user, so the note is in the unit's journal, where the user can read it. If ExecReload fails, the
+// job is not affected.
 //
 // TimeoutStartUSec limits the time until systemd executes the launcher. systemd looks up the
 // account's groups in that time, and a directory service can hang.
 //
-// Three properties are not set: PAMName (with Type=exec the unit would stay activating on systemd
-// 252, and a session costs two thirds of the start rate), NoNewPrivileges (nvidia-modprobe is
-// setuid) and PrivateDevices (it hides NVIDIA's nodes).
+// Three properties are not set: PAMName (with Type=exec the unit would remain in the state
+// activating on systemd 252, and a session costs two thirds of the start rate), NoNewPrivileges
+// (nvidia-modprobe is setuid) and PrivateDevices (it hides NVIDIA's nodes).
 //
 // There is no other sandboxing either: a job may do what its user may do in a shell, and the kernel
 // separates users. With User=, each system call filter implies NoNewPrivileges. A private /tmp or

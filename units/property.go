@@ -18,7 +18,7 @@ type ExecCommand struct {
 // DeviceAllow is one device entry of a unit, (ss) on the bus.
 type DeviceAllow struct {
 	Path   string
-	Access string // of r, w and m
+	Access string // any of r, w and m
 }
 
 // Infinity is systemd's value for no limit and no timeout. 0 means zero.

@@ -10,7 +10,7 @@ import (
 // Spec describes a job's unit completely. It has no field for a command, an environment or a
 // directory (invariant 2).
 type Spec struct {
-	Scope   Scope // of the systemd that has the unit
+	Scope   Scope // of the systemd that runs the unit
 	ID      int64
 	Attempt int       // from 1
 	Placed  time.Time // when the attempt got its GPUs
@@ -19,15 +19,15 @@ type Spec struct {
 	User    string // for display
 	JobName string // public: it is in the unit's description
 	Array   int64  // the array that the job is a task of; 0: none
-	Task    int    // its index there
+	Task    int    // the job's index in that array
 
 	GPUs    []contract.GPU  // of this attempt; empty: a job without GPUs
 	Devices []cgroup.Device // further nodes that the site lets jobs open
 	Limits  cgroup.Limits
 	Rlimits []contract.Limit
 
-	CPUShare    int    // CPUs that the job counts for: its share when its user's jobs want more than there are
-	CPUAffinity string // the CPUs it may use, "0-15,32"; "": all. The start fails if none exists: see package cpuset
+	CPUShare    int    // the more CPUs, the larger the job's share of CPU time while the jobs of its user compete
+	CPUAffinity string // the CPUs that the job may use, "0-15,32"; "": all. The start fails if none exists: see cpuset
 
 	// TimeLimit is only recorded in the unit; the daemon enforces it. It can change while the job
 	// runs, and does not count suspended time. systemd's own limit can't be changed, and counts the

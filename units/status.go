@@ -21,11 +21,11 @@ type Status struct {
 	WasActive   bool   // the main process was executed in this invocation
 	Frozen      bool   // its processes are frozen, or about to be
 	PostFailed  bool   // systemd ended it before it was active, since an ExecStartPost= program failed or took too long
-	CheckCode   int32  // like MainCode, for the launcher's check (Spec.Check); 0: it succeeded, or there was none
+	CheckCode   int32  // how the launcher's check (Spec.Check) failed, like MainCode; 0: no check, or it succeeded
 	CheckStatus int32  // like MainStatus, for the check
 	JobPending  bool   // systemd has a start or stop in its queue
 	Stopped     bool   // the unit was already being stopped when the main process ended
-	Spent       bool   // ended and without processes, and its stop runs no command: only its result remains
+	Spent       bool   // the unit ended, has no processes, and a stop would run no command: only its result remains
 
 	CPUNSec    uint64 // CPU time in nanoseconds; Infinity: unknown
 	MemoryPeak uint64 // bytes; Infinity: unknown, as on systemd before 255

@@ -81,7 +81,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// A list and the bits of its set agree. The order of the bits is that of D-Bus.
+// A Set has the bits of the CPUs in its list. Their order is that of D-Bus.
 func TestSet(t *testing.T) {
 	if got, err := Parse("0,3,8-10,17"); err != nil || !reflect.DeepEqual(got, Set{0b1001, 0b111, 0b10}) {
 		t.Errorf("got %08b, %v", got, err)

@@ -10,7 +10,7 @@ import (
 
 const lib = "/usr/lib/x86_64-linux-gnu"
 
-// Versions are read below a root and compared (invariant 1).
+// The versions of the driver are read below a root directory and compared (invariant 1).
 func TestInstalled(t *testing.T) {
 	const nvrm = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (dvs-builder@U16)\n"
 	for name, c := range map[string]struct {

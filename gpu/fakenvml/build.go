@@ -18,7 +18,7 @@ import (
 //go:embed c
 var source embed.FS
 
-// File names of the results, as they are installed.
+// The names of the files that Build and BuildSimCUDA make, as they are installed.
 const (
 	LibraryName = "libnvidia-ml.so.1"
 	SimCUDAName = "simcuda"

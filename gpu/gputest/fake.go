@@ -14,8 +14,8 @@ import (
 // ErrClosed is the error of a closed Fake.
 var ErrClosed = errors.New("the source is closed")
 
-// A Fake is a source of Snapshots in memory. Several goroutines may call its methods. Samples that
-// end after a change show it.
+// A Fake is a source of Snapshots in memory. Several goroutines may call its methods. A Sample that
+// ends after a change shows that change.
 type Fake struct {
 	mu      sync.Mutex // guards the following fields
 	devices []gpu.Device

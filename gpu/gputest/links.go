@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Links returns the links that join makes between all pairs of n GPUs. A Link without a Kind is
-// left out.
+// Links calls the function join for each pair of n GPUs, and returns the links that it makes. A
+// Link without a Kind is left out.
 func Links(n int, join func(a, b int) gpu.Link) []gpu.Link {
 	var links []gpu.Link
 	for a := range n {

@@ -34,8 +34,8 @@ type Machine interface {
 	Lose(minor int, lost bool) error          // off the bus, or back
 }
 
-// Run tests what is true for any GPUs. Each call of open returns a new Source, which the suite
-// closes.
+// Run tests what is true for any GPUs. The function open returns a new Source at each call. The
+// suite closes these Sources.
 func Run(t *testing.T, open func(t *testing.T) Source) {
 	run := func(name string, test func(t *testing.T, s Source)) {
 		t.Run(name, func(t *testing.T) {

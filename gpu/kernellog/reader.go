@@ -19,7 +19,7 @@ import (
 type Reader struct {
 	path  string
 	retry time.Duration
-	pause time.Duration // delay at the end of a file: reading a file does not block there, unlike the kernel log
+	pause time.Duration // delay at the end of a file, where a read does not block; a read of the kernel log does
 
 	mu      sync.Mutex
 	trouble error
@@ -47,7 +47,7 @@ func (r *Reader) setTrouble(err error) {
 	r.trouble = err
 }
 
-// Run passes each report to tell, one at a time, until ctx is done.
+// Run calls the function tell with each report, one at a time, until ctx is done.
 func (r *Reader) Run(ctx context.Context, tell func(gpu.XidReport)) {
 	for ctx.Err() == nil {
 		err := r.follow(ctx, tell)

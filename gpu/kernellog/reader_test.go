@@ -152,7 +152,7 @@ func TestParseRecord(t *testing.T) {
 	}
 }
 
-// Invariant 4, for any log in any pieces.
+// Invariant 4 holds for any log, in pieces of any size.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte(boot+"4,812,9,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=12\n"), 7)
 	f.Add([]byte(strings.Repeat("x", maxRecord+1)+"\n4,1,9,-;y\n"), 4096)

@@ -14,15 +14,15 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Sizes of the masks that the driver is asked for. (go-nvml takes these numbers of bits for numbers
+// Sizes of the masks that the driver is asked for. (go-nvml treats these numbers of bits as numbers
 // of bytes, so each mask has room for eight times as many CPUs.)
 const (
 	askCPUs  = 1024
 	askNodes = 64
 )
 
-// affinity reads the NUMA node and the CPUs near the GPU. Both never change, so a GPU that was read
-// before keeps its values.
+// affinity reads the NUMA node and the CPUs near the GPU. Both never change, so if the GPU was read
+// before, affinity keeps the values of that reading.
 func (r *reader) affinity(dev nvml.Device) {
 	if k := r.known; k.UUID != "" && k.UUID == r.out.UUID && k.PCI == r.out.PCI {
 		r.out.NUMANode, r.out.CPUs = k.NUMANode, k.CPUs
@@ -59,7 +59,7 @@ func (r *reader) cpus(dev nvml.Device) string {
 		words, _ := may(r, needCPUs, "reading the CPUs next to it", affinity)
 		list = listOf(words)
 	}
-	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // would make the Snapshot invalid
+	if _, err := cpuset.Parse(list); err != nil || len(list) > gpu.MaxCPUsBytes { // the Snapshot would be invalid
 		return ""
 	}
 	return list

@@ -54,7 +54,7 @@ func TestADriverThatAppears(t *testing.T) {
 	well(t, r.sample(), 4)
 }
 
-// Invariant 3: after a library refused, the process ends.
+// Invariant 3: if the library refuses to work, the process ends.
 func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	r := newRig(t).start()
 	r.init("18")
@@ -64,7 +64,7 @@ func TestARefusingLibraryNeedsARestart(t *testing.T) {
 	}
 }
 
-// Invariant 1: without a function, only what Symbols says is lost.
+// Invariant 1: if a function is missing, only what Symbols names does not work.
 func TestMissingSymbols(t *testing.T) {
 	built := newRig(t)
 	lib := nvml.Open(nvml.Options{Path: built.lib})

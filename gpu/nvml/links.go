@@ -111,9 +111,9 @@ func (s *survey) link(a, b *port) (gpu.Link, bool) {
 	return l, ret == nvml.SUCCESS && l.Kind != ""
 }
 
-// lanes returns the number of NVLinks that a and b can use to reach each other: the direct ones, or
-// those through NVSwitches. The latter are as many as the links to switches of the GPU that has
-// fewer of them. The driver's P2P status overrides the count: NVLinks may be up but unusable (each
+// lanes returns the number of NVLinks that a and b can use to reach each other: the direct links,
+// or those through NVSwitches. Through NVSwitches, the number is that of the GPU with fewer links
+// to switches. The driver's P2P status overrides the count: NVLinks may be up but unusable (each
 // GPU in its own partition), or connect GPUs in an unknown way.
 func (s *survey) lanes(a, b *port) int {
 	n := min(a.toGPU[b.slot], b.toGPU[a.slot])

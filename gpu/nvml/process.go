@@ -41,9 +41,9 @@ func (r *reader) processes(dev nvml.Device) {
 	}
 }
 
-// list reads one list. If the driver does not report computing processes, the processes of the GPU
-// are unknown. A missing list of other kinds counts as empty. After any other error the GPU is not
-// well, because then nobody knows who uses it.
+// list reads one of the driver's lists. If the driver does not report computing processes, the
+// processes of the GPU are unknown. A missing list of other processes counts as empty. After any
+// other error the GPU counts as not well, because nobody knows who uses it.
 func (r *reader) list(n need, doing string, call func() ([]nvml.ProcessInfo, nvml.Return)) []nvml.ProcessInfo {
 	infos, ret, asked := ask(r, n, doing, call)
 	if !asked {

@@ -26,8 +26,8 @@ type request struct {
 	Seq uint64 `json:"seq"`
 }
 
-// Serve answers the requests from in until its end, or until r needs a restart. It returns errors
-// of in and out.
+// Serve answers the requests of its input until the input ends or the Reader needs a restart. It
+// returns the errors of reading the input and of writing the output.
 func Serve(in io.Reader, out, talk io.Writer, r Reader) error {
 	lines := bufio.NewReaderSize(in, MaxRequestBytes)
 	for {
@@ -85,8 +85,8 @@ func parse(line []byte) (request, error) {
 	return req, nil
 }
 
-// answer writes s. If it can't, it writes the error instead, because the other side waits for a
-// line.
+// answer writes a Snapshot. If that is impossible, it writes the error instead, because the other
+// side waits for a line.
 func answer(out io.Writer, s gpu.Snapshot) error {
 	line, err := gpu.Encode(s)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// scripted answers only with the seq, and needs a restart after a number of answers.
+// scripted is a Reader. Its Snapshots have only a seq, and it needs a restart after a number of
+// them.
 type scripted struct {
 	spentAfter, answered, looks int
 	devices                     []gpu.Device

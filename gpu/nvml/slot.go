@@ -11,8 +11,8 @@ import (
 type slot struct {
 	known      gpu.Device      // the GPU, as it was last read without an error; Health "" if never
 	running    chan gpu.Device // result of the running reading, or nil
-	started    time.Time       // when that reading was started
-	whole      bool            // that reading is complete
+	started    time.Time       // when the running reading was started
+	whole      bool            // the running reading is complete
 	needsWhole bool            // the last complete reading failed, or there was none: the next must be complete
 }
 

@@ -81,7 +81,8 @@ func (l *Library) resize(n int) {
 	l.slots = slots
 }
 
-// dropDuplicates removes a remembered identity if another GPU, which answers now, has the same.
+// dropDuplicates removes the identity of a GPU that does not answer if another GPU answers with the
+// same identity.
 func dropDuplicates(devices []gpu.Device) {
 	answers := make(map[string]bool)
 	for _, d := range devices {

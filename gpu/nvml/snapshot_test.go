@@ -183,8 +183,8 @@ func TestAHangThatEndsIsForgotten(t *testing.T) {
 	}
 }
 
-// A look does not ask for the energy, so it finds nothing wrong if only the energy hangs. After a
-// sample has hung, looks ask for the energy too, and only an answer makes the GPU well.
+// A look does not ask for the energy, so it finds nothing wrong if only that question hangs. After
+// a sample has hung, looks ask for the energy too, and only an answer makes the GPU well.
 func TestALookDoesNotClearAHang(t *testing.T) {
 	r := newRig(t).gpus("", "").start(variableTimeout + "=1s")
 	if d := well(t, r.look(), 2)[1]; d.EnergyMilliJ == 0 {

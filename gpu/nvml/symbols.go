@@ -44,8 +44,9 @@ const (
 	needs
 )
 
-// An entry has the names of a need, newest first, and what does not work without it. go-nvml calls
-// the newest name that the library has. An empty loss means that nothing works.
+// An entry has the names of a need, newest first, and what does not work without that function.
+// go-nvml calls the newest name that the library has. If loss is empty, nothing works without the
+// function.
 type entry struct {
 	names []string
 	loss  string

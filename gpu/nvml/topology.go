@@ -61,8 +61,8 @@ func (t *topology) among(devices []gpu.Device) []gpu.Link {
 	return links
 }
 
-// readLinks returns the connections between devices. A survey that does not return before expired
-// shows in a later Snapshot. Nobody waits for a repeated survey.
+// readLinks returns the connections between devices. If a survey returns only after expired was
+// closed, its result appears in a later Snapshot. Nobody waits for a repeated survey.
 func (l *Library) readLinks(devices []gpu.Device, expired <-chan struct{}) []gpu.Link {
 	t := &l.topology
 	well := wellOf(devices)

@@ -13,13 +13,13 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// lookGrace is the time to check for an answer after its timeout. The answer may have arrived while
-// nobody was reading.
+// lookGrace is the time that a caller may spend on looking for an answer after the timeout. The
+// answer may have arrived while nobody was reading.
 const lookGrace = 50 * time.Millisecond
 
-// ask sends a request and waits for its answer, at most for timeout and not beyond limit. If an
-// earlier caller did not wait for its answer, ask first waits for that answer within the same
-// limits, and drops it.
+// ask sends a request and waits for its answer, for the duration timeout but not beyond the time
+// limit. If an earlier caller left before its answer arrived, ask first waits for that answer
+// within the same limits, and drops it.
 func (c *child) ask(
 	ctx context.Context, op string, seq uint64, timeout time.Duration, limit time.Time,
 ) (gpu.Snapshot, error) {
@@ -37,8 +37,8 @@ func (c *child) ask(
 	return c.answer(ctx, timeout, limit)
 }
 
-// request writes the pending request. Writing always gets a moment, even if starting the child took
-// all the time.
+// request writes the pending request. It always has at least lookGrace to write, even if the start
+// of the child took all the time.
 func (c *child) request(op string, limit time.Time) error {
 	if least := time.Now().Add(lookGrace); limit.Before(least) {
 		limit = least

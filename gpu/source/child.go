@@ -18,13 +18,13 @@ const endGrace = time.Second
 
 const endedWell = " (exit status 0)"
 
-// A child is a process with our ends of its pipes.
+// A child is a process with the pipes to it.
 type child struct {
 	pid           int
 	kill          func()
 	stdin, stdout *os.File
 	lines         *bufio.Reader
-	partial       []byte // incomplete answer, if a Sample ended first
+	partial       []byte // beginning of an answer whose Sample ended before the rest arrived
 
 	pending uint64        // seq of the unanswered request, 0 for none
 	since   time.Time     // when pending was sent

@@ -171,7 +171,8 @@ func unkillable(t *testing.T) *child {
 	return c
 }
 
-// Invariant 1: the end of a caller's context ends its Sample. The child keeps its time.
+// Invariant 1: the end of a caller's context ends its Sample. The child still gets its whole time
+// to answer.
 func TestAContextThatEndsLeavesTheChild(t *testing.T) {
 	there := filename(t)
 	s := open(t, options(t, "when there", there))
@@ -212,7 +213,7 @@ func giveUp(t *testing.T, s *Source) {
 	}
 }
 
-// Invariant 2, even if no caller waits for the whole timeout.
+// Invariant 2: a child that hangs is found even if no caller waits for the whole timeout.
 func TestImpatientCallersNoticeHangs(t *testing.T) {
 	o := options(t, "hang")
 	o.Timeout = 150 * time.Millisecond

@@ -8,5 +8,5 @@ type Exit struct {
 	Stopped bool   // the process ended while its unit was being stopped, whoever ordered the stop
 	Launch  Step   // "": the command began
 	Errno   int    // of the launch failure; 0: unknown
-	Detail  string // for people: systemd's step that failed
+	Detail  string // for people: the step of systemd that failed
 }

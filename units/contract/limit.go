@@ -5,7 +5,7 @@ package contract
 type Limit struct {
 	Name string `json:"name"`
 	Soft uint64 `json:"soft"`
-	Hard uint64 `json:"hard"` // for the launcher, 0 keeps the unit's
+	Hard uint64 `json:"hard"` // for the launcher; 0: the hard limit stays as in the unit
 }
 
 // LeastLimit returns the smallest soft limit of this name with which systemd can execute the

@@ -1,18 +1,18 @@
 package contract
 
 // HoldFlag makes gpusched-job run a command in a terminal and keep that terminal open (package
-// units/terminal/hold). The next word has the limits that apply to the command but not to
-// gpusched-job (see LimitFlag), or NoLimits. The command follows.
+// units/terminal/hold). The next argument has the limits that apply to the command but not to
+// gpusched-job (see LimitFlag), or is NoLimits. The command follows.
 const HoldFlag = "--hold"
 
 // AimedFlag comes before HoldFlag or ScreenFlag if only the unit's main process gets some signals.
-// The main process must pass these on to the command. The next word has their numbers, separated by
-// commas.
+// The main process must pass these signals on to the command. The next argument has their numbers,
+// separated by commas.
 const AimedFlag = "--aimed"
 
 // LimitFlag makes gpusched-job set limits for a command and then replace itself by that command.
-// The limits may be so low that gpusched-job itself could not run. The next word has the limits,
-// such as NPROC=100:200, separated by commas.
+// The limits may be so low that gpusched-job itself could not run. The next argument has the
+// limits, such as NPROC=100:200, separated by commas.
 const (
 	LimitFlag = "--limit"
 	NoLimits  = "-"

@@ -136,8 +136,8 @@ func missing(f *Failure, s *Spec, base []string) []string {
 	return list
 }
 
-// pathAndTargets returns a path and the targets of its links. For a script it adds those of the
-// interpreter.
+// pathAndTargets returns a path and the targets of its links. If the file is a script, it adds the
+// path of the interpreter and the targets of that path's links.
 func pathAndTargets(path string) []string {
 	list := linkChain(path)
 	if line, ok := strings.CutPrefix(firstLine(path), "#!"); ok && strings.TrimSpace(line) != "" {

@@ -108,7 +108,7 @@ func TestAway(t *testing.T) {
 	s.Dir = filepath.Join(dir, "none", "work")
 	l := launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"could not be entered", "the home directory", "is missing, too"})
-	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // PATH would have another true
+	s.Dir, s.Setup.Venv = "/", filepath.Join(dir, "none", "venv") // PATH has another program named true
 	s.Argv = []string{"true"}
 	l = launch(t, "closed", s, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "none")) })
 	checkFailure(t, l, 200, "away\nERRNO=2", []string{"it needs", "/none/venv", "is missing", "the home directory"})

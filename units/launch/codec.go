@@ -21,7 +21,7 @@ var ErrSpec = errors.New("not a job spec of this version")
 func Encode(s *Spec) []byte {
 	b := bytes.NewBufferString(magic)
 	if err := gob.NewEncoder(b).Encode(s); err != nil {
-		panic(err) // gob can't encode the type of some field
+		panic(err) // gob can't encode the type of a field
 	}
 	return b.Bytes()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// hardArguments returns arguments that change wherever somebody expands, decodes or quotes them.
+// hardArguments returns arguments that any expansion, decoding or quoting would change.
 func hardArguments() []string {
 	all := make([]byte, 255)
 	for i := range all {

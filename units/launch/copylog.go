@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyLog copies in to out and to the log until in ends. It ignores signals, because they are meant
-// for the job, and the job's last output must still arrive. It writes to ready as soon as it
-// ignores signals. If the log fails, the job continues and still prints to out.
+// copyLog copies its input to its output and to the log, until the input ends. It ignores signals,
+// because they are meant for the job, and the job's last output must still arrive. As soon as it
+// ignores signals, it writes to the descriptor ready. If the log fails, copyLog continues to copy
+// to its output, and so the job continues too.
 func copyLog(in, out, file, ready int) int {
 	signal.Ignore()                   // all signals that Go can ignore, including SIGXFSZ and SIGPIPE
 	for sig := 32; sig <= 34; sig++ { // and those that C libraries use for their threads
@@ -79,7 +80,7 @@ func newLogCopy(out, file int, patience time.Duration) *logCopy {
 	return c
 }
 
-// run copies until in ends.
+// run copies until the input ends.
 func (c *logCopy) run(in int) {
 	spare := make([]byte, logPiece)
 	for {
@@ -138,7 +139,7 @@ func (c *logCopy) begin(b []byte) []byte {
 	return b[:logPiece]
 }
 
-// finish lets the writer write the last pieces, unless the writer hangs. The limit of patience
+// finish lets the writer write the last pieces, unless the writer hangs. The time limit patience
 // applies to each piece, so a slow writer has enough time.
 func (c *logCopy) finish() {
 	if c.lost > 0 && len(c.work) < logPieces {
@@ -171,8 +172,8 @@ func (c *logCopy) awaitWriter() bool {
 	}
 }
 
-// tell reports the failure of the log, once, between lines of the job's output. It prints before
-// first, to end an unfinished line.
+// tell reports the failure of the log, once, between lines of the job's output. The string before
+// is printed first: it ends an unfinished line.
 func (c *logCopy) tell(before string) {
 	select {
 	case c.why = <-c.trouble:

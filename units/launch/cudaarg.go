@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// withCUDA returns the command. If the job has GPUs and asks for --cuda, the command has them as
-// its value.
+// withCUDA returns the command. If the job has GPUs and asks for --cuda, the command has these GPUs
+// as the value of --cuda.
 func withCUDA(s *Spec, filterActive bool) []string {
 	if len(s.GPUs) == 0 {
 		return s.Argv

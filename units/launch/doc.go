@@ -3,10 +3,10 @@
 // write that file (Write, Remove, Sweep); cmd/gpusched-job runs the launcher (Main).
 //
 // The launcher runs as the job's user, as the ExecStart of the job's unit, and never has more
-// rights than the job. It replaces itself by the command, which therefore has its process id. If a
-// set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes the
-// launcher again. The launcher forks only for a log (contract.Log): the forked process copies the
-// output, and ends after the job's last process. The part that runs in the daemon never opens a
+// rights than the job. It replaces itself by the command, which keeps the launcher's process id. If
+// a set-up (contract.Setup) needs a shell, the launcher becomes that shell, and the shell becomes
+// the launcher again. The launcher forks only for a log (contract.Log): the forked process copies
+// the output, and ends after the job's last process. The part that runs in the daemon never opens a
 // path that a user named and never follows a link.
 //
 // Invariants, cited by tests:
@@ -19,8 +19,8 @@
 //  3. If the spec requires the device filter, the command of a job starts only after three checks:
 //     the kernel has refused the probe node (or, for a job without GPUs, no GPU could be opened),
 //     the job's own GPUs are reachable, and no other GPU is.
-//  4. The launcher alone sets the GPU variables. What the submitter's environment said about GPUs,
-//     service manager or login session does not reach the job.
+//  4. The launcher alone sets the GPU variables. Variables of the submitter's environment about
+//     GPUs, the service manager or the login session do not reach the job.
 //  5. Before the command begins, every signal has its default action and is unblocked, no
 //     descriptor above 2 is passed on, and the umask and soft limits are those of the spec.
 //  6. Every failure says on stderr what failed, why and what to do, reports its step and errno to

@@ -32,8 +32,8 @@ func Environment(s *Spec, filterActive bool, base []string) []string {
 }
 
 // commandEnvironment returns the Environment after entering the conda and virtual environment of
-// the job's set-up. front is what these put in front of PATH. If the set-up has modules, front must
-// be added after them.
+// the job's set-up. front is what these environments put in front of PATH. If the set-up has
+// modules, the caller must add front after them.
 func commandEnvironment(s *Spec, filterActive bool, base []string) (env []string, front string) {
 	e := environmentOf(s, filterActive, base)
 	e.rendezvous(s, portFree)
@@ -72,7 +72,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 		name := nameOf(kv)
 		switch kind := kindOf(name); {
 		case kind == ours, kind == ofUnit, kind == notPassedOn, kind == ofSession && inherit:
-		case inner && strings.HasPrefix(name, "SLURM_"): // variable of the job that submitted this one
+		case inner && strings.HasPrefix(name, "SLURM_"): // a variable of the job that submitted this one
 		case name == "PWD" && inherit:
 			e.set(name, s.Dir)
 		default:
@@ -90,7 +90,7 @@ func environmentOf(s *Spec, filterActive bool, base []string) *environment {
 	return e
 }
 
-// afterShell returns the base that a login shell left for the job.
+// afterShell returns the environment that a login shell left for the job.
 func afterShell(environ []string) []string {
 	var base []string
 	for _, kv := range environ {

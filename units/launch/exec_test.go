@@ -123,7 +123,7 @@ func launchPath(t *testing.T, world, path string, before ...func(*exec.Cmd)) lau
 	return l
 }
 
-// drain reads what is in the socket. The sender has ended.
+// drain reads the messages in the socket, after the sender has ended.
 func drain(t *testing.T, conn *net.UnixConn) (notes []string) {
 	t.Helper()
 	raw, err := conn.SyscallConn()

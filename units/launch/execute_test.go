@@ -102,7 +102,7 @@ func TestFailures(t *testing.T) {
 		said := []string(nil)
 		switch {
 		case c.note == unforeseen:
-			said = []string{lastWord} // a service manager that obeys that message gets only the exit status
+			said = []string{lastWord} // a service manager that obeys NOTIFYACCESS=none gets only the exit status
 		case strings.Contains(strings.Join(c.stderr, ""), "login shell"):
 			said = []string{"STATUS=" + contract.StatusBegun}
 		}
@@ -160,7 +160,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Errno finds an error number through any wrapping.
+// Errno finds the error number in an error, however often that error is wrapped.
 func TestFailureErrno(t *testing.T) {
 	f := &Failure{Step: contract.StepLimits, Err: &limitError{"NOFILE", unix.EPERM}}
 	if f.Errno() != int(unix.EPERM) || f.status() != "STATUS="+contract.StatusPrefix+"limits\nERRNO=1" {

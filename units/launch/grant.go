@@ -32,8 +32,8 @@ const (
 )
 
 // grant lets uid read a file of ours by an access control list. Nobody but us may do more with it.
-// As the owner, uid could change the mode of the file, write to it, and so fill the memory that
-// holds it.
+// If uid owned the file, uid could change its mode, write to it, and so fill the memory that holds
+// it.
 func grant(fd, uid int) error {
 	list := binary.LittleEndian.AppendUint32(nil, aclVersion)
 	for _, e := range []struct {

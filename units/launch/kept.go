@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Beside the spec of an attempt there may be a file with the decisions that were made after its
-// unit was made, and that the unit therefore does not show. Only the daemon reads it, when it knows
-// nothing else about the job.
+// Next to the spec of an attempt there may be a file of decisions that were made later than the
+// unit. The unit does not show these decisions. Only the daemon reads the file, and only when it
+// knows nothing else about the job.
 
 const keptSuffix = ".kept"
 
-// maxKept limits the bytes read from such a file.
+// maxKept limits the number of bytes that Kept reads.
 const maxKept = 4 << 10
 
-// Keep stores data that must be known about an attempt of job id in dir. It replaces what was
-// stored before.
+// Keep stores data about an attempt of job id in a file in dir. It replaces what was stored before.
 func Keep(dir string, id int64, attempt int, data []byte) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -57,7 +56,7 @@ func Kept(dir string, id int64, attempt int) ([]byte, error) {
 	return data[:n], nil
 }
 
-// SweepKept removes what Keep stored about attempts that are no longer wanted.
+// SweepKept removes what Keep stored about those attempts for which wanted returns false.
 func SweepKept(dir string, wanted func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

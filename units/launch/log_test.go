@@ -49,7 +49,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A later attempt is appended after a line of its own; only the first one truncates.
+// A later attempt is appended after a line that names it; only the first attempt truncates the log.
 func TestLogOfAttempts(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")

@@ -12,9 +12,9 @@ import (
 //
 // If others may write to a directory, they could put a symbolic link in place of a log, and so make
 // the job write to another file of its user. With fs.protected_symlinks, the kernel does not follow
-// the links of other users in sticky directories. openLog is stricter, and so in any directory: it
-// follows only links of this user and of root and, except at the end of the path, links of the
-// owner of the directory that the link is in.
+// the links of other users in sticky directories. openLog is stricter, and applies its rule in any
+// directory: it follows only links of this user and of root and, except at the end of the path,
+// links that belong to the owner of their directory.
 func openLog(path string, truncate bool) (fd int, err error) {
 	fd, err = openFile(path)
 	if err != nil {
@@ -103,7 +103,7 @@ func (w *walk) prepend(path string) error {
 		}
 	}
 	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || len(names) == 0 {
-		names = append(names, ".") // names a directory, whatever it is
+		names = append(names, ".") // the path must name a directory
 	}
 	w.names = append(names, w.names...)
 	return nil

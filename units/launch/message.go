@@ -25,7 +25,7 @@ func WriteMessage(dir, name string, data []byte) error {
 	return nil
 }
 
-// RemoveMessage removes such a file. A missing file is not an error.
+// RemoveMessage removes a file that WriteMessage wrote. A missing file is not an error.
 func RemoveMessage(dir, name string) error {
 	if err := discard(filepath.Join(dir, name)); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)

@@ -23,7 +23,7 @@ func notePath(dir, id string) string { return filepath.Join(dir, id+noteSuffix) 
 // maxNoteBytes is the length to which a printed note is cut.
 const maxNoteBytes = 64 << 10
 
-// WriteNote writes a note for job id beside its specs in dir, readable only by uid.
+// WriteNote writes a note for job id next to its specs in dir, readable only by uid.
 func WriteNote(dir string, id int64, uid int, text string) error {
 	d, err := openDir(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func RemoveNote(dir string, id int64) error {
 	return nil
 }
 
-// WantsDoor reports whether the note beside a spec asks for a door to its job (contract.DoorNote).
+// WantsDoor reports whether the note next to a spec asks for a door to its job (contract.DoorNote).
 // It also returns the name that the job's terminal would have.
 func WantsDoor(spec string) (terminal string, wanted bool) {
 	id := jobOf(spec)
@@ -59,8 +59,8 @@ func HasTerminal(spec string) bool {
 	return err == nil && s.held()
 }
 
-// DoorEnviron returns the environment of a door to a job: environ and, if the site let sandboxed
-// processes submit when the job began, the variable that says so.
+// DoorEnviron returns the environment of a door to a job. It is environ and, if the site let
+// sandboxed processes submit when the job began, SandboxVariable.
 func DoorEnviron(spec string, environ []string) []string {
 	const allowed = contract.SandboxVariable + "=" + contract.SandboxAllowed
 	if s, err := Read(spec); err == nil && slices.Contains(s.Variables, allowed) {
@@ -69,7 +69,7 @@ func DoorEnviron(spec string, environ []string) []string {
 	return environ
 }
 
-// tell prints the note beside the spec. Each line begins with the sender. A missing note is not an
+// tell prints the note next to the spec. Each line begins with the sender. A missing note is not an
 // error.
 func tell(spec string, w io.Writer) int {
 	f, err := os.Open(notePath(filepath.Dir(spec), jobOf(spec)))

@@ -50,12 +50,12 @@ func (e *environment) rendezvous(s *Spec, free func(port int) bool) {
 	e.orSet(torchrun, strconv.Itoa(chosen))
 }
 
-// otherPort tells a job that was submitted by a job that its MASTER_PORT belongs to the outer job,
-// even though the port is not one of portsOf.
+// otherPort is set in a job that got a port outside portsOf. A job that is submitted by that job
+// learns from it that MASTER_PORT belongs to the outer job.
 const otherPort = "GPUSCHED_MASTER_PORT"
 
-// choosePort returns the first of the job's own ports that is free. Other processes may have taken
-// all of these. Then it returns the first free port after them, and says so in the job's output.
+// choosePort returns the first of the job's own ports that is free. If other processes have taken
+// all of these, it returns the first free port after them, and says so in the job's output.
 func (e *environment) choosePort(id int64, free func(port int) bool) int {
 	list := portsOf(id)
 	if i := slices.IndexFunc(list, free); i >= 0 {

@@ -20,8 +20,8 @@ func rendezvousOf(id int64, env []string, taken ...int) []string {
 	return e.entries
 }
 
-// Concurrent jobs meet at different ports, even if a port is in use. What the submitter set stays.
-// What an outer job got does not.
+// Concurrent jobs meet at different ports, even if a port is in use. A port that the submitter set
+// stays. A port of an outer job does not.
 func TestRendezvous(t *testing.T) {
 	for _, c := range []struct {
 		id    int64
@@ -117,7 +117,7 @@ func TestCUDAArg(t *testing.T) {
 	}
 }
 
-// The argument arrives, with a set-up or without.
+// The argument --cuda arrives, with a set-up or without.
 func TestCUDAArgArrives(t *testing.T) {
 	for _, setup := range []string{"", "true"} {
 		s := reporter(t)

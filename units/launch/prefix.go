@@ -70,7 +70,8 @@ func (e *environment) leave(names ...string) {
 	}
 }
 
-// activateScripts reports whether packages of a conda environment have scripts for its activation.
+// activateScripts reports whether packages of a conda environment have scripts that its activation
+// runs.
 func activateScripts(prefix string, list func(dir string) ([]string, error)) bool {
 	names, err := list(prefix + activateDir)
 	return err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sh") })

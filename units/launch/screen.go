@@ -25,8 +25,8 @@ func (r *run) become(s *Spec, env []string, filtered bool) *Failure {
 	return execFailure(argv, path, err)
 }
 
-// holder returns the command of the process that keeps a terminal. It includes what applies only to
-// the job's command.
+// holder returns the command of the process that keeps a terminal. The command includes the
+// settings that apply only to the job's command.
 func (r *run) holder(s *Spec) []string {
 	_, tight := splitLimits(s.SoftLimits)
 	words := []string{r.self}
@@ -48,8 +48,9 @@ func signalsWord(list []int) string {
 	return strings.Join(words, ",")
 }
 
-// screen puts the session where its user's own screen looks for it, even if a set-up or a login
-// shell has changed the variable: the process that cleans up after the job does not know the change.
+// screen sets SCREENDIR to the directory in which the user's own screen looks for the session, even
+// if a set-up or a login shell has changed SCREENDIR. The process that cleans up after the job does
+// not know such a change.
 func (e *environment) screen(s *Spec) {
 	if s.Screen == "" {
 		return

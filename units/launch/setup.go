@@ -156,8 +156,8 @@ func (r *run) afterSetup(s *Spec, filtered bool) *Failure {
 	return r.become(s, env, filtered)
 }
 
-// setupFailure returns the failure that the shell reports with how, which has the part of the
-// set-up and its exit status.
+// setupFailure returns the failure that the shell reported. Its argument names the part of the
+// set-up that failed, and that part's exit status.
 func setupFailure(how string) *Failure {
 	part, status, _ := strings.Cut(how, ":")
 	f := &Failure{Step: contract.StepSetup, Next: "see what it printed above; 'gpusched show' has the command of --setup"}

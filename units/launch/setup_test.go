@@ -91,7 +91,7 @@ func TestEnterWithoutPath(t *testing.T) {
 
 // A set-up runs in the shell that becomes the command. The command gets its exported variables,
 // directory, umask, open files and ignored signals. The job's arguments and variables arrive byte
-// for byte (invariant 1), whatever the set-up does to its own.
+// for byte (invariant 1), whatever the set-up does to the arguments and variables of its shell.
 func TestSetupShell(t *testing.T) {
 	for _, mode := range []contract.EnvMode{contract.EnvInherit, contract.EnvClean, contract.EnvLogin} {
 		t.Run(string(mode), func(t *testing.T) {

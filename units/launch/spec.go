@@ -16,7 +16,7 @@ type Spec struct {
 	Attempt int
 
 	ArrayJob  int64 // the array that the job is a task of; 0: none
-	ArrayTask int   // its index there
+	ArrayTask int   // the job's index in that array
 
 	contract.Program
 
@@ -33,12 +33,12 @@ type Spec struct {
 
 	Ignored int // signal that the command ignores until it sets a handler; 0: none
 
-	Variables []string // K=V, set by the scheduler after the submitter's
+	Variables []string // K=V, set by the scheduler after the submitter's variables
 
 	RequireFilter bool   // do not start without the device filter
 	ProbePath     string // a device node that no job may open
 
 	// SoftLimits are set last. None exceeds the hard limit of the unit. AS, DATA and NPROC must be
-	// set here and not in the unit, because the launcher itself can't run under a small one.
+	// set here and not in the unit, because the launcher can't run if one of these is small.
 	SoftLimits []contract.Limit
 }

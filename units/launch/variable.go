@@ -12,8 +12,8 @@ type kind int
 const (
 	plain kind = iota
 
-	// ours are variables that the launcher sets, or leaves out on purpose. Values from anybody else
-	// would be wrong.
+	// ours are variables that the launcher sets, or leaves out on purpose. A value that anybody
+	// else sets would be wrong.
 	ours
 
 	// ofUnit are variables in which a service manager describes one unit. Those about the
@@ -23,8 +23,8 @@ const (
 	// notPassedOn are variables that name descriptors and sockets that the job does not have.
 	notPassedOn
 
-	// ofSession are variables of a login session. The job outlives the session. What such a
-	// variable names is gone after the logout, or is a terminal: some programs then fail that would
+	// ofSession are variables of a login session. The job outlives the session. After the logout,
+	// what such a variable names is gone, or it is a terminal. Some programs would then fail that
 	// work without the variable. SSH_AUTH_SOCK is not of this kind: ssh ignores a dead agent, and
 	// people want to use an agent that lasts.
 	ofSession

@@ -88,7 +88,7 @@ func Write(dir string, id int64, uid int, s *Spec) (string, error) {
 	return Path(dir, id, s.Attempt), nil
 }
 
-// padded adds zeros to the data, so that its size reveals little.
+// padded adds zeros to the data, so that the file's size reveals little.
 func padded(data []byte) []byte {
 	return append(data, make([]byte, (blockBytes-len(data)%blockBytes)%blockBytes)...)
 }
@@ -121,7 +121,7 @@ func heldBy(dir string, uid int) (held int64, err error) {
 	}
 	for _, e := range entries {
 		st, err := e.Info()
-		if err != nil || st.Size() <= smallBytes { // an error: it has just been removed
+		if err != nil || st.Size() <= smallBytes { // after an error: the file has just been removed
 			continue
 		}
 		if of, ok := granted(filepath.Join(dir, e.Name())); ok && of == uid {
@@ -150,8 +150,8 @@ func openDir(dir string) (int, error) {
 	return d, nil
 }
 
-// writeAt creates the file name in the directory d with data for uid. It first removes a file of
-// that name that an interrupted Write left.
+// writeAt creates a file in the directory d. The file has this name and the data, and uid may read
+// it. writeAt first removes a file of that name that an interrupted Write left.
 func writeAt(d int, name string, uid int, data []byte) (err error) {
 	if err := discardAt(d, name); err != nil {
 		return fmt.Errorf("remove %q: %w", name, err)
@@ -249,8 +249,8 @@ func Remove(dir string, id int64, attempt int) error {
 	return nil
 }
 
-// Sweep removes every spec in dir that keep rejects, and what an interrupted Write left. A missing
-// directory counts as empty.
+// Sweep removes every spec in dir for which keep returns false, and what an interrupted Write left.
+// A missing directory counts as empty.
 func Sweep(dir string, keep func(id int64, attempt int) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

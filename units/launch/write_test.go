@@ -68,7 +68,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// Write replaces what is in its way, links included, and never writes through it.
+// Write replaces a file or link that has the name of the spec, and never writes through a link.
 func TestWriteFollowsNothing(t *testing.T) {
 	dir := specDir(t)
 	victim := filepath.Join(t.TempDir(), "victim")
@@ -246,7 +246,7 @@ func TestReadChecksTheOwner(t *testing.T) {
 	}
 }
 
-// Each attempt has a spec of its own: removing one leaves the next.
+// Each attempt has a spec of its own: removing one spec leaves that of the next attempt.
 func TestRemoveAndSweep(t *testing.T) {
 	dir := specDir(t)
 	for id := range int64(5) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is the process that connected, as it was at that moment.
+// Peer is the process that connected, as it was at the connection.
 type Peer struct {
 	PID, UID int
 	Seen     time.Duration // time of the connection, since the boot
@@ -43,8 +43,8 @@ var (
 	ErrOthers  = errors.New("it does not belong wholly to its user: it is changing its identity, as su does")
 )
 
-// processDir reads files of one process's directory in /proc. It belongs to that process: after the
-// end of the process, reading fails, even if another process has the number.
+// processDir reads the files of one process in /proc. Once that process has ended, reading fails,
+// even if another process has got the same number.
 type processDir interface {
 	ReadFile(name string) ([]byte, error)
 	Readlink(name string) (string, error)
@@ -54,9 +54,9 @@ type processDir interface {
 // procDir is the directory of a process.
 type procDir struct{ *os.Root }
 
-// Readlink uses the path, because Root would open the directories on the way, which only their user
-// may do. The number in the path may belong to another process by now; a file that is read
-// afterwards shows that.
+// Readlink uses the path and not Root, which would open the directories on the way: only their user
+// may open them. The number in the path may belong to another process by now. The caller notices
+// that when it reads a file afterwards.
 func (d procDir) Readlink(name string) (string, error) { return os.Readlink(d.Name() + "/" + name) }
 
 // Inode returns the inode of a file without opening it.
@@ -73,7 +73,7 @@ func openDir(pid int) (procDir, error) {
 	return procDir{root}, err
 }
 
-// Reference is a process that others are compared with.
+// Reference is a process with which others are compared.
 type Reference struct{ status }
 
 // ReferenceTo reads from /proc what a process may do. The result is valid as long as the process
@@ -97,8 +97,8 @@ func ReferenceTo(pid int) (Reference, error) {
 func (r *Reference) Complete() bool { return r.net != 0 && r.root != "" }
 
 // Look compares a process with the reference. It also compares the user and pid namespaces of the
-// process with those of this process, which belong to the machine or container that it serves. It
-// reads /proc, because prlimit(2) would need CAP_SYS_RESOURCE.
+// process with those of the calling program, which are the namespaces of its machine or container.
+// It reads the limits in /proc, because prlimit(2) would need CAP_SYS_RESOURCE.
 func Look(p Peer, first Reference) (Process, error) {
 	if p.PID <= 0 {
 		return Process{}, errors.New("it is in a pid namespace that the scheduler does not see")
@@ -117,7 +117,8 @@ func Look(p Peer, first Reference) (Process, error) {
 }
 
 // look fails if what it reads may not be about the peer: the process has ended, another process has
-// its number, or it is changing its identity (as su and sudo do, which also change limits).
+// its number, or the process is changing its identity (as su and sudo do, which also change
+// limits).
 func look(dir, self processDir, first status, p Peer) (Process, error) {
 	before, err := statusOfPeer(dir, p)
 	if err != nil {
@@ -165,9 +166,9 @@ func elsewhere(dir, self processDir, st, first status) string {
 }
 
 // rootOf returns the file system and directory that a process has as its root; "" if the root is
-// not a mount point. It makes no request to the file system, which may hang.
+// not a mount point. rootOf makes no request to that file system, because the file system may hang.
 func rootOf(dir processDir) (root string) {
-	const device, within, at = 2, 3, 4 // numbers in proc_pid_mountinfo(5), from 0
+	const device, within, at = 2, 3, 4 // numbers of fields in proc_pid_mountinfo(5), from 0
 	text, _ := dir.ReadFile("mountinfo")
 	for line := range strings.Lines(string(text)) {
 		if !strings.Contains(line, " / ") {
@@ -180,9 +181,9 @@ func rootOf(dir processDir) (root string) {
 	return root
 }
 
-// mayBeSame reports whether a process may be in our namespaces although this process may not read
-// its links. Each user namespace that an ordinary user can make has another table of uids, and a
-// process in a pid namespace below ours has several numbers.
+// mayBeSame reports whether a process may be in our namespaces. It is for a process whose links
+// this process may not read. Each user namespace that an ordinary user can make has another table
+// of uids, and a process in a pid namespace below ours has several numbers.
 func mayBeSame(dir, self processDir, st status, ns string) bool {
 	text, err := self.ReadFile("status")
 	if own := parseStatus(string(text)); err != nil || !st.hides(own) {
@@ -227,7 +228,7 @@ const ticks = 100
 // startOf returns the start of a process, since the boot, from /proc/PID/stat. The second field is
 // a name in brackets, which may contain anything.
 func startOf(stat string) (time.Duration, bool) {
-	const starttime = 22 // its number in proc(5)
+	const starttime = 22 // number of this field in proc(5)
 	i := strings.LastIndexByte(stat, ')')
 	fields := strings.Fields(stat[i+1:])
 	if i < 0 || len(fields) <= starttime-3 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// directory imitates a process. Each question uses up one of its status texts.
+// directory imitates the directory of a process. Each read of the file status uses up one text.
 type directory struct {
 	statuses []string
 	limits   string

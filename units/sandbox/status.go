@@ -14,7 +14,7 @@ type status struct {
 	gids       []string // likewise
 	depth      int      // number of pid namespaces that the process is in, from ours down
 	noNewPrivs int
-	seccomp    int    // 0: no system call filter
+	seccomp    int    // 0: the process has no system call filter
 	filters    int    // their number; missing on Linux before 5.9
 	permitted  uint64 // capabilities that it has
 	bounding   uint64 // capabilities that a program which it executes can get
@@ -62,15 +62,16 @@ func labelOf(dir processDir) string {
 	return strings.TrimRight(string(text), "\n\x00")
 }
 
-// hides reports whether ptrace(2) hides the links of a process from own, a process of the same
-// user, because of privileges and not of namespaces. The process may have capabilities that own
-// lacks, as root's processes do, or a session's with CAP_WAKE_ALARM. It may also have another
-// group, as in the shell of newgrp.
+// hides reports whether ptrace(2) hides the links of the process st from another process of the
+// same user, because the privileges of the two differ and not their namespaces. The process st may
+// have capabilities that the other lacks, as root's processes do, or a session's with
+// CAP_WAKE_ALARM. It may also have another group, as in the shell of newgrp.
 func (st status) hides(own status) bool {
 	return st.permitted&^own.permitted != 0 || !slices.Equal(st.gids, own.gids)
 }
 
-// less returns what the process can't do although first could; "": nothing.
+// less names something that the process st can't do although the reference process can; "":
+// nothing.
 func (st status) less(first status) string {
 	switch {
 	case st.noNewPrivs > first.noNewPrivs:

@@ -22,7 +22,7 @@ import (
 // units is this test binary.
 const actorPrefix = "/unit:"
 
-// stubbornWord is the behaviour of stubborn.
+// stubbornWord is the argument, after actorPrefix, that calls stubborn.
 const stubbornWord = "stubborn"
 
 func TestMain(m *testing.M) {
@@ -61,7 +61,7 @@ func act(b unittest.Behaviour) int {
 	switch {
 	case b.Ends && b.Signal != 0:
 		fmt.Fprintf(&script, "kill -%d $$", b.Signal)
-	case b.Ends && b.Code >= 200: // one of systemd's own: it counts as the command's once systemd has seen the start
+	case b.Ends && b.Code >= 200: // reserved by systemd: it counts as the command's once systemd has seen the start
 		fmt.Fprintf(&script, "sleep 0.3; exit %d", b.Code)
 	case b.Ends:
 		fmt.Fprintf(&script, "exit %d", b.Code)

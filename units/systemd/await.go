@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A caller that waits for a signal also asks systemd at every pollEvery. A connection loses no
+// A caller that waits for a signal also asks systemd once per pollEvery. A connection loses no
 // signal, except while systemd re-executes itself.
 const pollEvery = time.Second
 
@@ -21,9 +21,10 @@ func (m *Manager) await(ctx context.Context, l *link, w *waiter, job dbus.Object
 	return awaitUnless(ctx, l, w, job, func() (bool, error) { return false, nil })
 }
 
-// awaitStart is await for the systemd job that starts the unit name. A main process may send
-// STOPPING=1 before systemd notices its start. Then the unit goes from starting to deactivating,
-// and the systemd job ends only with the unit. awaitStart treats the start as ended all the same.
+// awaitStart waits for the end of the systemd job that starts the named unit, like await. A main
+// process may send STOPPING=1 before systemd notices its start. Then the unit goes from starting to
+// deactivating, and the systemd job ends only with the unit. awaitStart treats the start as ended
+// all the same.
 func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name string, job dbus.ObjectPath) (string,
 	error) {
 	return awaitUnless(ctx, l, w, job, func() (bool, error) {
@@ -32,8 +33,8 @@ func (m *Manager) awaitStart(ctx context.Context, l *link, w *waiter, name strin
 	})
 }
 
-// awaitUnless waits for the end of a systemd job, or until over returns true. It calls over each
-// time that it checks.
+// awaitUnless waits for the end of a systemd job, or until the function over returns true. It calls
+// that function whenever it asks systemd.
 func awaitUnless(ctx context.Context, l *link, w *waiter, job dbus.ObjectPath, over func() (bool, error)) (string,
 	error) {
 	timer := time.NewTimer(pollEvery)

@@ -54,8 +54,8 @@ func benchCycle(b *testing.B, inFlight int) {
 	b.ReportMetric(float64(starts[b.N*99/100].Microseconds())/1000, "start-p99-ms")
 }
 
-// listenAll returns a function that returns the channel on which a unit's wake-ups arrive. Its
-// goroutine ends with the manager.
+// listenAll returns a function that returns a unit's channel. The channel gets a value when the
+// unit changes. The goroutine of listenAll ends with the manager.
 func listenAll(m *Manager) func(name string) chan struct{} {
 	var all sync.Map
 	of := func(name string) chan struct{} {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// changes is the set of units whose change the reader has not been told yet. A name leaves the set
-// before it is handed to the reader, so that later changes count again. A pending resync includes
+// changes is the set of units with a change that the reader has not been told. A name leaves the
+// set before the reader gets it, so that a later change adds it again. A pending resync includes
 // every name.
 type changes struct {
 	out  chan units.Change

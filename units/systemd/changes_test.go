@@ -16,7 +16,7 @@ import (
 func TestChangesLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newChanges()
-		stale := map[string]bool{} // changed since the reader last checked
+		stale := map[string]bool{} // units that changed since the reader last read them
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:

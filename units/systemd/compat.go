@@ -49,7 +49,8 @@ func (c *compat) encode(props []units.Property) []sddbus.Property {
 
 // drop parses systemd's error ("Cannot set property X, or unknown property.") and reports whether
 // to try again without X. Every try drops one more property of a closed list, so the tries end. If
-// another start has dropped X meanwhile, trying again is right too, but only if X was sent.
+// another start has already dropped X, the caller must also try again, but only if the caller sent
+// X.
 func (c *compat) drop(message string, props []units.Property) bool {
 	_, rest, ok := strings.Cut(message, "Cannot set property ")
 	if !ok {

@@ -3,8 +3,8 @@
 // sockets. It is the only importer of go-systemd and godbus. It decides nothing: package units says
 // what a status means, and the daemon decides what to do about it.
 //
-// Calls and signals go over one connection of godbus. Signals are handled in the goroutine that
-// reads the connection. That keeps them in systemd's order, loses none and blocks nothing.
+// Calls and signals go over one connection of godbus. The goroutine that reads the connection also
+// handles the signals. So they stay in systemd's order, none is lost, and nothing blocks.
 // go-systemd's dispatcher does not guarantee this: it drops property updates when its channel is
 // full, and it holds its lock while it waits for the reader of a job's result.
 //
@@ -23,10 +23,11 @@
 //  5. A slow reader of Changes loses nothing: the backlog is a set of names.
 //  6. Stop returns nil only when the unit is gone from systemd. A unit is never gone while one of
 //     its processes lives.
-//  7. A property that an older systemd does not know is left out only if it isolates nothing.
-//     Degraded names it.
-//  8. Tidy removes no file of a unit that systemd has, nor of one that the same Manager is
+//  7. A property that an older systemd does not know is left out only if the property does not
+//     isolate a job. Degraded lists the properties that are left out.
+//  8. Tidy removes no file of a unit that systemd has, nor of a unit that the same Manager is
 //     starting.
-//  9. No call waits for an answer that the processes of a job can delay. systemd's calls under way,
-//     and the answers that a bus owes us, are limited and shared by all jobs.
+//  9. No call waits for an answer that the processes of a job can delay. The number of calls under
+//     way to systemd, and of answers that a bus owes us, is limited, and all jobs share these
+//     limits.
 package systemd

@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Nearly every unit that is read has just ended well: it is active and exited. Its signals say so,
-// and say in which invocation. Only a few more properties are needed. Asking for all of some 400
-// properties takes systemd ten times as long as asking for one.
+// Nearly every unit that is read has just ended well: it is active and exited. The unit's signals
+// say so, and in which invocation. Then only a few more properties are needed. To return all of
+// some 400 properties, systemd takes ten times as long as for one.
 
 // noteExited records a signal that says that a unit has ended well.
 func (m *Manager) noteExited(name string, t unitChange) {
@@ -31,7 +31,7 @@ func (m *Manager) noteExited(name string, t unitChange) {
 // or if the unit's stop runs a command.
 func (m *Manager) groupOf(name string, props []units.Property) string {
 	if m.user {
-		return "" // it is below the group of that systemd, which is not read here
+		return "" // the unit is below the control group of the user's systemd, which is not read here
 	}
 	if slices.ContainsFunc(props, func(p units.Property) bool { return strings.HasPrefix(p.Name, "ExecStop") }) {
 		return ""
@@ -62,7 +62,7 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 	}
 	p, err := l.readConcurrently(ctx, objectPath(name), names)
 	if code(err) == errNoProperty {
-		m.peakless.Store(true) // every systemd has the others
+		m.peakless.Store(true) // every systemd has the other properties
 	}
 	if err != nil {
 		return units.Status{}, false
@@ -86,8 +86,8 @@ func (m *Manager) statusExited(ctx context.Context, l *link, name string) (units
 const ourDropIn = "/gpujob-.service.d/10-gpusched.conf"
 
 // spent is properties.spent for a unit whose properties were not all read. If the site has no
-// drop-in, the properties that the unit was started with say where its processes are and that its
-// stop runs nothing.
+// drop-in, the properties at the unit's start say where its processes are and that its stop runs
+// nothing.
 func (l *link) spent(ctx context.Context, p properties, s *units.Status, group string) (bool, error) {
 	theirs := func(path string) bool {
 		return path != "/usr/lib/systemd/system"+ourDropIn && path != "/lib/systemd/system"+ourDropIn

@@ -67,10 +67,10 @@ func hasEnded(args []any, commands []command) ([]any, *dbus.Error) {
 	return starter("Get", args)
 }
 
-// If systemd's signals call a unit active and exited, only the end of its command is read. If that
-// fails, and for any other unit, everything is read.
+// If systemd's signals say that a unit is active and exited, only the end of its command is read.
+// If that read fails, and for any other unit, everything is read.
 func TestStatusOfWhatEndedWell(t *testing.T) {
-	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // whether this host has the hierarchy; otherwise processes are unknown
+	hierarchy := cgroup.Empty(cgroup.Root, "/gpujobs.slice/none") // false: processes are unknown on this host
 	well := command{A: 1, C: 2, Code: units.CLDExited, PID: 7}
 	again := well
 	again.Code = 0 // somebody has started it again since
@@ -175,9 +175,9 @@ func TestSpentWithADropIn(t *testing.T) {
 	}
 }
 
-// A unit is not spent if a process may still be added to it. A reload may be queued although nobody
-// waits for it any more; it then runs a process. If the site delegates the unit, its user may move
-// a process into it.
+// A unit is not spent if a process may still be added to it. One case is a queued reload that
+// nobody waits for any more; it then runs a process. If the site delegates the unit, its user may
+// move a process into it.
 func TestMoreMayComeIn(t *testing.T) {
 	ended := func(method string, args []any) ([]any, *dbus.Error) {
 		switch {
@@ -246,9 +246,9 @@ func TestMoreMayComeIn(t *testing.T) {
 	})
 }
 
-// A unit that has ended well and is stopped is dropped by systemd itself, with a signal. The unit
-// is looked up if the signal came before the stop ended, or for all units during a reload, or not
-// at all.
+// When a unit that has ended well is stopped, systemd drops it by itself and sends a signal. The
+// test also covers a signal before the end of the stop, a signal for all units during a reload, and
+// a missing signal. In these cases the unit is looked up.
 func TestStopOfWhatEndedWell(t *testing.T) {
 	for _, c := range []struct {
 		name          string

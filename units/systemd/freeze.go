@@ -10,10 +10,10 @@ import (
 )
 
 // systemd refuses a freeze or thaw while an earlier one is under way. That takes milliseconds
-// unless a process delays it. So a refused request is repeated, this many times at most.
+// unless a process delays it. So a refused request is repeated, at most this many times.
 const (
 	freezeTries = 10
-	freezePause = time.Millisecond // after the first request, doubled after each further one
+	freezePause = time.Millisecond // the first pause between requests; each further pause is twice as long
 )
 
 // Freeze asks systemd to freeze every process of the named unit, or to thaw them, and returns once

@@ -7,8 +7,8 @@ import (
 )
 
 // The manager gets every signal in the goroutine that reads the bus. It drops signals about units
-// that are not jobs'. It also drops those that a Start or Stop under way waits for, because that
-// caller reads the state afterwards anyway. The manager implements listener.
+// that are not jobs'. It also drops a signal about a unit that a Start or Stop waits for, because
+// that caller reads the state afterwards anyway. The manager implements listener.
 
 func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	if _, ok := units.ParseName(unit); !ok {
@@ -19,9 +19,9 @@ func (m *Manager) jobRemoved(unit string, job dbus.ObjectPath, result string) {
 	}
 }
 
-// unitChanged does not report that a unit is starting or running. systemd sends the present state,
-// and sends again after every change, so such a state means nothing to somebody who waits for an
-// end. The caller that starts the unit gets it.
+// unitChanged does not report that a unit is starting or running. systemd sends a unit's present
+// state, and sends it again after every change, so such a state is useless to a caller that waits
+// for an end. Only the caller that starts the unit gets it.
 func (m *Manager) unitChanged(unit string, t unitChange) {
 	if _, ok := units.ParseName(unit); !ok {
 		return
@@ -51,7 +51,7 @@ func (m *Manager) reloads() { m.reloading.Store(true) }
 
 func (m *Manager) reloaded() {
 	m.reloading.Store(false)
-	m.peakless.Store(false) // it may be another systemd
+	m.peakless.Store(false) // systemd may be another version now
 	m.exited.Clear()
 	m.waiters.wakeAll()
 	m.changes.resync()

@@ -14,9 +14,9 @@ import (
 // ends.
 type Inhibitor struct{ pipe *os.File }
 
-// Inhibit takes an inhibitor lock of logind in mode block. The string what lists what the lock
-// blocks, such as "sleep:idle". The connection lasts for this call only, because the lock is a
-// file.
+// Inhibit takes an inhibitor lock of logind in mode block. The first string lists the operations
+// that the lock blocks, such as "sleep:idle". The bus connection can end with this call, because
+// the lock is an open file.
 func Inhibit(ctx context.Context, what, why string) (*Inhibitor, error) {
 	return inhibit(ctx, DefaultAddress, what, why)
 }
@@ -44,8 +44,8 @@ func inhibit(ctx context.Context, address, what, why string) (*Inhibitor, error)
 	return &Inhibitor{os.NewFile(uintptr(fd), "inhibitor")}, nil
 }
 
-// Held reports whether logind still has the other end of the lock. A logind that has ended does
-// not.
+// Held reports whether logind still has the other end of the lock. A logind that has ended no
+// longer has it.
 func (i *Inhibitor) Held() bool {
 	poll := []unix.PollFd{{Fd: int32(i.pipe.Fd())}}
 	n, err := unix.Poll(poll, 0)

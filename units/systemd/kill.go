@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Kill sends a signal to every process of the unit name, or only to its main process. The error is
+// Kill sends a signal to every process of the named unit, or only to its main process. The error is
 // units.ErrAbsent if there is no such unit. If the unit has no processes, or its main process has
 // ended, that is not an error.
 func (m *Manager) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {

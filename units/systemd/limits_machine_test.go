@@ -165,8 +165,7 @@ func systemctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// systemd has every property that we set, before and after it has read its transient unit file
-// again.
+// systemd has every property that we set, even after it has read its transient unit file again.
 func TestMachinePropertiesStay(t *testing.T) {
 	m := connect(t)
 	s := spec(1, "infinity")

@@ -46,8 +46,8 @@ type link struct {
 	batches chan struct{} // the same for each call of readConcurrently
 }
 
-// callsAtOnce limits our calls under way. A bus owes one connection at most 128 answers
-// (max_replies_per_connection), and a thousand jobs may be stopped at once.
+// callsAtOnce limits the number of our calls under way. A bus owes one connection at most 128
+// answers (max_replies_per_connection), and a thousand jobs may be stopped at once.
 const (
 	callsAtOnce   = 64
 	batchesAtOnce = 12 // of at most five calls each

@@ -46,8 +46,8 @@ type Manager struct {
 	// systemd load and drop an empty unit, which sends the same signals as a real change.
 	seen sync.Map
 
-	// These only save work, too. exited has the last signals of units that ended well. groups has
-	// the control groups of units started here.
+	// These maps also only save work. exited has the last signals of units that ended well. groups
+	// has the control groups of units that this manager started.
 	exited, groups sync.Map
 
 	peakless  atomic.Bool // this systemd has no MemoryPeak
@@ -62,8 +62,8 @@ type Manager struct {
 	lastErr error      // why the bus went away or can't be reached
 }
 
-// Connect connects to systemd, and tries again until ctx ends. It returns a manager that stays
-// connected from then on.
+// Connect connects to systemd, and tries until it succeeds or ctx ends. From then on the manager
+// keeps itself connected.
 func Connect(ctx context.Context, o Options) (*Manager, error) {
 	m := &Manager{
 		address: cmp.Or(o.Address, DefaultAddress), user: o.User, last: o.Last, dialBus: o.dial,
@@ -157,7 +157,7 @@ func (m *Manager) setLink(l *link, err error) {
 	}
 }
 
-// linkFor returns the connection for a call about the unit name, which must be a job's (invariant
+// linkFor returns the connection for a call about the named unit, which must be a job's (invariant
 // 1).
 func (m *Manager) linkFor(what, name string) (*link, error) {
 	if err := checkName(name); err != nil {

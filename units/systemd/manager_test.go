@@ -24,7 +24,7 @@ func props(names ...string) []units.Property {
 	return list
 }
 
-// starter answers a start, and never reports the end of its job.
+// starter answers a start, and never reports the end of its systemd job.
 func starter(method string, _ []any) ([]any, *dbus.Error) {
 	switch method {
 	case "StartTransientUnit":

@@ -11,7 +11,7 @@ import (
 // jobFailed is the result of a systemd job that starts a unit whose program failed.
 const jobFailed = "failed"
 
-// RunMessage starts the oneshot unit name, which sends a message. It waits for the unit's end,
+// RunMessage starts the named oneshot unit, which sends a message. It waits for the unit's end,
 // collects the unit, and returns how it ended. A unit that has left nothing behind has succeeded.
 // If the unit already existed before this process began, RunMessage waits for that unit.
 func (m *Manager) RunMessage(ctx context.Context, name string, props []units.Property) (units.Status, error) {

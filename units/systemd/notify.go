@@ -85,8 +85,9 @@ func (n *Notifier) Err() error {
 	return n.err
 }
 
-// send sends state once no other message is under way. It waits at most the time behind for that,
-// and otherwise drops state. A message that will be repeated need not wait: for it, behind is 0.
+// send sends a message to the service manager once no other message is under way. If another
+// message is still under way after the given time, send drops its own. A time of 0 is for messages
+// that will be repeated: they do not wait.
 func (n *Notifier) send(state string, behind time.Duration) {
 	patience := time.NewTimer(notifyTime)
 	defer patience.Stop()
@@ -109,7 +110,7 @@ func (n *Notifier) send(state string, behind time.Duration) {
 }
 
 // clear waits until no message is under way, takes the token and returns true. It returns false if
-// that takes too long.
+// no token is free within the given time.
 func (n *Notifier) clear(within time.Duration) bool {
 	select {
 	case <-n.way:

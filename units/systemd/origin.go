@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Origin reads the properties of the unit name that reveal its units.Spec. The error is
+// Origin reads the properties of the named unit that reveal its units.Spec. The error is
 // units.ErrAbsent if there is no such unit.
 func (m *Manager) Origin(ctx context.Context, name string) (units.Origin, error) {
 	l, err := m.linkFor("origin of", name)

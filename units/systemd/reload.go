@@ -9,7 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Reload makes the unit name run its ExecReload, which prints the note beside a job's spec, and
+// Reload makes the named unit run its ExecReload, which prints the note next to a job's spec, and
 // waits for the end of that run. The main process does not notice. The error is units.ErrAbsent if
 // there is no such unit.
 func (m *Manager) Reload(ctx context.Context, name string) error {
@@ -17,7 +17,7 @@ func (m *Manager) Reload(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	m.groups.Delete(name) // the unit must be read completely: an abandoned reload may still be queued
+	m.groups.Delete(name) // now the unit must be read completely: an abandoned reload may still be queued
 	w := m.waiters.enter(name, false)
 	defer m.waiters.leave(name, w)
 	var job dbus.ObjectPath

@@ -75,7 +75,7 @@ func TestNotifierUnread(t *testing.T) {
 	if took := time.Since(begin); took > time.Minute || !errors.Is(n.Err(), errUnread) {
 		t.Errorf("took %v, %v", took, n.Err())
 	}
-	// A message that must arrive is sent as soon as the messages before it have been read.
+	// A message that must arrive is sent as soon as the earlier messages have been read.
 	read := make(chan int)
 	go func() {
 		told, buf := 0, make([]byte, 100)

@@ -28,8 +28,8 @@ func (l *link) DeliverSignal(iface, member string, s *dbus.Signal) {
 	}
 }
 
-// busSignal follows systemd to its new name after systemd was re-executed. systemd has then
-// forgotten its subscribers, so we subscribe again.
+// busSignal follows systemd to its new name on the bus after systemd was re-executed. systemd has
+// then forgotten its subscribers, so busSignal subscribes again.
 func (l *link) busSignal(member string, body []any) {
 	var name, before, after string
 	if member != "NameOwnerChanged" || dbus.Store(body, &name, &before, &after) != nil || name != destination {

@@ -28,7 +28,7 @@ func (m *Manager) StartSiteUnit(ctx context.Context, name string) error {
 	if err := l.manager(ctx, "StartUnit", name, "fail").Store(&job); err != nil {
 		return wrap("start unit", name, err)
 	}
-	// Signals about units that are not jobs' are not handled, so await checks by itself.
+	// The manager drops signals about units that are not jobs', so await must ask systemd.
 	switch _, err := m.await(ctx, l, w, job); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil

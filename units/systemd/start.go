@@ -16,7 +16,7 @@ const jobDone = "done"
 // jobUnknown stands for the result of a systemd job whose end was missed.
 const jobUnknown = units.JobUnknown
 
-// Start starts the unit name and waits until its main process is executed. It returns the unit's
+// Start starts the named unit and waits until its main process is executed. It returns the unit's
 // status right after that. A short job may have ended by then. The status of a running job has only
 // its state and invocation.
 //
@@ -60,14 +60,14 @@ func (m *Manager) Start(ctx context.Context, name string, props []units.Property
 }
 
 // skipped reports whether a successful start executed nothing because a condition of the unit is
-// not met (ConditionPathExists=, ExecCondition=). If a unit was executed, it was active.
+// not met (ConditionPathExists=, ExecCondition=). A unit whose process was executed was active.
 func skipped(result string, s units.Status, t *unitChange) bool {
 	phase, _ := units.Decode(s)
 	return result == jobDone && phase == units.PhaseAbsent && !s.WasActive && (t == nil || t.entered == 0)
 }
 
-// leaveStart ends the wait for a start. If a signal about the unit reached no caller, it becomes an
-// ordinary change.
+// leaveStart ends the wait for a start. If the caller did not get a signal about the unit,
+// leaveStart reports it as an ordinary change.
 func (m *Manager) leaveStart(name string, w *waiter) {
 	m.waiters.leave(name, w)
 	if w.begun() != nil {
@@ -92,7 +92,8 @@ func begun(result string, s units.Status) bool {
 	return phase == units.PhaseRunning || phase == units.PhaseStopping || phase == units.PhaseExited
 }
 
-// startTransient queues the start. An older systemd reports one unknown property at a time.
+// startTransient queues the start. It may have to try several times, because an older systemd
+// reports only one unknown property at a time.
 func (m *Manager) startTransient(ctx context.Context, l *link, name string, props []units.Property) (dbus.ObjectPath,
 	error) {
 	for {

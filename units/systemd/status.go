@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Status reads the state of the unit name. For an absent unit it returns a status with Load
+// Status reads the state of the named unit. For an absent unit it returns a status with Load
 // units.LoadNotFound, not an error.
 func (m *Manager) Status(ctx context.Context, name string) (units.Status, error) {
 	absent := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
@@ -66,9 +66,9 @@ func readStatus(ctx context.Context, l *link, name string) (units.Status, error)
 	return p.status(name), nil
 }
 
-// statusBegun returns the status of a unit whose start has just ended. Nearly always the unit runs:
-// systemd has said so before, and no more needs to be known. Otherwise the unit is read, which
-// takes systemd longer than everything else that we ask of it.
+// statusBegun returns the status of a unit whose start has just ended. Nearly always a signal of
+// systemd has already said that the unit runs, and no more needs to be known. Otherwise the unit is
+// read, which takes systemd longer than everything else that we ask of it.
 func (m *Manager) statusBegun(ctx context.Context, l *link, name, result string, t *unitChange) (units.Status, error) {
 	runs := t != nil && t.active == units.ActiveActive && t.sub == units.SubRunning
 	if result == jobDone && runs && t.invocation != "" && t.entered != 0 {
@@ -90,7 +90,7 @@ func (l *link) allProperties(ctx context.Context, what, name string) (properties
 	if call.Err != nil {
 		return nil, wrap(what, name, call.Err)
 	}
-	if len(call.Body) == 1 { // Store would copy some 400 properties one by one
+	if len(call.Body) == 1 { // call.Store would copy some 400 properties one by one
 		if p, ok := call.Body[0].(map[string]dbus.Variant); ok {
 			return p, nil
 		}
@@ -157,7 +157,7 @@ func (p properties) checkEnded() (code, status int32) {
 }
 
 // postFailed reports whether systemd ended a unit because an ExecStartPost= program failed or took
-// too long. If the main process ended before that, its own end counts.
+// too long. If the main process ended before that, only the end of the main process counts.
 func (p properties) postFailed(s *units.Status, ended uint64) bool {
 	const ignored, stopped, code, status, fields = 2, 6, 8, 9, 10
 	if s.WasActive || s.Active != units.ActiveFailed || ended == 0 {

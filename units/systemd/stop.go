@@ -15,12 +15,12 @@ import (
 // A job that may send notifications can delay its own SIGKILL with EXTEND_TIMEOUT_USEC. So if a
 // stop takes longer than the unit's own grace, we send a SIGKILL ourselves.
 const (
-	stopPatience = time.Second      // for quick stops
+	stopPatience = time.Second      // for stops that should be quick
 	stopSlack    = 2 * time.Second  // added to the unit's grace, for systemd's own SIGKILL
 	killPatience = 10 * time.Second // from our SIGKILL to the end of the processes; those with much memory take seconds
 )
 
-// Stop ends the unit name, kills everything left in its control group, and makes systemd drop the
+// Stop ends the named unit, kills everything left in its control group, and makes systemd drop the
 // unit and its result. A missing unit is not an error. Stop takes as long as the unit's processes
 // and its grace. units.ErrProcesses means that processes outlived even SIGKILL. systemd may still
 // be waiting for them.
@@ -39,7 +39,7 @@ func (m *Manager) end(ctx context.Context, name string) error {
 	if !errors.Is(err, units.ErrProcesses) {
 		return err
 	}
-	m.exited.Delete(name) // its entry does not include the stop, so the unit is read completely
+	m.exited.Delete(name) // the stored signal is from before the stop, so the unit must be read completely
 	if s, failed := m.Status(ctx, name); failed != nil || !s.Frozen || m.Freeze(ctx, name, false) != nil {
 		return err
 	}

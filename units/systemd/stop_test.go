@@ -18,7 +18,7 @@ import (
 func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		left  []any // answer of GetAll after the stop
+		left  []any // answer of GetAll after the stop of the unit
 		still int   // lookups in which the unit still exists
 		want  string
 	}{
@@ -57,8 +57,8 @@ func TestStopLooksAtWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Processes that survive even our SIGKILL are reported. If we waited until systemd gives up, that
-// would take the job's grace again.
+// Processes that survive even our SIGKILL are reported. We do not wait until systemd gives up,
+// which would take the job's grace time again.
 func TestStopGivesUpAfterSIGKILL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const grace = 10 * time.Minute
@@ -116,7 +116,7 @@ func TestStopKillsAfterGrace(t *testing.T) {
 }
 
 // However many units are stopped at once, the bus never owes us more answers than it allows, and
-// every stop is made.
+// all units are stopped.
 func TestManyStopsAtOnce(t *testing.T) {
 	const stops = 300
 	synctest.Test(t, func(t *testing.T) {

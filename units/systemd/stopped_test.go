@@ -33,7 +33,8 @@ func TestStoppedBeforeItsEnd(t *testing.T) {
 }
 
 // systemd ends a unit that is not active yet if an ExecStartPost= program fails or takes too long.
-// Each row is what systemd 252 reported. If the main process ended before that, its own end counts.
+// Each row is what systemd 252 reported. If the main process ended before the program failed, only
+// the end of the main process counts.
 func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	type program struct {
 		ignored      bool
@@ -80,8 +81,8 @@ func TestEndedForAProgramAfterTheStart(t *testing.T) {
 	}
 }
 
-// If the launcher's check fails, systemd reports how. A failing program of the site is a different
-// case.
+// If the launcher's check fails, systemd reports how it failed. A failing program of the site is a
+// different case.
 func TestLauncherDiesBeforeTheMainProcess(t *testing.T) {
 	for _, c := range []struct {
 		flag         string

@@ -27,14 +27,14 @@ const (
 )
 
 // prefixes are the prefixes of files that remain when a unit has ended. systemd (252, and still in
-// 2026) tries to remove the file with fieldsPrefix under another name. So one file per job would
-// stay until the next boot. The other files remain because keep creates them again.
+// 2026) tries to remove the file with fieldsPrefix, but under a wrong name. So one file per job
+// would stay until the next boot. The other files remain because keep creates them again.
 var prefixes = [...]string{fieldsPrefix, intervalPrefix, burstPrefix}
 
 const (
 	// fieldsKept is the time for which a file stays after its unit is gone. Until then journald may
 	// still have lines of the job to read. If journald hangs, it is killed after three minutes, and
-	// then reads them.
+	// the new journald then reads these lines.
 	fieldsKept = 5 * time.Minute
 	// maxFields limits the number of units that are gone and still have files. That many files take
 	// 60 MiB of /run.
@@ -145,8 +145,8 @@ func (t *tidy) remove(name string) error {
 }
 
 // keep tells journald again that a unit that is gone has no rate limit. systemd removes that
-// setting with the unit. If journald has lines left to read, it then applies its own limit: of 60
-// 000 lines it dropped 27 500. If keep fails, journald does the same.
+// setting with the unit. journald then applies its own limit to lines that it has not read yet: of
+// 60 000 lines it dropped 27 500. If keep fails, journald drops lines in the same way.
 func (t *tidy) keep(name string) {
 	if t.dir == "" {
 		return

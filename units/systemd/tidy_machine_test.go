@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// No file of an ended unit stays, whether systemd removes it or not; a running unit's file does
-// (invariant 8).
+// No file of an ended unit stays, whether systemd removes it or not; the files of a running unit
+// stay (invariant 8).
 func TestMachineTidy(t *testing.T) {
 	m := connect(t)
 	count := func() int {
@@ -30,7 +30,7 @@ func TestMachineTidy(t *testing.T) {
 	}
 	now := time.Now()
 	sweep(now)
-	sweep(now.Add(fieldsKept)) // removes those of other tests
+	sweep(now.Add(fieldsKept)) // removes the files of other tests
 	run(t, m, 100, "sleep 1000", nil)
 	before := count()
 	for id := range int64(50) {

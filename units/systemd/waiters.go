@@ -22,7 +22,7 @@ type waiter struct {
 	mu      sync.Mutex
 	results map[dbus.ObjectPath]string
 	removed bool        // systemd has dropped the unit since its last job ended
-	starts  bool        // its caller starts the unit, and alone gets the unit's state
+	starts  bool        // the caller starts the unit, and only such a caller gets the unit's state
 	last    *unitChange // the last state
 }
 
@@ -124,7 +124,7 @@ func (one *waiter) gone(job dbus.ObjectPath) bool {
 	return one.removed && one.results[job] == jobDone
 }
 
-// tell records the state of the unit if its caller starts it.
+// tell records the state of the unit if the caller is starting the unit.
 func (one *waiter) tell(t unitChange) bool {
 	one.mu.Lock()
 	defer one.mu.Unlock()

@@ -34,7 +34,7 @@ const (
 	fixedBytes  = 16 // before the attributes
 )
 
-// askKernel uses sock_diag(7).
+// askKernel asks the kernel with sock_diag(7).
 func askKernel(prefix string) (list []listener, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -104,8 +104,8 @@ func parseListener(b []byte) listener {
 	return l
 }
 
-// listFile is the kernel's list of sockets. In it, listening is the flags of a listening socket,
-// which always has its name.
+// listFile is the kernel's list of sockets. A line of the list has the flags listening if its
+// socket listens. The name comes last, and a socket that listens always has one.
 const (
 	listFile  = "/proc/net/unix"
 	listening = " 00010000 "

@@ -54,9 +54,9 @@ func Listen(job string) (int, error) {
 	return fd, nil
 }
 
-// Dial connects to the terminal of a job of uid. It ignores the sockets of other users and sends
-// them nothing (invariant 1). If others keep the listeners busy, Dial waits for its turn. If the
-// error is ErrNone, it may be an UnreachedError.
+// Dial connects to the terminal of a job that belongs to the user uid. It ignores the sockets of
+// other users and sends them nothing (invariant 1). If other clients keep the socket busy, Dial
+// waits for its turn. If the error is ErrNone, it may be an UnreachedError.
 func Dial(job string, uid int) (*os.File, error) {
 	for look := 1; ; look++ {
 		f, listed, err := dialListed(job, uid)
@@ -70,8 +70,8 @@ func Dial(job string, uid int) (*os.File, error) {
 // sockets while others are opened and closed.
 const looks = 5
 
-// dialListed asks the kernel once. It also reports whether there was a socket that may be the
-// terminal.
+// dialListed asks the kernel for its sockets once. It also reports whether there was a socket that
+// may be the terminal.
 func dialListed(job string, uid int) (f *os.File, listed bool, err error) {
 	list, err := listeners(prefix(job))
 	if err != nil {
@@ -149,7 +149,8 @@ func dial(name string, uid int, seconds int64) (*os.File, error) {
 	return nil, err
 }
 
-// connect continues after an interruption by a signal, such as those of Go's own scheduler.
+// connect connects to name. If a signal interrupts the call, such as a signal of Go's own
+// scheduler, connect tries again, but not after until.
 func connect(fd int, name string, until time.Time) error {
 	for {
 		err := unix.Connect(fd, &unix.SockaddrUnix{Name: name})

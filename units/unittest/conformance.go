@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// Manager is what the suite tests: what a daemon needs of systemd.
+// Manager has the methods of systemd.Manager that a daemon needs. The suite tests them.
 type Manager interface {
 	Start(ctx context.Context, name string, props []units.Property) (units.Status, error)
 	Stop(ctx context.Context, name string) error
@@ -122,8 +122,8 @@ func (s *stage) phase(id int64, want units.Phase) {
 	}
 }
 
-// until waits until unit id is in a phase, as a daemon does: it reads the state, and reads again
-// after every change that may concern the unit.
+// until waits until the unit of job id is in a phase, as a daemon does: it reads the state, and
+// reads again after every change that may concern the unit.
 func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) {
 	s.Helper()
 	for {
@@ -136,7 +136,7 @@ func (s *stage) until(id int64, want units.Phase) (units.Status, contract.Exit) 
 	}
 }
 
-// hint waits for a change that may concern unit id.
+// hint waits for a change that may concern the unit of job id.
 func (s *stage) hint(id int64, late <-chan time.Time, last units.Status) {
 	s.Helper()
 	for {

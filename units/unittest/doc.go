@@ -1,11 +1,11 @@
 // Package unittest is a systemd in memory for tests. It also has the conformance suite, which this
-// systemd and the real one both pass. It has the methods of systemd.Manager. The test drives it:
-// the test says when units end, and which calls fail, hang or lose their answers.
+// systemd and the real one both pass. The type Systemd has the methods of systemd.Manager. The test
+// controls it: the test says when units end, and which calls fail, hang or lose their answers.
 //
 // Invariants:
 //
 //  1. It starts no goroutine and reads no clock: everything happens inside a call of the test or of
-//     the code under test. So runs repeat exactly, and synctest and rapid can drive it.
+//     the code under test. So runs repeat exactly, and synctest and rapid can control it.
 //  2. Every state that it shows is one that systemd 252 shows, word for word; the suite checks
 //     both.
 //  3. Changes go into a large buffer. If a test never reads them and the buffer overflows, it

@@ -9,28 +9,29 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Exit ends the running main process of name with an exit status.
+// Exit ends the running main process of the named unit with an exit status.
 func (s *Systemd) Exit(name string, code int) {
 	s.drive(name, func(u *unit) { s.exit(u, code) })
 }
 
-// KillBy ends the running main process of name by a signal that no call of Kill has sent.
+// KillBy ends the running main process of the named unit by a signal that no call of Kill has sent.
 func (s *Systemd) KillBy(name string, signal int) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.Signal(signal), "") })
 }
 
-// OOM makes the kernel kill name for lack of memory.
+// OOM makes the kernel kill the named unit for lack of memory.
 func (s *Systemd) OOM(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGKILL, units.ResultOOM) })
 }
 
-// Timeout makes name reach its RuntimeMaxUSec.
+// Timeout makes the named unit reach its RuntimeMaxUSec.
 func (s *Systemd) Timeout(name string) {
 	s.drive(name, func(u *unit) { s.die(u, syscall.SIGTERM, units.ResultTimeout) })
 }
 
-// Answer ends the main process of name with an exit status. The process ends because of a stop that
-// Hold delays and whose caller is gone. The result stays, because nobody collects the unit.
+// Answer ends the main process of the named unit with an exit status. The process ends because of a
+// stop that Hold delays and whose caller is gone. The result stays, because nobody collects the
+// unit.
 func (s *Systemd) Answer(name string, code int) {
 	s.drive(name, func(u *unit) {
 		delete(s.holds, hold{OpStop, name})
@@ -42,7 +43,8 @@ func (s *Systemd) Answer(name string, code int) {
 	})
 }
 
-// drive acts on a unit. It panics if the main process does not run, because the test is then wrong.
+// drive acts on a unit. It panics if the main process does not run, because that is an error in the
+// test.
 func (s *Systemd) drive(name string, act func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,16 +55,16 @@ func (s *Systemd) drive(name string, act func(*unit)) {
 	act(u)
 }
 
-// Vanish removes name from systemd with everything in it, without a result.
+// Vanish removes the named unit from systemd with everything in it, without a result.
 func (s *Systemd) Vanish(name string) { s.with(name, s.remove) }
 
-// KeepProcesses makes the processes of name survive every kill, so that Stop returns
+// KeepProcesses makes the processes of the named unit survive every kill, so that Stop returns
 // units.ErrProcesses. A call with keep false ends that.
 func (s *Systemd) KeepProcesses(name string, keep bool) {
 	s.with(name, func(u *unit) { u.processesStay = keep })
 }
 
-// with calls do with a unit, if it exists.
+// with calls the function do with the named unit, if there is one.
 func (s *Systemd) with(name string, do func(*unit)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +81,8 @@ func (s *Systemd) Leave(leave bool) {
 	s.leaving = leave
 }
 
-// Sweep makes systemd begin to stop name by itself, as in a shutdown. The test then ends the main
-// process. A unit that succeeded is dropped at once.
+// Sweep makes systemd begin to stop the named unit by itself, as in a shutdown. The test then ends
+// the main process. A unit that succeeded is dropped at once.
 func (s *Systemd) Sweep(name string) {
 	s.drive(name, func(u *unit) {
 		u.set(units.ActiveDeactivating, "stop-sigterm", units.ResultSuccess)
@@ -114,31 +116,32 @@ func (s *Systemd) Names() []string {
 	return slices.Sorted(maps.Keys(s.units))
 }
 
-// Started returns how often, since New, name was started with effect.
+// Started returns how many starts of the named unit took effect since New.
 func (s *Systemd) Started(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.started[name]
 }
 
-// Running reports whether the main process of name runs.
+// Running reports whether the main process of the named unit runs.
 func (s *Systemd) Running(name string) bool {
 	return about(s, name, (*unit).running)
 }
 
-// Aimed returns the signals that were sent only to the main process of name.
+// Aimed returns the signals that were sent only to the main process of the named unit.
 func (s *Systemd) Aimed(name string) []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.aimed[name]
 }
 
-// Properties returns the properties that name was started with; nil if it does not exist.
+// Properties returns the properties with which the named unit was started; nil if there is no such
+// unit.
 func (s *Systemd) Properties(name string) []units.Property {
 	return about(s, name, func(u *unit) []units.Property { return u.props })
 }
 
-// DropIn sets properties of name like a drop-in of the site.
+// DropIn sets properties of the named unit like a drop-in of the site.
 func (s *Systemd) DropIn(name string, props ...units.Property) {
 	s.with(name, func(u *unit) {
 		u.props = slices.DeleteFunc(slices.Clone(u.props), func(was units.Property) bool {
@@ -148,7 +151,7 @@ func (s *Systemd) DropIn(name string, props ...units.Property) {
 	})
 }
 
-// Processes returns the number of processes of name.
+// Processes returns the number of processes of the named unit.
 func (s *Systemd) Processes(name string) int {
 	return about(s, name, func(u *unit) int { return u.processes })
 }

@@ -5,7 +5,7 @@ import "github.com/gpusched/gpusched/units"
 // Op is one kind of call.
 type Op string
 
-// The calls.
+// The kinds of calls.
 const (
 	OpStart  Op = "start"
 	OpStop   Op = "stop"
@@ -27,8 +27,8 @@ func LostAnswer() Fault { return Fault{Err: units.ErrBus, Happens: true} }
 // LostCall is the fault of a call that never reached systemd.
 func LostCall() Fault { return Fault{Err: units.ErrBus} }
 
-// FailNext makes the next calls of op fail. Each fault is for one call, in this order and after the
-// faults of earlier calls of FailNext.
+// FailNext makes the next calls of the kind op fail. Each fault is for one call, in this order. The
+// faults of earlier calls of FailNext come first.
 func (s *Systemd) FailNext(op Op, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,8 @@ func (s *Systemd) Reconnect() {
 	s.send(units.Change{Resync: true})
 }
 
-// Signal announces a change of name although nothing happened. systemd does so for all units when
-// it reloads.
+// Signal announces a change of the named unit although nothing happened. systemd announces such
+// changes of all units when it reloads.
 func (s *Systemd) Signal(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

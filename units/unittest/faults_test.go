@@ -21,8 +21,8 @@ func start(t *testing.T, s *Systemd, name string) {
 	}
 }
 
-// After a lost answer the start has happened, after a lost call it has not. The caller can
-// distinguish them only by reading the status.
+// After a lost answer, the start has happened. After a lost call, it has not. The caller can
+// distinguish the two only by reading the status.
 func TestLostStarts(t *testing.T) {
 	s := New(Options{})
 	s.FailNext(OpStart, LostCall(), LostAnswer())

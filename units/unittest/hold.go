@@ -12,16 +12,16 @@ type hold struct {
 	name string
 }
 
-// Hold makes starts (OpStart) or stops (OpStop) of name hang until Release, or until a stop cancels
-// the start. The caller waits, or returns units.ErrBus when its context ends. The operation then
-// continues without its caller.
+// Hold makes starts (OpStart) or stops (OpStop) of the named unit hang until Release, or until a
+// stop cancels the start. The caller waits, or returns units.ErrBus when its context ends. The
+// operation then continues without its caller.
 func (s *Systemd) Hold(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds[hold{op, name}] = true
 }
 
-// Release lets the held operation of name finish. Later operations do not hang.
+// Release lets the held operation of the named unit finish. Later operations do not hang.
 func (s *Systemd) Release(op Op, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

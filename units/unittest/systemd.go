@@ -68,7 +68,7 @@ func New(o Options) *Systemd {
 // Changes returns the channel of hints.
 func (s *Systemd) Changes() <-chan units.Change { return s.changes }
 
-// Start is systemd.Manager's.
+// Start does what systemd.Manager.Start does.
 func (s *Systemd) Start(ctx context.Context, name string, props []units.Property) (units.Status, error) {
 	none := units.Status{Name: name}
 	return call(s, ctx, OpStart, name, none, func() (units.Status, error) {
@@ -91,7 +91,7 @@ func (s *Systemd) Start(ctx context.Context, name string, props []units.Property
 	})
 }
 
-// Stop is systemd.Manager's.
+// Stop does what systemd.Manager.Stop does.
 func (s *Systemd) Stop(ctx context.Context, name string) error {
 	_, err := call(s, ctx, OpStop, name, nil, func() (*unit, error) {
 		u := s.units[name]
@@ -116,7 +116,7 @@ func (s *Systemd) Stop(ctx context.Context, name string) error {
 	return err
 }
 
-// Kill is systemd.Manager's.
+// Kill does what systemd.Manager.Kill does.
 func (s *Systemd) Kill(ctx context.Context, name string, signal int, whom units.Whom) error {
 	_, err := call(s, ctx, OpKill, name, nil, func() (*unit, error) {
 		u := s.units[name]
@@ -132,7 +132,7 @@ func (s *Systemd) Kill(ctx context.Context, name string, signal int, whom units.
 	return err
 }
 
-// Freeze is systemd.Manager's.
+// Freeze does what systemd.Manager.Freeze does.
 func (s *Systemd) Freeze(ctx context.Context, name string, on bool) error {
 	_, err := call(s, ctx, OpFreeze, name, nil, func() (*unit, error) {
 		u := s.units[name]
@@ -145,7 +145,7 @@ func (s *Systemd) Freeze(ctx context.Context, name string, on bool) error {
 	return err
 }
 
-// Status is systemd.Manager's.
+// Status does what systemd.Manager.Status does.
 func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error) {
 	none := units.Status{Name: name, Load: units.LoadNotFound, Active: units.ActiveInactive, Sub: units.SubDead}
 	return call(s, ctx, OpStatus, name, none, func() (units.Status, error) {
@@ -156,7 +156,7 @@ func (s *Systemd) Status(ctx context.Context, name string) (units.Status, error)
 	})
 }
 
-// Origin is systemd.Manager's.
+// Origin does what systemd.Manager.Origin does.
 func (s *Systemd) Origin(ctx context.Context, name string) (units.Origin, error) {
 	return call(s, ctx, OpStatus, name, units.Origin{}, func() (units.Origin, error) {
 		if u := s.units[name]; u != nil {
@@ -166,14 +166,14 @@ func (s *Systemd) Origin(ctx context.Context, name string) (units.Origin, error)
 	})
 }
 
-// System is systemd.Manager's.
+// System does what systemd.Manager.System does.
 func (s *Systemd) System(ctx context.Context) (units.System, error) {
 	return call(s, ctx, OpStatus, units.Name(1), units.System{}, func() (units.System, error) {
 		return units.System{Run: strconv.Itoa(s.runs), Stopping: s.leaving}, nil
 	})
 }
 
-// List is systemd.Manager's.
+// List does what systemd.Manager.List does.
 func (s *Systemd) List(ctx context.Context) ([]units.Status, error) {
 	return call(s, ctx, OpList, units.Name(1), nil, func() (all []units.Status, _ error) {
 		for _, name := range slices.Sorted(maps.Keys(s.units)) {

@@ -14,7 +14,7 @@ import (
 type Behaviour struct {
 	Ends     bool          // the process ends by itself, as soon as it starts, with Code or Signal
 	Code     int           // exit status
-	Signal   int           // it kills itself with this; 0: it exits
+	Signal   int           // signal with which it kills itself; 0: it exits
 	Launch   contract.Step // the failure that the launcher reports, with Code and Errno
 	Errno    int
 	NotStart int  // systemd can't start it at all and ends with this status, such as 217
@@ -38,7 +38,7 @@ type unit struct {
 	behaviour     Behaviour
 	processes     int
 	processesStay bool
-	held          chan struct{} // of the held operation
+	held          chan struct{} // closed when the held operation may continue
 	lost          bool          // removed by a reboot
 }
 
@@ -145,7 +145,7 @@ func (s *Systemd) die(u *unit, sig syscall.Signal, result string) {
 	s.end(u, result)
 }
 
-// clean reports whether systemd counts a death by sig as success.
+// clean reports whether systemd counts a death by this signal as success.
 func clean(sig syscall.Signal) bool {
 	return sig == syscall.SIGTERM || sig == syscall.SIGHUP || sig == syscall.SIGINT || sig == syscall.SIGPIPE
 }
@@ -200,7 +200,7 @@ func (s *Systemd) signal(u *unit, signal int) {
 	s.tell(u.status.Name)
 }
 
-// harmless reports whether sig leaves a process alive that has no handler for it.
+// harmless reports whether a process without a handler survives this signal.
 func harmless(sig syscall.Signal) bool {
 	switch sig {
 	case 0, syscall.SIGCHLD, syscall.SIGCONT, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGSTOP, syscall.SIGTSTP,

@@ -1,11 +1,12 @@
-// The beginning of every call on a GPU.
+// The functions that every call on a GPU uses first.
 #pragma once
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS 1
 #include "nvml.h"
 #include "state.h"
 
-// Copies the current GPU with this index. A line that has been removed since nvmlInit is a lost GPU.
+// Copies the GPU with this index, as the file "gpus" describes it now. If its line was removed after
+// nvmlInit, the GPU is lost.
 nvmlReturn_t fake_at(unsigned int index, struct fake_gpu *g);
 
 // Every call on a GPU begins here: it may be slow, hang or fail.

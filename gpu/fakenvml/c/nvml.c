@@ -44,7 +44,7 @@ static void hang(void)
 		pause();
 }
 
-// The result of nvmlInit by the file "init": a code, or "hang"; 0 without the file.
+// Returns the result of nvmlInit, which the file "init" sets: a code, or "hang"; 0 without the file.
 static nvmlReturn_t init_answer(void)
 {
 	char path[4096], word[32] = "";
@@ -239,7 +239,7 @@ nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long l
 	return NVML_SUCCESS;
 }
 
-// The live claims on g, valid until the thread's next call.
+// Returns the live claims on g. The result is valid until the thread's next call.
 static const struct fake_claim *claims(const struct fake_gpu *g, int *n)
 {
 	static __thread struct fake_claim found[FAKE_MAX_CLAIMS];

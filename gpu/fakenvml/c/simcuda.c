@@ -1,5 +1,5 @@
-// simcuda behaves like a CUDA program: it sees the GPUs whose nodes it can open, claims memory on
-// them, and its claims end with it.
+// simcuda behaves like a CUDA program: it sees the GPUs whose nodes it can open, and claims memory on
+// them. Its claims end when simcuda ends.
 #define _GNU_SOURCE
 #include "state.h"
 
@@ -102,7 +102,7 @@ static struct options parse(int argc, char **argv)
 	return o;
 }
 
-// The errno of opening the node of GPU g, or 0. A node without a driver gives ENXIO after the device
+// Returns the errno of opening the node of GPU g, or 0. A node without a driver gives ENXIO after the device
 // filter has allowed it.
 static int open_node(const struct fake_gpu *g)
 {
@@ -118,8 +118,8 @@ static int open_node(const struct fake_gpu *g)
 
 static int opened(int err) { return err == 0 || err == ENXIO || err == ENODEV; }
 
-// Puts the GPUs that CUDA_VISIBLE_DEVICES names among the openable ones into
-// visible. As in CUDA, the first invalid entry ends the list.
+// Stores in visible those GPUs of CUDA_VISIBLE_DEVICES that this process can open. As in CUDA, the
+// first invalid entry ends the list.
 static void choose(const int *openable, int n)
 {
 	const char *env = getenv("CUDA_VISIBLE_DEVICES");
@@ -201,7 +201,7 @@ static void write_claim(const struct fake_gpu *g, unsigned long long bytes, int 
 	}
 }
 
-// Claims bytes on each visible GPU, or exits. This is atomic with respect to other simcudas.
+// Claims bytes on each visible GPU, or exits. No other simcuda can claim memory meanwhile.
 static void claim(unsigned long long bytes, int util)
 {
 	static struct fake_claim claims[FAKE_MAX_CLAIMS];
@@ -244,7 +244,7 @@ static void hold(double seconds)
 		;
 }
 
-// Leaves a child behind that is outside our session, process group and process tree.
+// Starts a child that survives this process, outside its session, process group and process tree.
 static void leave_orphan(const struct options *o)
 {
 	int ready[2];
@@ -269,7 +269,7 @@ static void leave_orphan(const struct options *o)
 	}
 	close(ready[1]);
 	waitpid(first, NULL, 0);
-	while (read(ready[0], &byte, 1) < 0 && errno == EINTR) // until it holds its claim, or died trying
+	while (read(ready[0], &byte, 1) < 0 && errno == EINTR) // until the child has its claim or has ended
 		;
 	close(ready[0]);
 }

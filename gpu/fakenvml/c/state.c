@@ -196,7 +196,7 @@ unsigned long long fake_start_time(int pid)
 	ssize_t n = read(fd, text, sizeof text - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
-	char *p = strrchr(text, ')'); // the name before it may hold anything
+	char *p = strrchr(text, ')'); // the name before ')' may contain anything
 	if (!p || strlen(p) < 3 || p[2] == 'Z' || p[2] == 'X')
 		return 0;
 	unsigned long long start = 0;
@@ -249,7 +249,7 @@ static int claim_read(int dirfd, const char *name, int minor, struct fake_claim 
 	unsigned long long now = fake_start_time(c->pid);
 	if (now && (!start || start == now))
 		return 1;
-	unlinkat(dirfd, name, 0); // the holder is gone; only its owner and root can
+	unlinkat(dirfd, name, 0); // its process is gone; only its owner and root can remove it
 	return 0;
 }
 

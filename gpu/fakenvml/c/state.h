@@ -14,18 +14,18 @@ struct fake_gpu {
 	long long mem_mib, reserved_mib, used_mib;
 	long long power_mw, limit_mw, energy_mj; // energy_mj < 0: power times uptime
 	int rows_pending, rows_failed;
-	int recovery;  // what the driver says that it needs; -1: it does not say
-	int lost;    // 1: calls say so, 2: even the handle is refused
-	int hang;    // calls on it never return
-	int energy_ms; // how long the call for the energy takes besides
-	int error;   // calls on it return this code
-	int unified; // its memory is the host's, and calls do not tell of it
-	int mem_node; // NUMA node that its memory is; 0: none
-	int slow_ms; // each call on it takes this long
+	int recovery;  // the recovery action that the driver reports; -1: not reported
+	int lost;    // 1: calls report that the GPU is lost; 2: the GPU has no handle either
+	int hang;    // calls on this GPU never return
+	int energy_ms; // additional duration of reading the energy
+	int error;   // calls on this GPU return this code
+	int unified; // the GPU uses the host's memory, and calls do not report it
+	int mem_node; // the NUMA node that the GPU's memory is; 0: none
+	int slow_ms; // duration of each call on this GPU
 
-	int island, lanes, nvswitch;      // NVLinks to each GPU of its island, or all of them to a switch; island 0: none
-	int numa, bridge, pcie;           // node, host bridge and PCIe switch; below 0 (and 0 of the last two): its own
-	char cpus[256];                   // next to it; "": the driver does not tell
+	int island, lanes, nvswitch;      // NVLinks to each GPU of the island, or to a switch; island 0: no NVLinks
+	int numa, bridge, pcie;           // numa: node, -1: unknown; bridge, pcie: 0 or less: not shared
+	char cpus[256];                   // CPUs near the GPU; "": the driver does not report them
 };
 
 struct fake_claim {
@@ -33,18 +33,18 @@ struct fake_claim {
 	unsigned long long bytes;
 };
 
-// Both return the number of elements read, or -1 with a message on stderr.
+// fake_gpus and fake_claims return the number of elements read, or -1 with a message on stderr.
 int fake_gpus(struct fake_gpu *out, int max);
-int fake_claims(struct fake_claim *out, int max, int minor); // of that GPU; -1: of all
+int fake_claims(struct fake_claim *out, int max, int minor); // minor: of this GPU; -1: of all GPUs
 
-// Sets the bits of the CPUs in a list such as "0-3,8". Returns -1 if it is invalid or too large.
+// Sets the bits of the CPUs in a list such as "0-3,8". Returns -1 if the list is invalid or too large.
 int fake_cpus(const char *list, unsigned long *mask, unsigned int words);
 
-// Bytes of gpu that are neither reserved nor used nor claimed.
+// Returns the bytes of gpu that are neither reserved nor used nor claimed.
 unsigned long long fake_free(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
 unsigned long long fake_used(const struct fake_gpu *gpu, const struct fake_claim *claims, int n);
 
 const char *fake_dir(void);
 
-// The start time of a live process, or 0 if it has ended or is a zombie.
+// Returns the start time of a live process, or 0 if it has ended or is a zombie.
 unsigned long long fake_start_time(int pid);

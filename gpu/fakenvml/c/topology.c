@@ -1,4 +1,4 @@
-// How the GPUs are connected, and the nodes and CPUs near them.
+// The calls that report how the GPUs are connected, and which nodes and CPUs are near them.
 #define _GNU_SOURCE
 #include "device.h"
 
@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINKS_PER_GPU 18 // of which the last ones may be down
+#define LINKS_PER_GPU 18 // the last ones may be down
 
 static int same_gpu(const struct fake_gpu *a, const struct fake_gpu *b)
 {
 	return !strcmp(a->uuid, b->uuid);
 }
 
-// Blocks while the file "topology" says "hang".
+// Blocks as long as the content of the file "topology" is "hang".
 static void compare(void)
 {
 	char path[4096], word[8] = "";
@@ -79,7 +79,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d, unsigned int li
 	return end ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-// Version 1 fills in less.
+// Version 1 of the call fills in fewer fields.
 nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo(nvmlDevice_t d, unsigned int link, nvmlPciInfo_t *v)
 {
 	nvmlReturn_t r = nvmlDeviceGetNvLinkRemotePciInfo_v2(d, link, v);

@@ -26,7 +26,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkEchoBare does the same in a terminal without a holder.
+// BenchmarkEchoBare sends a character to a program and back in a terminal without a holder.
 func BenchmarkEchoBare(b *testing.B) {
 	master, err := pty.Start(exec.Command("sh", "-c", echoes))
 	if err != nil {
@@ -70,7 +70,7 @@ func BenchmarkOutput(b *testing.B) {
 	}
 }
 
-// BenchmarkOutputBare does the same in a terminal without a holder.
+// BenchmarkOutputBare sends 100 MiB through a terminal without a holder.
 func BenchmarkOutputBare(b *testing.B) {
 	for b.Loop() {
 		b.SetBytes(100 << 20)

@@ -28,8 +28,8 @@ type beside struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	gone  chan struct{}  // closed when the command has ended
-	ended atomic.Bool    // the same, for readers of the output
-	read  sync.WaitGroup // readers of the output
+	ended atomic.Bool    // the command has ended; for the readers of its output
+	read  sync.WaitGroup // the readers of the output
 }
 
 // runFor runs the command of a greeting. When the client leaves or the job ends, it sends the
@@ -156,7 +156,7 @@ func (b *beside) copyTo(c *client, kind terminal.Kind, from *os.File) {
 		n, err := from.Read(piece)
 		if n > 0 {
 			c.pieces <- terminal.Encode(kind, piece[:n])
-			if b.ended.Load() { // its client was slow
+			if b.ended.Load() { // a slow client had delayed the output: read on
 				_ = from.SetReadDeadline(time.Now().Add(leftOpen))
 			}
 		}

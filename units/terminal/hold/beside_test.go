@@ -42,8 +42,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// The output of an extra command waits for its client, even longer than an attached client may take
-// for one piece. The job continues meanwhile.
+// An extra command waits until its client reads the output. The wait has no limit such as
+// writeTime, the limit for an attached client. The job continues meanwhile.
 func TestSlowReader(t *testing.T) {
 	h := start(t, "sh", "-c", "read x; exit 4")
 	conn := h.greet(terminal.Greeting{Argv: commandOf("sh", "-c", "echo begun; head -c 20000000 /dev/zero; echo over")})
@@ -113,7 +113,8 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// The words of before precede the job's command, and extra commands.
+// The holder puts its prefix (the parameter before of Main) in front of the job's command and of
+// extra commands.
 func TestBefore(t *testing.T) {
 	t.Setenv(beforeEnv, "1")
 	h := start(t, "sh", "-c", "read x; echo main $BEFORE")

@@ -1,11 +1,12 @@
 // Package hold is the holder of a job's terminal: a mode of gpusched-job, and the first process of
 // the job's unit, under the job's user and device filter. It gives the command a pseudo-terminal,
 // keeps the last output, and copies the output to the journal. It lets the owner attach from any
-// number of terminals, and run extra commands while the job's command runs. It ends as the job's
-// command does.
+// number of terminals, and run extra commands while the job's command runs. It ends with the exit
+// status or signal of the job's command.
 //
-// The holder never has more rights than the job, and requests none from anybody. The limits AS,
-// DATA and NPROC apply to the commands and not to the holder, which could not run under them.
+// The holder never has more rights than the job, and requests none from anybody. The resource
+// limits AS, DATA and NPROC apply to the commands and not to the holder, which could not run under
+// them.
 //
 // A job without a terminal has no holder. If its owner wants to run an extra command, the daemon
 // opens a door: a process in the unit that only runs such commands, and ends when it is not used. A
@@ -19,9 +20,9 @@
 // Invariants, cited by tests:
 //
 //  1. Only the job's user and root may connect, as the kernel identifies them. Nothing is read from
-//     other users, and they can't prevent the others from connecting.
+//     other users, and other users can't prevent the job's user and root from connecting.
 //  2. A client that does not read is dropped after stallTime. The command and the other clients
-//     wait no longer than that, however many such clients there are.
+//     wait no longer than stallTime, however many clients do not read.
 //  3. A client cannot end the holder, whatever it sends. It can end the command only by what it
 //     types into the terminal.
 //  4. An extra command gets SIGHUP, and then SIGKILL, when its client leaves or the job ends.

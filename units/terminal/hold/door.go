@@ -25,8 +25,9 @@ const doorSocket = 3
 const doorTime = 30 * time.Second
 
 // OpenDoor starts a door: a process that runs extra commands for a job without a terminal. It
-// returns once the door listens. The door's environment says whether sandboxed processes may
-// connect, because the job's command may have dropped that variable.
+// returns once the door listens. The door learns from its own environment whether sandboxed
+// processes may connect, because the job's command may have removed the variable from its
+// environment.
 func OpenDoor(self, job string, environ []string) int {
 	fd, err := terminal.Listen(job)
 	if err == nil {
@@ -44,8 +45,8 @@ func OpenDoor(self, job string, environ []string) int {
 }
 
 // Door runs extra commands for a job without a terminal. They get the environment, directory, umask
-// and limits of the job's main process. The door ends with that process, when the unit is stopped,
-// or after doorTime without use.
+// and limits of the job's main process. The door ends when the main process ends, when the unit is
+// stopped, or after doorTime without use.
 func Door(self string, environ []string, limitsOf func(pid int) string) int {
 	unix.CloseOnExec(doorSocket)
 	arriving := make(chan os.Signal, 16)
@@ -71,9 +72,9 @@ func mainProcess(environ []string) int {
 	return 0
 }
 
-// likeMain adopts the directory and umask of a process, and returns its environment. If the
-// environment can't be read, for example because the kernel protects the program, it returns the
-// unit's.
+// likeMain adopts the directory and umask of the process pid, and returns the environment of that
+// process. If that environment can't be read, for example because the kernel protects the program,
+// likeMain returns the unit's.
 func likeMain(pid int, environ []string) []string {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	if err := os.Chdir(filepath.Join(dir, "cwd")); err != nil {
@@ -145,7 +146,7 @@ func (h *holder) running() int {
 }
 
 // awaitBeside waits for the extra commands after they got SIGHUP. It kills those that do not end in
-// time, because the job's GPUs are not free before.
+// time, because they keep the job's GPUs in use.
 func (h *holder) awaitBeside() {
 	for late := time.Now().Add(hangUpTime); h.running() > 0 && time.Now().Before(late); {
 		time.Sleep(10 * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 )
 
 // A job without a terminal can have a door. Commands run through the door have the environment of
-// the job's process. Nobody can attach there, and the door ends with that process.
+// the job's process. Nobody can attach there, and the door ends when the job's process ends.
 func TestDoor(t *testing.T) {
 	job := fmt.Sprintf("test%d-door", os.Getpid())
 	dir := t.TempDir()

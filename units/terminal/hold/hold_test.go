@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/terminal"
 )
 
-// A command has a terminal of its client's size, and reads what is typed. Its end is the end of the
-// job, and all clients are told (invariant 5). The journal has its output.
+// A command has a terminal of its client's size, and reads what is typed. When the command ends,
+// the job ends, and all clients are told (invariant 5). The journal has the command's output.
 func TestSession(t *testing.T) {
 	h := start(t, "sh", "-c", `stty size; read x; echo "got $x"; trap 'stty size' WINCH; echo ready; until read y; do :; done; exit 7`)
 	a := h.greet(terminal.Greeting{Rows: 33, Cols: 99})
@@ -42,8 +42,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// A job can be stopped while its holder waits for the first client. It then ends by that signal,
-// and its command does not begin.
+// A job can be stopped while its holder waits for the first client. The signal then ends the job,
+// and the job's command does not begin.
 func TestStoppedBeforeItBegins(t *testing.T) {
 	h := start(t, "sleep", "60")
 	h.dial() // the holder listens
@@ -99,7 +99,7 @@ func TestDeafClients(t *testing.T) {
 	}
 }
 
-// A signal in the list is passed on from the holder to the command. Other signals are not.
+// The holder passes on to the command only the signals that the parameter aimed of Main lists.
 func TestAimedSignals(t *testing.T) {
 	t.Setenv(aimedEnv, "10,15")
 	h := start(t, "sh", "-c", `trap 'echo warned' USR1; trap 'echo asked; exit 3' TERM; trap 'echo wrong' USR2

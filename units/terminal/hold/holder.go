@@ -27,28 +27,28 @@ const (
 
 // holder is the state of the terminal.
 type holder struct {
-	before  []string // words before each command
+	before  []string // put in front of each command
 	environ []string
 	output  io.Writer     // the journal
 	begun   chan struct{} // closed when the command runs, or never will
 	admits  func(peer int) bool
-	job     string   // its id
-	name    string   // of its terminal
+	job     string   // the job's id
+	name    string   // the terminal's name
 	screen  *session // nil: none
 
 	sandboxed  bool // sandboxed processes may connect
-	noTerminal bool // it only runs commands beside a job's command
+	noTerminal bool // the process is a door: it only runs extra commands
 
 	mu         sync.Mutex // guards what follows
 	rows, cols uint16
-	shown      bool     // in the GNU screen session
-	term       string   // TERM of that session
+	shown      bool     // the GNU screen session shows the terminal
+	term       string   // TERM in the GNU screen session
 	master     *os.File // nil until the command runs
 	last       []byte   // the last output
 	clients    map[*client]bool
 	beside     map[*beside]bool
 	ended      bool
-	leaving    sync.WaitGroup // writers of clients
+	leaving    sync.WaitGroup // the clients' writers
 }
 
 // client is somebody who has attached, or who runs a command of their own.
@@ -63,7 +63,7 @@ func (h *holder) size() pty.Winsize {
 }
 
 // resize gives the terminal the size of the client that asked last. If the size is unchanged, the
-// programs in the terminal get the signal all the same, so that they redraw.
+// programs in the terminal get SIGWINCH all the same, so that they redraw.
 func (h *holder) resize(rows, cols uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +78,8 @@ func (h *holder) resize(rows, cols uint16) {
 	}
 }
 
-// control makes a call on an open file, which the Go runtime continues to manage.
+// control calls a function with the descriptor of an open file. The Go runtime continues to manage
+// the file.
 func control(f *os.File, do func(fd int) error) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -110,7 +111,8 @@ func (h *holder) copyFrom(master io.Reader) {
 	}
 }
 
-// offer passes a piece to every client that has room for it, and returns the others.
+// offer passes a piece of output to every client that has room for it, and returns the clients
+// without room.
 func (h *holder) offer(piece, frame []byte) (late []*client) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -167,8 +169,9 @@ func (h *holder) drop(c *client) {
 	}
 }
 
-// attach adds a client and gives it the last output; false if there are too many clients. It starts
-// the client's writer, so that end waits for all writers.
+// attach adds a client and gives it the last output. It returns false if the job has ended or there
+// are too many clients. It starts the client's writer itself, so that the method end waits for
+// every writer.
 func (h *holder) attach(c *client, write func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +189,8 @@ func (h *holder) attach(c *client, write func()) bool {
 	return true
 }
 
-// enter begins an extra command.
+// enter calls begin, which starts an extra command, and records the command. It returns an error if
+// the job has ended or too many commands run.
 func (h *holder) enter(begin func() (*beside, error)) (*beside, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,8 +214,8 @@ func (h *holder) leave(b *beside) {
 	h.mu.Unlock()
 }
 
-// lastLines returns the last output. If earlier output is missing, it begins with a whole line.
-// h.mu is held.
+// lastLines returns the last output. If earlier output is missing, the result begins with a whole
+// line. h.mu is held.
 func (h *holder) lastLines() []byte {
 	if at := bytes.IndexByte(h.last, '\n'); len(h.last) == screenful && at >= 0 {
 		return h.last[at+1:]

@@ -38,8 +38,8 @@ func withLaggard() (h *holder, late *client, out *printed) {
 	return h, late, out
 }
 
-// While the holder waits for a client that does not read, the other clients and the journal already
-// have the piece (invariant 2).
+// While the holder waits for a client that does not read a piece of output, the other clients and
+// the journal already have that piece (invariant 2).
 func TestJournalBeforeTheLaggards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, late, out := withLaggard()

@@ -33,12 +33,12 @@ const (
 const statusNotRun = 127
 
 // Main runs the command argv in a terminal, for the job that environ describes, and ends as the
-// command does. The words in before are put in front of each command: a program that sets what is
-// to apply to the commands alone. The list aimed, such as 10,15, has the signals that only this
-// process gets; it passes them on to the command. If session is not "", a GNU screen session of
-// that name shows the terminal.
+// command does. Main puts a prefix (the parameter before) in front of each command: a program that
+// sets what applies to the commands and not to the holder. The parameter aimed, such as 10,15,
+// lists the signals that only this process gets; Main passes them on to the command. If session is
+// not "", a GNU screen session of that name shows the terminal.
 func Main(argv, before, environ []string, session, aimed string) int {
-	job, name := "0", "" // by hand, outside a job
+	job, name := "0", "" // if a user started it outside a job
 	for _, kv := range environ {
 		if id, ok := strings.CutPrefix(kv, "GPUSCHED_JOB_ID="); ok {
 			job = id
@@ -81,7 +81,7 @@ func Main(argv, before, environ []string, session, aimed string) int {
 }
 
 // awaitClient returns once a client has attached or the wait is over. If a signal ended the job
-// before its command began, it returns the signal, otherwise 0.
+// before its command began, awaitClient returns that signal, otherwise 0.
 func (h *holder) awaitClient(attached <-chan struct{}, arriving <-chan os.Signal) (stop syscall.Signal) {
 	within := firstClient
 	if h.screen != nil {
@@ -163,7 +163,7 @@ func inTerminal(argv, environ []string, size pty.Winsize) (*exec.Cmd, *os.File, 
 	return cmd, master, err
 }
 
-// command looks argv up like a shell.
+// command finds the program of a command as a shell does.
 func command(argv, environ []string) *exec.Cmd {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	if errors.Is(cmd.Err, exec.ErrDot) {

@@ -20,7 +20,7 @@ const (
 	// firstShown is the time for which the command waits for the session, whose TERM it needs.
 	firstShown = 10 * time.Second
 	// leaveTime is the time that the session has to end after the command has ended, and again
-	// after each signal.
+	// after each signal to the session.
 	leaveTime = time.Second
 	// mostSaid limits the number of bytes of screen's messages that are kept.
 	mostSaid = 1 << 10
@@ -77,7 +77,8 @@ func startSession(name, job string, environ []string) (*session, error) {
 	return s, nil
 }
 
-// startScreen starts the session. If that fails, it says why, and the command runs anyway.
+// startScreen starts the session. If that fails, the job's output says why, and the command runs
+// anyway.
 func (h *holder) startScreen(name string) {
 	s, err := startSession(name, h.name, h.environ)
 	if err != nil {
@@ -87,7 +88,8 @@ func (h *holder) startScreen(name string) {
 	h.screen = s
 }
 
-// commandEnviron returns the command's environment, with screen's TERM if the session shows it.
+// commandEnviron returns the command's environment, with screen's TERM if the session shows the
+// terminal.
 func (h *holder) commandEnviron() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,8 +108,8 @@ func (s *session) over() <-chan struct{} {
 }
 
 // hangUpWithScreen sends SIGHUP to the command pid when somebody quits the session or kills its
-// window, as screen does with its programs. If the session ends in another way, or never began, the
-// job continues.
+// window, as screen does to the programs in its windows. If the session ends in another way, or
+// never began, the job continues.
 func (h *holder) hangUpWithScreen(pid int, done <-chan struct{}) {
 	select {
 	case <-done:

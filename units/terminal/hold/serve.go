@@ -88,7 +88,7 @@ func (h *holder) serve(conn *os.File, peer sandbox.Peer, attached chan<- struct{
 	if err != nil || kind != terminal.Hello || json.Unmarshal(content, &hello) != nil {
 		return
 	}
-	if why := h.whyRefused(peer); why != "" { // not earlier: a client that is still writing would not read it
+	if why := h.whyRefused(peer); why != "" { // after the greeting, since a client reads nothing before
 		_ = conn.SetWriteDeadline(time.Now().Add(greetingTime))
 		_, _ = conn.Write(terminal.Encode(terminal.Barred, []byte(why)))
 		return
@@ -135,7 +135,7 @@ func writeFrames(conn *os.File, c *client, most time.Duration) {
 		}
 		if _, err := conn.Write(piece); err != nil {
 			conn.Close()
-			for range c.pieces { // until it is dropped
+			for range c.pieces { // until the holder drops the client
 			}
 			return
 		}

@@ -83,9 +83,9 @@ func (w *window) readKeys(in io.Reader) {
 // againTime is the time between tries to attach to a holder that refuses.
 const againTime = time.Second
 
-// talk is one connection to the holder. It returns true if Show must end and not reconnect. A
-// connection may be lost because the holder drops clients that do not read. screen does not read
-// while the terminal of somebody who is attached hangs.
+// talk handles one connection to the holder. It returns true if Show must end and not reconnect. A
+// connection may be lost because the holder drops clients that do not read. For example, screen
+// does not read while the terminal of an attached user hangs.
 func (w *window) talk(conn *os.File, over <-chan bool) bool {
 	defer conn.Close()
 	send := func(k terminal.Kind, content []byte) { _, _ = conn.Write(terminal.Encode(k, content)) }
