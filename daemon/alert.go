@@ -17,7 +17,7 @@ import (
 
 const (
 	alertTime  = 30 * time.Second // limits the start of an alert unit
-	alertAgain = time.Minute      // delay of the next try after a failed start
+	alertAgain = time.Minute      // delay between a failed start and the next try
 	alertPause = 10 * time.Minute // least time between two alerts about one GPU
 )
 
@@ -27,9 +27,10 @@ const (
 	driverAlert = "driver" // the installed driver is newer than the loaded one
 )
 
-// alerts starts the site's alert unit once for each GPU that goes out of service. After the GPU was
-// back in service, the next failure alerts again. alerts also starts the unit when no job can be
-// started. The restarted daemon remembers no alerts, so it repeats those of the present failures.
+// alerts starts the site's alert unit once for each GPU that goes out of service. If the GPU
+// returns to service and fails again, the unit is started again. alerts also starts the unit when
+// no job can be started. A restarted daemon does not know earlier alerts, so it repeats those about
+// problems that still exist.
 type alerts struct {
 	host    Runtime
 	log     *slog.Logger
@@ -42,7 +43,7 @@ type alerts struct {
 	failed  lastFailure
 }
 
-// raise alerts about everything that is out of service now. The loop calls it.
+// raise alerts about everything that is out of service now. Only the loop calls raise.
 func (a *alerts) raise(ctx context.Context, c *core.Core, unit string, now time.Time) {
 	if unit == "" || a.start == nil {
 		return
@@ -81,7 +82,7 @@ func (a *alerts) due(out map[string]string, now time.Time) []string {
 	return list
 }
 
-// ended records whether an alert unit could be started.
+// ended records the result of starting an alert unit. After an error, the alert is repeated.
 func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.failed.note(err, now)
 	if err == nil {
@@ -92,8 +93,8 @@ func (a *alerts) ended(uuid string, err error, now time.Time) {
 	a.alerted[uuid], a.next[uuid] = false, now.Add(alertAgain)
 }
 
-// instance returns the name of the alert unit for a GPU, made from the template.
-// For an alert about all GPUs, of is startsAlert or driverAlert.
+// instance returns the name of the alert unit for a GPU. It puts the GPU's id into the template.
+// For an alert about all GPUs, it puts startsAlert or driverAlert there.
 func instance(template, of string) string { return strings.Replace(template, "@.", "@"+of+".", 1) }
 
 func (a *alerts) send(ctx context.Context, unit, uuid string) {

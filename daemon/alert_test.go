@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Each failure of a GPU is reported once. A GPU that fails again and again is reported every ten
-// minutes at most. After a failed alert, the next try comes a minute later.
+// Each failure of a GPU causes one alert. A GPU that fails again and again causes one alert every
+// ten minutes at most. After a failed alert, the next try comes a minute later.
 func TestAlertsDue(t *testing.T) {
 	var a alerts
 	begin := time.Now()

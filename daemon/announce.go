@@ -10,7 +10,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The number of events that are kept, and the number that one answer has at most.
+// keepEvents is how many events are kept. readEvents is how many events one answer has at most.
 const (
 	keepEvents = 16_384
 	readEvents = 512
@@ -30,10 +30,10 @@ type announcer struct {
 	waiting []*latch
 }
 
-// newAnnouncer continues from the last event number on record.
-// If none is on record, the state is new or was lost. Numbers then begin at the clock's seconds.
-// These exceed the numbers of a lost state, unless it had more than one event per second or the
-// clock was set back. Subscribers from before the loss therefore see a gap.
+// newAnnouncer continues after the last recorded event number. If no number is recorded, the state
+// is new or was lost. The first number is then the clock's time in seconds. That is higher than any
+// number of a lost state, unless there was more than one event per second or the clock was set
+// back. Subscribers from before the loss therefore see a gap.
 func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	last := r.Events
 	if last == 0 {
@@ -42,8 +42,8 @@ func newAnnouncer(h Runtime, r *job.Restored, now time.Time) *announcer {
 	return &announcer{host: h, book: events.NewBook(r), last: last, ring: events.NewRing(keepEvents, last)}
 }
 
-// take makes numbered events from the records and news of batches.
-// It returns the last number, and whether any events wait to be announced.
+// take makes numbered events from the records and news in the batches. It returns the last number,
+// and whether any events wait to be announced.
 func (a *announcer) take(batches []batch) (last int64, news bool) {
 	for i := range batches {
 		b := &batches[i]
@@ -65,7 +65,7 @@ func (a *announcer) number(list []job.Event) {
 	}
 }
 
-// announce publishes the events that take made.
+// announce publishes the events that the method take has made.
 func (a *announcer) announce() {
 	a.mu.Lock()
 	a.ring.Add(a.pending)
@@ -79,7 +79,7 @@ func (a *announcer) announce() {
 }
 
 // after returns the events after a number, like Ring.After. If there are none yet, it also returns
-// a latch, come, which the next event opens.
+// a latch, which the next event opens.
 func (a *announcer) after(number int64) (out job.Events, come *latch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,9 +99,9 @@ func (a *announcer) leave(come *latch) {
 	a.waiting = slices.DeleteFunc(a.waiting, func(w *latch) bool { return w == come })
 }
 
-// Events returns the events after a number. If there are none, Events waits for the next event,
-// or until ctx is done. For the number -1 it returns no events,
-// only the range of the numbers that are kept.
+// Events returns the events after a number. If there are none, Events waits for the next event, or
+// until ctx is done. If the number is -1, Events returns no events, only the lowest and the highest
+// number that are kept.
 func (d *Daemon) Events(ctx context.Context, after int64) (job.Events, error) {
 	for {
 		out, come := d.events.after(after)

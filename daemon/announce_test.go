@@ -92,8 +92,8 @@ func TestNothingIsAnnouncedBeforeItsRecord(t *testing.T) {
 	}
 }
 
-// Some events have no record of their own. They are announced even if the first write of their
-// number failed and nothing else happens.
+// Some events have no record of their own, so only their number is written. They are announced even
+// if the first write of the number fails and nothing else happens.
 func TestANumberIsWrittenAgain(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)

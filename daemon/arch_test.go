@@ -21,7 +21,8 @@ import (
 
 const module = "github.com/gpusched/gpusched/"
 
-// room has the imports that one package may have, and those that it must not have, with the reason.
+// room lists the imports that a package may have, and the imports that it must not have, with the
+// reason.
 type room struct {
 	internal []string // allowed packages of this module, without the module's path
 	external []string // prefixes of allowed modules of other projects
@@ -160,8 +161,8 @@ var rooms = map[string]room{
 	}, banned: []string{"os/exec"}, why: "a main parses, wires and exits: it opens the socket and the log, and what runs is below"},
 }
 
-// The largest number of lines that a package may have, without tests: widestOfCmd for packages of
-// cmd, widest for all others. A person reads that much in an hour or two.
+// The maximum number of lines in a package, without tests: widestOfCmd in packages of cmd, widest
+// in all others. A person reads that much in an hour or two.
 const (
 	widest      = 6000
 	widestOfCmd = 3500
@@ -385,8 +386,8 @@ func compilesAtStart(decl ast.Decl) (found bool) {
 	return found
 }
 
-// TestPromisesAreTested: each row of the tables of durability and promises
-// in ARCHITECTURE names a test.
+// TestPromisesAreTested: ARCHITECTURE has tables of durability and of promises. Each of their rows
+// names a test.
 func TestPromisesAreTested(t *testing.T) {
 	text, err := os.ReadFile("../contrib/ARCHITECTURE.md")
 	if err != nil {

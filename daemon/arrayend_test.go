@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// An array with a dependency that can no longer be met ends after its last task,
-// and stays on record until then. If the array were forgotten first,
-// its tasks would have no parent, which could stop the scheduler.
+// An array whose dependency can no longer be met ends after its last task, and stays on record
+// until then. If the array were forgotten first, its tasks would have no parent, which could stop
+// the scheduler.
 func TestArrayWithUnmeetableDependency(t *testing.T) {
 	r := newRig(t, 1, nil)
 	array := r.submit(1, func(s *job.Submission) {
@@ -44,8 +44,8 @@ func TestArrayWithUnmeetableDependency(t *testing.T) {
 	}
 }
 
-// A record that can never be written stops the daemon, as damage to the file does.
-// The next daemon has everything that was acknowledged and all running jobs, and accepts new jobs.
+// A record that can never be written stops the daemon, as a damaged state file does. The next
+// daemon has everything that was acknowledged and all running jobs, and accepts new jobs.
 func TestRecordThatDoesNotFit(t *testing.T) {
 	r := newRig(t, 2, nil)
 	on, waits := r.submit(1, nil), r.submit(2, nil)

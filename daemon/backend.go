@@ -43,8 +43,8 @@ func (d *Daemon) Submit(ctx context.Context, s job.Submission, dryRun bool) (job
 	return out, err
 }
 
-// queue sends a submission to the core. The core may answer that an older job already is this
-// submission. If that job has been forgotten, queue submits again, as a new job.
+// queue sends a submission to the core. The core may answer with the id of an older job that came
+// from the same submission. If that job has been forgotten, queue submits again, as a new job.
 func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, error) {
 	d.lister.awaitListing(ctx)
 	for forgotten := job.ID(0); ; {
@@ -66,7 +66,7 @@ func (d *Daemon) queue(ctx context.Context, s *job.Submission) (job.Submitted, e
 		}
 		out, err := d.known(ctx, r.ID)
 		if err == nil && !out.Owner.Is(s.Owner.UID, s.Owner.User) && r.ID != forgotten {
-			forgotten = r.ID // another account had this uid before, and the job is that account's
+			forgotten = r.ID // the job belongs to an account that had this uid before
 			continue
 		}
 		var refusal *job.Refusal
@@ -87,15 +87,15 @@ func (d *Daemon) restartIfDamaged(err error) error {
 	return errStopped
 }
 
-// known answers a repeated submission with the existing job. The answer omits why the job waits,
-// because the first answer gave the reason.
+// known answers a repeated submission with the existing job. The answer does not say why the job
+// waits, because the first answer did.
 func (d *Daemon) known(ctx context.Context, id job.ID) (job.Submitted, error) {
 	v, err := d.jobByID(ctx, id)
 	return job.Submitted{JobView: v, Known: true}, err
 }
 
-// ends returns the results of jobs that a submission or a change depends on.
-// It reads only the store: the core learns by itself about jobs that end later.
+// ends returns the results of jobs that a submission or a change depends on. It reads only the
+// store. The core itself notices jobs that end later.
 func (d *Daemon) ends(ctx context.Context, after []job.Dependency) (map[job.ID]job.End, error) {
 	if len(after) == 0 {
 		return nil, nil
@@ -196,8 +196,8 @@ func (d *Daemon) Names(ctx context.Context, q job.Query) (names []job.Name, err 
 	return names, d.commit.awaitDurable(ctx)
 }
 
-// addStored adds to the answer of a query by ids what only the store has:
-// ended jobs and earlier attempts.
+// addStored completes the answer to a query by ids with what only the store has: ended jobs and
+// earlier attempts.
 func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error {
 	live := map[job.ID]bool{} // a map, because a list of ids can be long
 	for _, j := range v.Jobs {
@@ -240,8 +240,8 @@ func (d *Daemon) addStored(ctx context.Context, v *job.View, q job.Query) error 
 	return nil
 }
 
-// jobByID returns one job, live or ended, without the reason why it waits,
-// which would cost a forecast.
+// jobByID returns one job, live or ended. It does not say why the job waits, because that needs a
+// forecast.
 func (d *Daemon) jobByID(ctx context.Context, id job.ID) (job.JobView, error) {
 	v, err := d.Query(ctx, job.Query{IDs: []job.ID{id}})
 	if err != nil {
@@ -258,7 +258,7 @@ func (d *Daemon) Wait(ctx context.Context, id job.ID) (job.JobView, error) {
 	return d.await(ctx, id, (*job.Job).AtRest)
 }
 
-// await waits until over returns true for the job, and returns the job.
+// await waits until a condition is true of the job, and returns the job.
 func (d *Daemon) await(ctx context.Context, id job.ID, over func(*job.Job) bool) (job.JobView, error) {
 	come, leave := d.waiters.join(id, d.host, over)
 	defer leave()
@@ -299,8 +299,8 @@ func (d *Daemon) Results(ctx context.Context, array job.ID) (job.Results, error)
 	return d.opt.Store.Results(ctx, array)
 }
 
-// AwaitTask waits until a task of an array has become a job, and returns the job's id.
-// It returns 0 if the task will not start by itself, or if its job is not on disk yet.
+// AwaitTask waits until a task of an array has become a job, and returns the job's id. It returns 0
+// if the task can't start any more, or if its job is not on disk yet.
 func (d *Daemon) AwaitTask(ctx context.Context, array job.ID, index int) (job.ID, error) {
 	if id, err := d.Task(ctx, array, index); err != nil || id != 0 {
 		return id, err

@@ -10,13 +10,13 @@ import (
 
 // Limits for steps of the wall clock.
 const (
-	leastJump = time.Second // a smaller difference counts as passed time
-	bigJump   = time.Minute // a smaller step counts as a correction, and is not reported
+	leastJump = time.Second // a smaller difference is not treated as a step
+	bigJump   = time.Minute // a smaller step is a normal correction, and is not reported
 	jumpFresh = time.Hour   // how long health reports a step
 )
 
-// clock notices when somebody sets the wall clock: the wall clock then advances by another amount
-// than the monotonic clock. Only the loop calls see. Any goroutine may call check.
+// clock notices when somebody sets the wall clock: the wall clock and the monotonic clock then
+// advance by different amounts. Only the loop calls see. Any goroutine may call check.
 type clock struct {
 	begun  bool
 	wall   time.Time     // at the last call of see

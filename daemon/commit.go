@@ -32,8 +32,8 @@ type committer struct {
 	begun   time.Time // start of the present write; zero: none
 }
 
-// owedNumber is the number of the last event whose number is not on disk yet. Events without
-// records of their own wait for this number to be written, and are announced afterwards.
+// owedNumber has the number of the newest event whose number must still be written to disk. Events
+// without records of their own are announced only after that write.
 type owedNumber struct {
 	last     int64 // 0: no event waits
 	failures int   // failed tries to write the number
@@ -43,12 +43,12 @@ type owedNumber struct {
 // due reports whether the number should be written now.
 func (o *owedNumber) due(now time.Time) bool { return o.last > 0 && !now.Before(o.next) }
 
-// batch has the effects of one step of the core. A batch may instead be a barrier, which opens when
-// everything before it is done.
+// batch has the effects of one step of the core. A batch may instead be a barrier. It then has only
+// a latch, which opens when all earlier batches are done.
 type batch struct {
 	effects core.Effects
 	at      time.Time // time of the step
-	looked  bool      // the step got the newest GPU sample that the core asked for
+	looked  bool      // the step got the GPU sample that the core waits for
 	barrier *latch
 }
 
@@ -110,8 +110,8 @@ func (c *committer) take() []batch {
 	return b
 }
 
-// run writes until the loop has ended, and then writes the rest of what the loop pushed.
-// If records can't be written, run returns without writing others, which may depend on them.
+// run writes until the loop has ended, and then writes the remaining batches of the loop. If a
+// record can't be written, run returns and writes no later records, which may depend on it.
 func (c *committer) run(ctx context.Context) {
 	for over := false; !over; {
 		over = closed(c.d.inbox.done)
@@ -126,19 +126,20 @@ func (c *committer) run(ctx context.Context) {
 	}
 }
 
-// How long records may wait for others to share their transaction.
-// Only records without a waiting action or reply do so.
+// How long records may wait until others join their transaction. Records never wait if an action or
+// a reply depends on them.
 const (
-	// gatherTime is the wait after the end of a job.
-	// The sample of the job's GPU follows, and then the start of the next job there.
-	// The end and that start share one transaction, so that the start does not wait for two.
+	// gatherTime is the wait after a job has ended. Soon afterwards the GPU is sampled, and the
+	// next job starts there. Thanks to the wait, that start needs only one transaction instead of
+	// two.
 	gatherTime = 2 * time.Millisecond
-	// restTime is the wait of records that nobody is known to wait for.
-	// An example is that a job runs, which its unit shows too.
+	// restTime is the wait of a record that probably nobody waits for. An example is the record
+	// that the job is now running, because the job's unit also shows this.
 	restTime = 10 * time.Millisecond
 )
 
-// gathered returns the batches, together with those that arrive while the batches may still wait.
+// gathered returns the batches, and all batches that arrive before the wait of the first ones is
+// over.
 func (c *committer) gathered(batches []batch) []batch {
 	now := c.d.host.Now()
 	until := now.Add(restTime)
@@ -162,7 +163,7 @@ func (b batch) patience() time.Duration {
 	patience := restTime
 	for _, a := range b.effects.Actions {
 		switch a.(type) {
-		case core.Sample, core.Forget, core.Collect: // Sample has begun already, nobody waits for the other two
+		case core.Sample, core.Forget, core.Collect: // the sample has already begun, and nobody waits for the other two
 			patience = gatherTime
 		default:
 			return 0
@@ -225,7 +226,7 @@ func (c *committer) announce() {
 }
 
 // tryNumber writes the owed number without any other record, and then announces the events. If the
-// write fails, the next records that are written include the number. No request waits for it.
+// write fails, the number is written together with the next records. No request waits for it.
 func (c *committer) tryNumber(ctx context.Context) {
 	try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
@@ -240,9 +241,9 @@ func (c *committer) tryNumber(ctx context.Context) {
 	c.owed.next = c.d.host.Now().Add(retry.After(c.owed.failures, firstCommitRetry, lastCommitRetry))
 }
 
-// gather joins the records of all batches. Several records of one attempt become one, which has the
-// newest job and the first payload. A record of somebody's change stays separate, because the log
-// shows the change as well as what became of the job.
+// gather joins the records of all batches. Several records of one attempt become one record, with
+// the newest state of the job and the first payload. The record of a change that somebody made
+// stays separate, because the log shows such a change in a line of its own.
 func gather(batches []batch) []job.Record {
 	var records []job.Record
 	at := map[job.ID]int{}
@@ -271,8 +272,8 @@ func attemptOf(j *job.Job) int {
 	return j.Attempt.Number
 }
 
-// write tries again until the records are on disk.
-// It returns false if ctx ended first, or if no try can succeed.
+// write repeats the write until the records are on disk. It returns false if ctx ends first, or if
+// no further try can succeed.
 func (c *committer) write(ctx context.Context, records []job.Record) bool {
 	for failures := 1; ; failures++ {
 		try, cancel := c.d.host.Timeout(context.WithoutCancel(ctx), commitTime)

@@ -22,7 +22,7 @@ type Settings struct {
 	TasksMax       uint64
 	ExtraDevices   func() []cgroup.Device // device files for jobs with a GPU, read at each start
 	RequireFilter  bool
-	AllowSandboxed bool   // lets sandboxed processes run commands in the units of jobs started from now on
+	AllowSandboxed bool   // lets sandboxed processes run commands in units of jobs that start later
 	DriverCheck    bool   // GPUs take no jobs while the installed driver is not the loaded one
 	AlertUnit      string // template of the unit to start when a GPU goes out of service; "": none
 	Inhibit        string // what logind must not do while jobs run, such as "sleep:idle"; "": nothing
@@ -39,17 +39,17 @@ type Options struct {
 	Driver     func() gpu.DriverVersions // installed and loaded driver; nil: unknown
 	UnitOf     func(pid int) string      // unit of a process, "" if unknown; nil: never known
 	Account    func(uid int) string      // name of an account, "" if unknown; nil: never known
-	Person     Persons                   // nil: each uid is a person of its own
-	InGroup    func(uid, gid int) bool   // false only if the account is known to have left the group; nil: always true
-	NameToday  NameToday                 // nil: the name on record
-	Groups     QuotaGroups               // nil: the groups on record
+	Person     Persons                   // finds the person behind a uid; nil: each uid is a person of its own
+	InGroup    func(uid, gid int) bool   // false only if the account has certainly left the group; nil: always true
+	NameToday  NameToday                 // nil: the recorded name is used
+	Groups     QuotaGroups               // nil: the recorded groups are used
 	Barred     func(uid int) string      // why a user may not run anything today, "" if they may; nil: everybody may
 	Specs      Specs
 	Meter      Meter
 	Inside     Inside
 	EndProcess EndProcess
 	Origin     Origin
-	System     System // nil: systemd never shuts down, and runs once per boot
+	System     System // nil: systemd never shuts down, and starts once per boot
 	// StartUnit starts a unit of the site; nil: no such unit is started.
 	StartUnit func(ctx context.Context, name string) error
 	Inhibit   Inhibit                            // nil: the machine may sleep while jobs run
@@ -63,13 +63,13 @@ type Options struct {
 	Restored      job.Restored
 	Settings      Settings
 	Scope         units.Scope            // which systemd runs the jobs' units: the system's or a user's
-	Socket        string                 // only of a user's own scheduler, whose jobs get the path
+	Socket        string                 // only in a user's own scheduler: its jobs get this path
 	Launcher      string                 // path of gpusched-job
 	LauncherFile  func() string          // identifies the launcher's present file; nil: the file never changes
 	Boot          func() (string, error) // returns the id of the present boot
 	WatchdogEvery time.Duration          // 0: no watchdog
 	Checks        []Check
-	Tally         *metrics.Tally // nil: a new tally, lost when the Daemon ends
+	Tally         *metrics.Tally // nil: a new tally, which ends with the Daemon
 
 	// Observe is called by the loop after each step,
 	// before the effects are durable. Only tests set it.
@@ -90,7 +90,7 @@ type Daemon struct {
 	events    *announcer
 	trace     trace
 	ahead     forecaster
-	courses   forecaster // these forecasts include the GPUs
+	courses   forecaster // for forecasts that include the GPUs
 	trials    trials
 	sampler   *sampler
 	lister    *unitReconciler
@@ -137,7 +137,7 @@ func assemble(o Options) *Daemon {
 	if o.Tally == nil {
 		o.Tally = metrics.NewTally()
 	}
-	o.Restored = job.Restored{} // kept, it would hold every job that waits now in memory
+	o.Restored = job.Restored{} // otherwise all jobs that wait now would stay in memory
 	d := &Daemon{
 		opt: o, host: o.Runtime, log: o.Log, started: o.Runtime.Now(),
 		inbox: newInbox(o.Runtime), workers: newGroup(o.Runtime),
@@ -165,8 +165,8 @@ func assemble(o Options) *Daemon {
 	return d
 }
 
-// Run works until ctx is done, and then returns nil.
-// It returns an error if the daemon can't continue. Running jobs keep running after Run returns.
+// Run works until the context ends, and then returns nil. It returns an error if the daemon can't
+// continue. Running jobs keep running after Run returns.
 func (d *Daemon) Run(outer context.Context) error {
 	ctx, end := context.WithCancelCause(outer)
 	defer end(nil)

@@ -31,8 +31,8 @@ func TestJobRunsToItsEnd(t *testing.T) {
 	r.until("the unit is collected", func() bool { return len(r.bus.Names()) == 0 })
 }
 
-// TestNothingPrivateInTheUnit: no property of a unit shows the command or
-// the environment (DESIGN, traps).
+// TestNothingPrivateInTheUnit: no property of a unit shows the command or the environment. DESIGN
+// explains this under traps.
 func TestNothingPrivateInTheUnit(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -42,8 +42,8 @@ func TestNothingPrivateInTheUnit(t *testing.T) {
 	}
 }
 
-// TestKilledDaemonLosesNothing: daemons are killed and new ones continue.
-// Each job runs once and ends with its own result.
+// TestKilledDaemonLosesNothing: several daemons are killed, and each time a new one continues. Each
+// job runs once and ends with its own result.
 func TestKilledDaemonLosesNothing(t *testing.T) {
 	r := newRig(t, 1, nil)
 	running, waiting := r.submit(1, nil), r.submit(1, nil)
@@ -87,7 +87,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestReboot: a running job is queued again after a reboot, if it was submitted that way.
+// TestReboot: a running job is queued again after a reboot if its submission asked for that.
 func TestReboot(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, nil)
@@ -266,7 +266,7 @@ func TestManyJobs(t *testing.T) {
 	}
 }
 
-// TestWatchdog: the loop notifies systemd's watchdog, and no longer does so when it hangs.
+// TestWatchdog: the loop notifies systemd's watchdog, and stops doing so when the loop hangs.
 func TestWatchdog(t *testing.T) {
 	r := newRig(t, 0, nil)
 	r.until("the watchdog is fed", func() bool { return r.ready.Load() > 3 })

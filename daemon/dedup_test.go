@@ -40,8 +40,8 @@ func TestDedupOfAForgottenJob(t *testing.T) {
 	}
 }
 
-// A new account may get the uid of a removed account. Its submissions are never answered with jobs
-// of the removed account, even if the request key is the same.
+// A new account may get the uid of a removed account. The new account's submissions are never
+// answered with the removed account's jobs, even if the request key is the same.
 func TestTheRequestsOfAnotherAccount(t *testing.T) {
 	r := newRig(t, 1, nil)
 	s := submission(1)

@@ -23,7 +23,7 @@ func (x *executor) deliver(ctx context.Context, n job.Notification) core.Event {
 		x.log.Info("message sent", fields...)
 	case again:
 		x.log.Warn("message not sent", failed...)
-	default: // logRecord warns when no further try is made
+	default: // if there is no further try, logRecord logs a warning
 		x.log.Info("message not sent", failed...)
 	}
 	return core.Delivered{Job: n.Job, Event: n.Event, Which: n.Which, Sent: why.IsZero(), Again: again, Why: why}

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// How long a start waits for the directory service. After nameSoon it no longer counts against the
-// limit of concurrent starts. After nameTime it fails.
+// Time limits for a start that waits for the directory service. After nameSoon, the start no longer
+// counts toward the limit of concurrent starts. After nameTime, the start fails.
 const (
 	nameSoon = 100 * time.Millisecond
 	nameTime = 2 * time.Second
@@ -27,12 +27,12 @@ type directory struct {
 	log   *slog.Logger
 	inbox *inbox
 
-	regroup Wakeup // rings when groups must be looked up again
+	regroup Wakeup // rings when the groups must be looked up again
 }
 
-// hasNewOwner reports whether a job must not start because its uid
-// may now belong to another account. The reason goes into failed.
-// If the directory service does not answer at once, the start counts as slow.
+// hasNewOwner reports whether a job must not start because its uid may now belong to another
+// account. It sets the reason in failed. If the directory service does not answer at once, the
+// start counts as slow.
 func (dir *directory) hasNewOwner(j *job.Job, failed *core.StartFailed) bool {
 	heir, err := dir.newOwner(j, nameSoon)
 	if err != nil {
@@ -61,10 +61,10 @@ func nameUnknown(a job.Account) string {
 	return fmt.Sprintf("the account directory does not say whether uid %d is still %s", a.UID, a.User)
 }
 
-// newOwner looks up the uids of the job's owner and person.
-// If one of them now has another name than on record, newOwner returns that account,
-// otherwise the zero account. An error comes with the account that could not be looked up.
-// A uid without an account is ignored: systemd refuses to start anything with it.
+// newOwner looks up the uids of the job's owner and person. If the present name of one of them is
+// not the recorded name, newOwner returns that account. Otherwise it returns the zero account. With
+// an error it returns the account that it could not look up. A uid without an account is ignored:
+// systemd refuses to start anything with it.
 func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account, err error) {
 	if dir.opt.NameToday == nil {
 		return heir, nil
@@ -86,9 +86,9 @@ func (dir *directory) newOwner(j *job.Job, wait time.Duration) (heir job.Account
 }
 
 // FindRenamed refuses to release jobs whose account was renamed, or whose uid now belongs to
-// another account, unless the scheduler knew that before. It holds these jobs, as their next
-// start would have done, so that the second release is a decision to run them as the new account.
-// If the directory service does not answer in time, the check is left to the start.
+// another account, unless the scheduler already knew that. It holds these jobs, as their next start
+// would have done. Whoever then releases them again has decided that they run as the new account.
+// If the directory service does not answer in time, the start makes this check.
 func (d *Daemon) FindRenamed(ctx context.Context, q job.Query) (err error) {
 	if d.opt.NameToday == nil {
 		return nil
@@ -116,7 +116,7 @@ func isNamed(j *job.Job, heir job.Account) bool {
 	return job.Nameless(heir.UID, *j.NameOf(heir.UID)) && !j.IsSubordinate(heir.UID)
 }
 
-// isBarred reports whether a job's user may not run anything today. The reason goes into failed.
+// isBarred reports whether a job's user may not run anything today. It sets the reason in failed.
 func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	if failed.Detail = dir.barred(j); failed.Detail == "" {
 		return false
@@ -126,8 +126,8 @@ func (dir *directory) isBarred(j *job.Job, failed *core.StartFailed) bool {
 	return true
 }
 
-// barred returns why the job's user may not run anything today,
-// or the person behind a subordinate uid; "" if both may.
+// barred returns why the job's user, or the person behind a subordinate uid, may not run anything
+// today. It returns "" if both may.
 func (dir *directory) barred(j *job.Job) string {
 	if dir.opt.Barred == nil {
 		return ""
@@ -136,8 +136,8 @@ func (dir *directory) barred(j *job.Job) string {
 }
 
 // groupNow returns the gid of the job's submission if the account is still a member of that group.
-// Otherwise it returns 0, for the account's own group:
-// a user who has left a group must not use its rights through a waiting job.
+// Otherwise it returns 0, and the job runs with the account's own group: a user who has left a
+// group must not use its rights through a waiting job.
 func (dir *directory) groupNow(j *job.Job) int {
 	if dir.opt.InGroup == nil || dir.opt.InGroup(j.Owner.UID, j.Owner.GID) {
 		return j.Owner.GID

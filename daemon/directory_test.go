@@ -13,8 +13,8 @@ import (
 )
 
 // No job starts, and no spec is written, if the uid of its owner or person now belongs to another
-// account, or if nobody can say whose it is. If no account has the uid, systemd refuses the start.
-// An account without a name is identified by its uid.
+// account, or if nobody can say which account has the uid. If no account has the uid, systemd
+// refuses the start. An account without a name is identified by its uid.
 func TestNothingStartsAsAnotherAccount(t *testing.T) {
 	kate, away := job.Owner{UID: 2010, User: "kate"}, errors.New("no answer")
 	for name, c := range map[string]struct {
@@ -88,8 +88,8 @@ func TestNoMessageIsSentAsAnotherAccount(t *testing.T) {
 	}
 }
 
-// A start that waits for the directory service reports that at once, so that it does not count
-// against the limit of concurrent starts.
+// A start that waits for the directory service reports the wait at once. The start then does not
+// count toward the limit of concurrent starts.
 func TestASlowDirectoryTakesNoPlace(t *testing.T) {
 	for takes, want := range map[time.Duration]int{nameSoon / 2: 0, time.Second: 1, time.Hour: 1} {
 		synctest.Test(t, func(t *testing.T) {

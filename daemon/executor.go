@@ -14,11 +14,11 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// Limits for answers from systemd. A later answer counts as missing.
+// Time limits for answers from systemd. An answer that comes later counts as missing.
 const (
 	startTime   = 90 * time.Second
 	statusTime  = 10 * time.Second
-	stopSurplus = 2 * time.Minute // added to the job's grace
+	stopSurplus = 2 * time.Minute // time for a stop in addition to the job's grace
 )
 
 // executor carries out the actions of the core. Most of them start, stop,
@@ -38,12 +38,12 @@ type executor struct {
 	helpers  unitHelpers
 	launcher launcherDoubt
 	starting lastFailure  // error of the last start
-	unsure   atomic.Int64 // last job whose start had an unknown outcome
-	orphans  sync.Map     // ids from the names of units without a job that were already reported
+	unsure   atomic.Int64 // newest job whose start had an unknown outcome
+	orphans  sync.Map     // units without a job that were already reported, by the id in their name
 }
 
-// perform begins an action whose records are on disk. A slow action runs in a goroutine of its own,
-// which ends with the action or with ctx.
+// perform begins an action after its records have been written to disk. A slow action runs in its
+// own goroutine, which ends with the action or with ctx.
 func (x *executor) perform(ctx context.Context, a core.Action) {
 	if x.log.Enabled(ctx, slog.LevelDebug) {
 		x.log.Debug("action begun", "action", strings.TrimPrefix(fmt.Sprintf("%T", a), "core."))
@@ -106,8 +106,8 @@ func (x *executor) endProcess(a core.EndProcess) {
 	x.log.Log(context.Background(), level, text, "job", a.Job, "uid", a.UID, "pid", a.PID, "signal", a.Signal, "err", err)
 }
 
-// freeze suspends or resumes a job. Since two calls may reach systemd in reverse order,
-// the unit is inspected afterwards.
+// freeze suspends or resumes a job. Afterwards the unit is inspected, because two calls may reach
+// systemd in reverse order.
 func (x *executor) freeze(ctx context.Context, a core.Freeze) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()

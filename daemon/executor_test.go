@@ -34,7 +34,7 @@ func (deafUnits) Stop(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// oneSpec is a directory with the specs of job 1. The key is the attempt.
+// oneSpec is a directory with the specs of job 1. Its keys are numbers of attempts.
 type oneSpec map[int]bool
 
 func (o oneSpec) Write(job.ID, int, *launch.Spec) (string, error) { return "", nil }
@@ -59,8 +59,8 @@ func (c *collected) Stop(context.Context, string) error {
 	return nil
 }
 
-// The spec of an attempt is removed before its unit. A start that was requested earlier may still
-// arrive after the unit is gone, and then finds nothing to run. The next attempt's spec stays.
+// The spec of an attempt is removed before its unit. If a start that was requested earlier arrives
+// after the unit is gone, it finds nothing to run. The spec of the next attempt stays.
 func TestSpecGoesBeforeTheUnit(t *testing.T) {
 	specs := oneSpec{1: true, 2: true}
 	bus := &collected{specs: specs}
@@ -85,8 +85,8 @@ func TestSpecsOfEarlierAttemptsAreSwept(t *testing.T) {
 	}
 }
 
-// A stop waits for the job's whole grace, however long, so that SIGKILL is sent at its end.
-// If the bus never answers, the stop takes little longer.
+// A stop waits for the job's whole grace, however long, and SIGKILL is sent when the grace is over.
+// If the bus never answers, the stop takes only a little longer.
 func TestStopHasItsGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, time.Minute, 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestStopHasItsGrace(t *testing.T) {
 	}
 }
 
-// A user who may not run anything gets no job started and no spec written.
-// The same applies to a subordinate uid of such a user.
+// If a user may not run anything, no job of this user is started and no spec is written. The same
+// applies to a subordinate uid of such a user.
 func TestNothingStartsOfAnExpiredAccount(t *testing.T) {
 	for name, j := range map[string]job.Job{
 		"its own":         {ID: 1, Owner: job.Owner{UID: 1001}},
@@ -134,8 +134,8 @@ type anyPayload struct{ Store }
 
 func (anyPayload) Payload(context.Context, job.ID) (job.Payload, error) { return job.Payload{}, nil }
 
-// If a start was delayed, such as by a slow disk,
-// it does not use a GPU sample from before the delay.
+// If a start is delayed, for example by a slow disk, it does not use the GPU sample from before the
+// delay.
 func TestStartsRestOnALookThatIsNotOld(t *testing.T) {
 	for waited, want := range map[time.Duration]int32{0: 1, lookLasts: 1, lookLasts + 1: 0, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -180,8 +180,8 @@ func (s *stopped) Stop(_ context.Context, name string) error {
 	return nil
 }
 
-// After a job ends, its unit is collected a moment later. A unit that a listing shows is collected,
-// with its processes, only if the end of its job is on record.
+// Shortly after a job ends, its unit is collected. If a listing shows a unit that was not
+// collected, the unit is collected with its processes, but only if the end of its job is on record.
 // A unit without a job is reported once.
 func TestCollect(t *testing.T) {
 	stop, ended := []string{units.Name(1)}, map[job.ID]job.End{1: {State: job.Failed}}
@@ -215,7 +215,7 @@ func TestCollect(t *testing.T) {
 
 // A unit without a job is reported once, even if the disk failed when it was first seen.
 func TestOrphanIsReportedOnce(t *testing.T) {
-	for fails := range 4 { // the number of the listing in which the disk fails
+	for fails := range 4 { // index of the listing during which the disk fails
 		var log bytes.Buffer
 		d := assemble(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		for listing := 1; listing <= 5; listing++ {
@@ -239,7 +239,7 @@ func (noBus) Status(context.Context, string) (units.Status, error) {
 	return units.Status{}, errors.New("a reply that makes no sense")
 }
 
-// A stop that can't find out whose the unit is stops nothing, logs the reason, and is tried again.
+// If a stop can't find out whose unit it is, it stops nothing, logs the reason, and is tried again.
 func TestAStopThatCantReadTheUnit(t *testing.T) {
 	for _, look := range []bool{false, true} {
 		var log strings.Builder
@@ -254,8 +254,8 @@ func TestAStopThatCantReadTheUnit(t *testing.T) {
 	}
 }
 
-// None of these failures of a start is the job's fault.
-// The start is tried again, and the reason is reported.
+// These failures of a start are never the job's fault. The start is tried again, and the reason is
+// reported.
 func TestStartsThatFailAreTriedAgain(t *testing.T) {
 	failed := func(job string, s units.Status) error {
 		s.Load, s.Active = units.LoadLoaded, units.ActiveFailed

@@ -1,9 +1,10 @@
 package daemon
 
-// TrialsTurn has room for one value. The value is in it while somebody tries changes of a job.
+// TrialsTurn returns a channel for one value. The channel has a value while somebody tries changes
+// of a job.
 func (d *Daemon) TrialsTurn() chan struct{} { return d.trials.turn }
 
-// Trying is the number of persons who run or wait for a trial.
+// Trying returns the number of persons who run a trial or wait for one.
 func (d *Daemon) Trying() int { return d.trials.persons.Keys() }
 
 // PieceLen is the number of commands that one step carries out.

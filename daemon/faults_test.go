@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// kernel is a kernel log that shows each reader all errors of this boot.
+// kernel is a kernel log. Each reader gets all errors of this boot.
 type kernel struct {
 	mu      sync.Mutex
 	reports []gpu.XidReport

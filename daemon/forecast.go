@@ -10,14 +10,15 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// forecaster computes forecasts, which are slow, outside the loop and one at a time. Callers that
-// wait for their turn share one forecast, even if the state changes between their questions.
+// forecaster computes forecasts outside the loop, because they are slow, and only one at a time.
+// Callers that wait for their turn share one forecast, even if the state changes between their
+// questions.
 type forecaster struct {
 	mu     sync.Mutex           // guards newest
-	newest *foresight.Foresight // newest forecast that was asked for; good for all waiting callers
+	newest *foresight.Foresight // newest forecast that somebody asked for; all waiting callers may use it
 
 	turn chan struct{}        // has one value while a caller has the turn; guards used and what forecasts contain
-	used *foresight.Foresight // forecast of the last caller that had the turn
+	used *foresight.Foresight // forecast that the last caller used
 }
 
 // withForecast adds the expected start to a waiting job, if a forecast is possible.
@@ -49,8 +50,8 @@ func (f *forecaster) forecastAll(ctx context.Context, ahead *foresight.Foresight
 	})
 }
 
-// use waits for the caller's turn, and then calls with.
-// The argument is the given forecast or a newer one. use does nothing if ctx is done first.
+// use waits for the caller's turn, and then calls the given function. The function gets the given
+// forecast or a newer one. If ctx is done first, the function is not called.
 func (f *forecaster) use(ctx context.Context, ahead *foresight.Foresight, with func(best *foresight.Foresight)) {
 	f.see(ahead)
 	select {
@@ -78,7 +79,7 @@ func (d *Daemon) Course(ctx context.Context) (job.Course, error) {
 	return *course, d.commit.awaitDurable(ctx)
 }
 
-// see records that a forecast was asked for.
+// see records that a caller asked for this forecast.
 func (f *forecaster) see(ahead *foresight.Foresight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,10 +88,10 @@ func (f *forecaster) see(ahead *foresight.Foresight) {
 	}
 }
 
-// best returns the forecast to use instead of ahead. This is the last one used, or the newest if
-// the last one used is older than ahead.
+// best returns the forecast to use instead of the given one. That is the forecast that the last
+// caller used. If that forecast is older than the given one, best returns the newest.
 func (f *forecaster) best(ahead *foresight.Foresight) *foresight.Foresight {
-	if ahead.Number == 0 { // forecast of a dry run
+	if ahead.Number == 0 { // the given forecast belongs to a dry run
 		return ahead
 	}
 	if f.used == nil || f.used.Number < ahead.Number {

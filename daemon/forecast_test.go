@@ -11,8 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A waiting caller gets the forecast that another caller used, unless it is older than the
-// question. Then the caller gets the newest. The forecast of a dry run is not shared.
+// A waiting caller gets the forecast that another caller used, unless that forecast is older than
+// the caller's question. Then the caller gets the newest forecast. The forecast of a dry run is not
+// shared.
 func TestWaitingCallersShareAForecast(t *testing.T) {
 	c, now := core.New(site.Policy{}, "boot", job.Restored{}), time.Unix(1_700_000_000, 0)
 	made := make([]*foresight.Foresight, 4)

@@ -12,12 +12,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// groupsLast is the time after a job's submission during which its groups are not looked up again.
+// groupsLast is how long after a job's submission its groups are not looked up again.
 const groupsLast = time.Second
 
-// followGroups looks up the groups of all accounts with jobs, at first and after each reload, which
-// may give a group a quota. The first pass uses only what is known without asking, so that one
-// hanging directory service does not delay every quota.
+// followGroups looks up the groups of all accounts with jobs, once at the start and after each
+// reload, which may give a group a quota. The first pass uses only what is known without asking, so
+// that one hanging directory service does not delay every quota.
 func (dir *directory) followGroups(ctx context.Context) {
 	for dir.opt.Groups != nil && ctx.Err() == nil {
 		dir.lookUpGroups(ctx, false)
@@ -46,9 +46,9 @@ func (dir *directory) lookUpGroups(ctx context.Context, wait bool) {
 	}
 }
 
-// joinedQuota reports whether a job must be placed again. This is so if its person
-// belongs to a group whose quota did not count for the job when it was placed.
-// joinedQuota first reports the groups to the core. The reason goes into failed.
+// joinedQuota reports whether a job must be placed again because its person belongs to a group
+// whose quota did not count when the job was placed. joinedQuota first reports the groups to the
+// core. It sets the reason in failed.
 func (dir *directory) joinedQuota(j *job.Job, failed *core.StartFailed) bool {
 	age := dir.host.Now().Sub(j.SubmittedAt)
 	if dir.opt.Groups == nil || age >= 0 && age < groupsLast {

@@ -48,13 +48,14 @@ func (d *Daemon) Health(ctx context.Context) []job.Check {
 	return append(checks, d.probes.run(ctx)...)
 }
 
-// startsFailing: if no start succeeds for this long, health calls the starts failing, not degraded.
+// startsFailing is how long all starts must fail until health calls the starts failing. Until then,
+// health calls them degraded.
 const startsFailing = time.Hour
 
 // checkStarts reports failed starts that are not the jobs' fault. Such starts are tried again.
 func (x *executor) checkStarts(slow *core.SlowStart, troubles []starts.Trouble) job.Check {
 	since, err := x.starting.last()
-	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // else no job starts at all
+	if slow != nil && len(troubles) == 0 && (err == nil || since.After(slow.Since)) { // otherwise no job starts at all
 		return checkSlowStart(slow, x.host.Now())
 	}
 	c := job.Check{Name: "starts", Health: job.Healthy, Detail: "placed jobs start"}
@@ -92,8 +93,8 @@ func startTrouble(t *starts.Trouble) string {
 	return text
 }
 
-// checkQueue reports waiting jobs that can't start as things are. A job that asks for more than its
-// quota is not a fault of the machine: an administrator chose the quota.
+// checkQueue reports waiting jobs that can't start on this machine or under their quota. A job that
+// asks for more than its quota is not a fault of the machine: an administrator chose the quota.
 func checkQueue(machine, quota *core.Hopeless) job.Check {
 	c := job.Check{Name: "queue", Health: job.Healthy, Detail: "no waiting job asks for more than the machine has or its user's quota allows"}
 	const next = "'gpusched why %s' says why; its user can change it ('gpusched update') or cancel it"
@@ -123,7 +124,7 @@ func (c *committer) check() job.Check {
 	return job.Check{Name: "state", Health: job.Healthy, Detail: "every acknowledged job is on disk"}
 }
 
-// absentGPUs returns the indexes in only that no GPU of the machine has.
+// absentGPUs returns those of the listed indexes that no GPU of the machine has.
 func absentGPUs(only []int, gpus []job.GPUView) []int {
 	return slices.DeleteFunc(slices.Clone(only), func(index int) bool {
 		return slices.ContainsFunc(gpus, func(g job.GPUView) bool { return g.Index == index })

@@ -35,8 +35,8 @@ func checkGPU(g *job.GPUView, account func(uid int) string) job.Check {
 	return c
 }
 
-// strayAdvice says how to end processes that use a GPU which their job does not have.
-// Such a process belongs to a running job that broke the rule, or is left over from an ended job.
+// strayAdvice says how to end processes on a GPU that does not belong to their job. Such a process
+// may be part of a running job that uses another job's GPU, or may be left over from an ended job.
 func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	var whom []string
 	for _, p := range g.Processes {
@@ -51,10 +51,10 @@ func strayAdvice(g *job.GPUView, account func(uid int) string) string {
 	return "end " + strings.Join(whom, ", ") + " ('gpusched cancel' where the job runs, 'kill' where it has ended), or set gpus.strays = \"end\" to have that done"
 }
 
-// maxUsersNamed limits how many users of a GPU a line names.
+// maxUsersNamed limits how many users of one GPU a line of health names.
 const maxUsersNamed = 5
 
-// usersOf names the jobs and other processes that use a GPU, which can't be reset meanwhile.
+// usersOf names the jobs and other processes that use a GPU. The GPU can't be reset until they end.
 func usersOf(g *job.GPUView, account func(uid int) string) string {
 	var users []string
 	for _, id := range g.Jobs {

@@ -66,7 +66,8 @@ func (b *inbox) take() (message, bool) {
 	return m, true
 }
 
-// send gives a message to the loop. It returns false if stop is closed or the loop ends first.
+// send gives a message to the loop. It returns false if the loop ends or the stop channel is closed
+// first.
 func (b *inbox) send(m message, stop <-chan struct{}) bool {
 	m.at = b.host.Now()
 	for !closed(stop) && !closed(b.done) {
@@ -75,19 +76,19 @@ func (b *inbox) send(m message, stop <-chan struct{}) bool {
 		}
 		b.room.Wait(time.Time{}, stop, b.done)
 	}
-	b.room.Ring() // if a ring woke this sender, the ring is passed on
+	b.room.Ring() // another sender may need the ring that this sender got
 	return false
 }
 
-// post sends an event to the loop. After the loop has ended, the event is dropped:
-// the next daemon finds out by itself what happened.
+// post sends an event to the loop. If the loop has ended, the event is dropped: the next daemon
+// finds out by itself what happened.
 func (b *inbox) post(ev core.Event) { b.send(message{event: ev}, nil) }
 
 // ask runs a question on the loop, and returns when the question is answered.
 // If the caller gives up first, the question is not run.
 func (b *inbox) ask(ctx context.Context, question func(*core.Core, time.Time)) error {
 	answered := newLatch(b.host)
-	var taken atomic.Bool // set by the loop that runs the question, or the caller that gives up
+	var taken atomic.Bool // set by the loop before it runs the question, or by a caller that gives up
 	sent := b.send(message{ask: func(c *core.Core, now time.Time) {
 		if taken.CompareAndSwap(false, true) {
 			question(c, now)

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	inhibitTime  = 10 * time.Second // for one call of logind's
-	inhibitDelay = 2 * time.Second  // after the first job starts or the last one ends
-	inhibitAgain = 10 * time.Second // until the next look at the lock, or the next try
+	inhibitTime  = 10 * time.Second // limit of one call to logind
+	inhibitDelay = 2 * time.Second  // delay after the first job starts or the last one ends
+	inhibitAgain = 10 * time.Second // delay until the lock is checked again, or taken again after a failure
 )
 
-// Lock is a lock of logind's, such as one on sleep.
+// Lock is a lock of logind that prevents some action, such as sleep.
 type Lock interface {
-	Held() bool // false if logind has lost it
+	Held() bool // false if logind has lost the lock
 	Close()
 }
 
-// Inhibit takes a lock of logind's on what is in the list, such as "sleep:idle".
+// Inhibit takes a lock of logind that prevents the actions in a list, such as "sleep:idle".
 type Inhibit func(ctx context.Context, what string) (Lock, error)
 
-// inhibitor has a lock of logind's while jobs run, so that the machine does not sleep under them.
+// inhibitor has a lock of logind while jobs run, so that the machine does not sleep meanwhile.
 type inhibitor struct {
 	host     Runtime
 	log      *slog.Logger
@@ -38,18 +38,18 @@ type inhibitor struct {
 	failed lastFailure
 
 	lock Lock   // nil: none; only run uses it
-	what string // the lock was taken for
+	what string // the actions that the lock prevents
 }
 
-// running says whether jobs run. The loop calls it.
+// running records whether jobs run. Only the loop calls it.
 func (i *inhibitor) running(jobs bool) {
 	if i.jobs.Swap(jobs) != jobs {
 		i.bell.Ring()
 	}
 }
 
-// run takes and releases the lock until ctx is done. It waits for inhibitDelay after each change, so
-// that a stream of short jobs asks logind for nothing.
+// run takes and releases the lock until ctx is done. It waits for inhibitDelay after each change,
+// so that many short jobs do not cause many calls to logind.
 func (i *inhibitor) run(ctx context.Context) {
 	if i.take == nil {
 		return
@@ -102,8 +102,8 @@ func (i *inhibitor) release() {
 	i.held.Store(false)
 }
 
-// check reports whether the machine stays awake while jobs run. Without logind it does not count as
-// broken.
+// check reports whether the machine stays awake while jobs run. A machine without logind is not
+// reported as broken.
 func (i *inhibitor) check() job.Check {
 	c := job.Check{Name: "sleep", Health: job.Healthy, Detail: "no job runs, so the machine may sleep"}
 	since, err := i.failed.last()

@@ -9,8 +9,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// isAnothersNow reads a unit, and reports whether the unit exists and
-// belongs to another than this job.
+// isAnothersNow reads a unit. It reports whether the unit exists and does not belong to this job.
 func (x *executor) isAnothersNow(ctx context.Context, name string, w core.Whose) (another bool, err error) {
 	if x.opt.Origin == nil {
 		return false, nil
@@ -34,8 +33,9 @@ func (x *executor) reportUnread(name string, err error) {
 	x.log.Log(context.Background(), level, "reading a unit, will try again", "unit", name, "err", err)
 }
 
-// isAnothers reports whether the unit with a job's name is not that job's. A unit with another
-// invocation id than the one on record may still be the job's, made by a late start.
+// isAnothers reports whether a unit that has a job's name does not belong to that job. Even if the
+// unit's invocation id differs from the recorded one, the unit may be the job's: a late start may
+// have made it.
 func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whose) (bool, error) {
 	if st.InvocationID == "" || st.InvocationID == w.Invocation || x.opt.Origin == nil {
 		return false, nil
@@ -49,7 +49,7 @@ func (x *executor) isAnothers(ctx context.Context, st *units.Status, w core.Whos
 	}
 	attempt, by := judgeOrigin(st.Name, &o, w.UID)
 	if by == "" && attempt < w.Attempt {
-		return true, nil // made for an earlier attempt by a late call of a dead daemon
+		return true, nil // a late call of a dead daemon made this unit for an earlier attempt
 	}
 	if by != "" {
 		x.log.Warn("leaving a unit alone that has a job's name and is not its own", "unit", st.Name, "err", by)
@@ -62,7 +62,7 @@ func (x *executor) inspect(ctx context.Context, a core.Inspect) core.Inspected {
 	return seen
 }
 
-// inspectUnit does what inspect does. It also reports whether the unit belongs to another.
+// inspectUnit is like inspect, and also reports whether the unit belongs to somebody else.
 func (x *executor) inspectUnit(ctx context.Context, a core.Inspect) (seen core.Inspected, another bool) {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// weeded lists phrases that comments and documents must not use.
-// Each comes with words that a native reader expects instead.
+// weeded lists phrases that comments and documents must not use. Each comes with a better wording.
 var weeded = []struct {
 	phrase *regexp.Regexp
 	say    string
@@ -57,8 +56,8 @@ func TestWeededPhrases(t *testing.T) {
 	}
 }
 
-// TestSubjectsOfCommits looks for weeded phrases in the subjects of the commits since this rule
-// exists. It finds no commits in a tree without its history.
+// TestSubjectsOfCommits looks for weeded phrases in the subjects of commits that are newer than
+// this rule. In a tree without a history it finds no commits.
 func TestSubjectsOfCommits(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "git", "log", "--since=2026-11-29T18:00:00Z", "--format=%s").Output()
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// leastForCheck is a limit on the check of the launcher before a job's start.
-// A job with less host memory is not checked: its limit alone may kill the launcher,
-// which says nothing about the machine.
+// leastForCheck is the smallest host memory of a job whose launcher is checked before the start.
+// With less memory, the job's own limit may kill the launcher, which says nothing about the
+// machine.
 const leastForCheck = 64 << 20
 
-// launcherDoubt counts the events after which the launcher may no longer work.
-// These are a start of the daemon, a new launcher file, a reload of systemd's settings,
-// and a job that ended before its launcher reported. After such an event, systemd runs the launcher
-// once as a check before it runs the launcher of each job (units.Spec.Check). This ends when a
-// check succeeds. Without the check, a broken launcher would end every waiting job.
+// launcherDoubt counts the events after which the launcher may no longer work. These are a start of
+// the daemon, a new launcher file, a reload of systemd's settings, and a job that ended before its
+// launcher reported. After such an event, each start of a job first makes systemd run the launcher
+// once as a check (units.Spec.Check), until a check succeeds. Without the check, a broken launcher
+// would end every waiting job.
 type launcherDoubt struct {
 	mu     sync.Mutex
 	events int
-	lived  int // value of events when the launcher last worked
+	lived  int // number of events when the launcher last worked
 	file   string
 }
 
@@ -31,8 +31,8 @@ func (l *launcherDoubt) add() {
 	l.mu.Unlock()
 }
 
-// pending returns the number of events so far, which the caller passes to worked.
-// It returns 0 if the launcher has worked since the last event.
+// pending returns the number of events so far. After a successful start, the caller passes this
+// number to worked. pending returns 0 if the launcher has worked since the last event.
 func (l *launcherDoubt) pending(file func() string) int {
 	now := ""
 	if file != nil {
@@ -50,14 +50,15 @@ func (l *launcherDoubt) pending(file func() string) int {
 	return l.events
 }
 
-// worked records that the launcher worked after this number of events.
+// worked records that the launcher has worked since the last of these events.
 func (l *launcherDoubt) worked(events int) {
 	l.mu.Lock()
 	l.lived = max(l.lived, events)
 	l.mu.Unlock()
 }
 
-// unitOf is like the function unitOf. It also counts a unit whose launcher may have failed.
+// unitOf converts systemd's state of a unit, as the function unitOf does. If the launcher may have
+// failed in the unit, unitOf also counts an event.
 func (x *executor) unitOf(st units.Status) core.Unit {
 	if st.Wordless() {
 		x.launcher.add()

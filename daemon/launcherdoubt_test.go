@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// startsAs answers starts, and records for each whether the launcher was checked first.
+// startsAs answers starts. For each start it records whether the launcher was checked first.
 type startsAs struct {
 	Units
 	checked bool

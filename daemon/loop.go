@@ -9,10 +9,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// retryEvery is the time between two tries of failed actions.
+// retryEvery is the delay before failed actions are tried again.
 const retryEvery = 5 * time.Second
 
-// loop runs the core, and nothing else does. It returns when ctx is done.
+// loop runs the core until ctx is done. Nothing else uses the core.
 func (d *Daemon) loop(ctx context.Context) {
 	var due dues
 	due.start(d.host.Now(), d.opt.WatchdogEvery)
@@ -83,8 +83,8 @@ func (u *dues) first() time.Time {
 
 func isPast(due, now time.Time) bool { return !due.IsZero() && !now.Before(due) }
 
-// step passes an event to the core. If the core asks for a GPU sample, the sample begins at once,
-// while the records are still being written. That is safe because a sample changes nothing, and it
+// step passes an event to the core. If the core asks for a GPU sample, the sampling begins at once,
+// while the records are still being written. This is safe because sampling changes nothing, and it
 // saves time because starts wait for the sample.
 func (d *Daemon) step(ev core.Event, now time.Time) {
 	passes := d.core.Passes()

@@ -10,14 +10,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// pieceLen limits the commands that one step of the loop carries out, in one transaction.
-// Between two steps the loop answers others.
+// pieceLen limits the commands that one step of the loop carries out, in one transaction. Between
+// two steps, the loop answers other clients.
 const pieceLen = 1000
 
-// DoMany carries out commands about jobs, in their order. It passes the outcomes to
-// report in pieces, each once it is on disk, and stops if report returns an error.
-// After an error, all pieces passed to report are done, and pieces under way may be.
-// begun is the number of commands in both. No other command was begun.
+// DoMany carries out commands about jobs, in their order. It passes the outcomes to report in
+// pieces, each piece once it is on disk, and stops if report returns an error. begun is the number
+// of commands that were begun. After an error, all pieces that report got are done, and the other
+// commands that were begun may be done.
 func (d *Daemon) DoMany(
 	ctx context.Context, who job.Actor, list []job.Command, report func([]job.Outcome) error,
 ) (begun int, err error) {
@@ -25,7 +25,7 @@ func (d *Daemon) DoMany(
 		return 0, err
 	}
 	all, few := len(list), len(list) <= pieceLen
-	ahead := 2 // the disk writes one piece while the loop handles the next
+	ahead := 2 // while the disk writes one piece, the loop handles the next
 	if slices.ContainsFunc(list, func(c job.Command) bool { return c.IsExpensive() }) {
 		ahead = 1 // if a piece is cut short, its rest comes before the next piece
 	}
@@ -51,15 +51,16 @@ func (d *Daemon) DoMany(
 		if err != nil {
 			return all - len(list), err
 		}
-		if n := len(outcomes); n < len(s.list) { // the rest was too much for one step; list follows s.list in memory
+		if n := len(outcomes); n < len(s.list) { // one step could not do all; the rest and list are adjacent in memory
 			list = s.list[n : len(s.list)+len(list)]
 		}
 	}
 	return all, nil
 }
 
-// lookUp adds what the core can't know to commands, which are all of one kind: the results of ended
-// jobs that a changed job depends on. Before a release it also checks the accounts of the jobs.
+// lookUp adds to commands what the core can't know: the results of ended jobs that a changed job
+// depends on. Before a release it also checks the accounts of the jobs. All commands are of one
+// kind.
 func (d *Daemon) lookUp(ctx context.Context, who job.Actor, list []job.Command) error {
 	if len(list) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (d *Daemon) doOne(ctx context.Context, who job.Actor, c job.Command) error 
 	return err
 }
 
-// piece is a list of commands that the loop gets together.
+// piece is a list of commands that the loop carries out together.
 type piece struct {
 	token  core.Token
 	answer *pendingReply
@@ -107,8 +108,8 @@ func (d *Daemon) begin(who job.Actor, list []job.Command) piece {
 	return piece{token, answer, list}
 }
 
-// finishPiece waits until a piece is on disk, and returns its outcomes.
-// If there are few commands, it adds the expected starts of waiting jobs.
+// finishPiece waits until a piece is on disk, and returns its outcomes. If few is true, it adds the
+// expected starts of waiting jobs.
 func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bool) ([]job.Outcome, error) {
 	r, err := d.awaitReply(ctx, s.answer)
 	if err != nil {
@@ -139,8 +140,8 @@ func (d *Daemon) finishPiece(ctx context.Context, s piece, who job.Actor, few bo
 	return r.Each, nil
 }
 
-// explainEnded gives better reasons for refusals about jobs that the core does not know:
-// the job has ended, belongs to somebody else, or never existed.
+// explainEnded gives better reasons for refusals about jobs that the core does not know: such a job
+// has ended, belongs to somebody else, or never existed.
 func (d *Daemon) explainEnded(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) error {
 	var gone []job.ID
 	for i, o := range each {

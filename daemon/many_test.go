@@ -44,7 +44,8 @@ func commands(kind job.CommandKind, ids ...job.ID) (list []job.Command) {
 	return list
 }
 
-// Commands about many jobs need only a few transactions, and others are answered in between.
+// Commands about many jobs need only a few transactions, and between these, other clients are
+// answered.
 func TestManyAreFewTransactions(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(3*daemon.PieceLen - 100)
@@ -81,8 +82,8 @@ func TestManyAreFewTransactions(t *testing.T) {
 	}
 }
 
-// If commands are too much for one step, the next step continues with the rest, in order, and none
-// is done twice. In this test each job gets a dependency on the job before it.
+// If the commands are too much work for one step, the next step continues with the rest, in order.
+// No command is done twice. In this test each job gets a dependency on the job before it.
 func TestDearCommandsGoOnInTheNextStep(t *testing.T) {
 	r := newRig(t, 1, nil)
 	ids := r.waiting(1001)

@@ -9,9 +9,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/metrics"
 )
 
-// Measure adds the scheduler's figures to a page. users limits the users with figures of their own.
-// Measure does not wait for the disk, as answers about jobs do.
-// The figures would otherwise be missing just when the disk fails.
+// Measure adds the scheduler's figures to a page. The number users limits how many users get
+// figures of their own. Answers about jobs wait for the disk, but Measure does not. Otherwise the
+// figures would be missing just when the disk fails.
 func (d *Daemon) Measure(ctx context.Context, p *metrics.Page, users int) error {
 	var v job.View
 	var census job.Census

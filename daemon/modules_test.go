@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ofClient are the modules that the command line links, with their use.
+// ofClient has the modules that the command line links, with the use of each.
 var ofClient = map[string]string{
 	"github.com/alecthomas/kong":      "the command line",
 	"github.com/fsnotify/fsnotify":    "'watch' hears of changes of a file",
@@ -19,8 +19,8 @@ var ofClient = map[string]string{
 	"golang.org/x/term":               "whether there is a terminal, how wide, and its raw mode",
 }
 
-// modules lists, for each program, the modules of other projects that it may link, with their use.
-// A module that only another module needs is listed with that module's name.
+// modules lists, for each program, the modules of other projects that it may link, with the use of
+// each. A module that only another module needs is listed with that module's name.
 var modules = map[string]map[string]string{
 	"cmd/gpusched": ofClient, "cmd/gpusched-slurm": ofClient,
 	"cmd/gpuschedd": {
@@ -135,8 +135,8 @@ func TestModulesAreUsed(t *testing.T) {
 }
 
 // executors are the packages in the daemon, which runs as root, that are able to start a program.
-// Only gpu/source does so. godbus would start a session bus where there is none, and the daemon
-// uses the system bus. libc has C's system and popen, and SQLite calls neither.
+// Only gpu/source does so. godbus can start a session bus if there is none, but the daemon uses the
+// system bus. libc has C's system and popen, but SQLite calls neither.
 var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusched/gpu/source", "modernc.org/libc"}
 
 // holders are the packages in the launcher that are able to start a program.
@@ -144,8 +144,9 @@ var executors = []string{"github.com/godbus/dbus/v5", "github.com/gpusched/gpusc
 // and commands that its owner runs in its unit.
 var holders = []string{"github.com/creack/pty", "github.com/gpusched/gpusched/units/terminal/hold"}
 
-// TestRootStartsOneProgram: of the code that runs as root, only gpu/source starts a program. That
-// program, gpusched-nvml, starts no other. The unit enforces this at run time (InaccessiblePaths).
+// TestRootStartsOneProgram: in the code that runs as root, only gpu/source starts a program. That
+// program, gpusched-nvml, starts no other. The unit of the daemon also enforces this, by
+// InaccessiblePaths.
 func TestRootStartsOneProgram(t *testing.T) {
 	for program, want := range map[string][]string{"cmd/gpuschedd": executors, "cmd/gpusched-nvml": nil, "cmd/gpusched-job": holders} {
 		var got []string

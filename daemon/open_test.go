@@ -18,7 +18,7 @@ func (n *told) open(ctx context.Context, id job.ID, uid int) error {
 	return n.tell(ctx, id, uid, "open")
 }
 
-// A running job's owner can run commands in its unit through a process there.
+// A running job's owner can run commands in the job's unit, through a process in that unit.
 // Requests by others, or for a job that does not run, are refused.
 func TestOpen(t *testing.T) {
 	r := newRig(t, 1, func(string, []units.Property) unittest.Behaviour { return unittest.Behaviour{} })

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Past returns a part of the ended jobs. It includes every change that was acknowledged before.
+// Past returns some of the ended jobs. It includes every change that was acknowledged before.
 func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Past{}, err
@@ -16,8 +16,8 @@ func (d *Daemon) Past(ctx context.Context, q job.PastQuery) (job.Past, error) {
 	return d.opt.Store.Past(ctx, q)
 }
 
-// Lately counts an account's jobs that ended at since or later.
-// It includes every change that was acknowledged before.
+// Lately counts an account's jobs that ended at the given time or later. It includes every change
+// that was acknowledged before.
 func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error) {
 	if err := d.commit.awaitDurable(ctx); err != nil {
 		return job.Lately{}, err
@@ -25,8 +25,8 @@ func (d *Daemon) Lately(ctx context.Context, uid int, since time.Time) (job.Late
 	return d.opt.Store.Lately(ctx, uid, since)
 }
 
-// Runs calls f for each attempt in the time of the query. It reads the attempts from the store.
-// It asks the loop only how much running jobs have used their GPUs since their last record.
+// Runs calls f for each attempt in the time of the query. It reads the attempts from the store. It
+// asks the loop only how much running jobs have used their GPUs since they were last recorded.
 func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) error) error {
 	var uses map[job.ID][]job.GPUNow
 	if err := d.inbox.ask(ctx, func(c *core.Core, _ time.Time) { uses = c.Uses() }); err != nil {
@@ -45,7 +45,7 @@ func (d *Daemon) Runs(ctx context.Context, q job.RunQuery, f func(*job.Run) erro
 	})
 }
 
-// Entitlement returns what a user has, has used and may use.
+// Entitlement returns what a user may use, and how much of it the user has now and has used.
 func (d *Daemon) Entitlement(ctx context.Context, uid int) (s job.Entitlement, err error) {
 	err = d.inbox.ask(ctx, func(c *core.Core, now time.Time) { s = c.Entitlement(uid, now) })
 	if err == nil {

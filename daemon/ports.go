@@ -28,7 +28,7 @@ type Store interface {
 	Notifications(ctx context.Context, id job.ID) ([]job.Notification, error)
 	// Ended returns ended jobs, newest first, at most q.Ended of them.
 	Ended(ctx context.Context, q job.Query) ([]job.Job, error)
-	// Lately counts an account's jobs that ended at since or later.
+	// Lately counts an account's jobs that ended at the given time or later.
 	Lately(ctx context.Context, uid int, since time.Time) (job.Lately, error)
 	// Past returns a part of the ended jobs, and where the next part begins.
 	Past(ctx context.Context, q job.PastQuery) (job.Past, error)
@@ -54,7 +54,7 @@ type Units interface {
 	List(ctx context.Context) ([]units.Status, error)
 }
 
-// Changes passes each signal of systemd about a unit to tell, in order, until ctx is done.
+// Changes calls tell with each signal of systemd about a unit, in order, until ctx is done.
 type Changes func(ctx context.Context, tell func(units.Change))
 
 // Persons returns the person behind a uid, and whether that person is certain.
@@ -80,8 +80,8 @@ func ChangesOf(ch <-chan units.Change) Changes {
 	}
 }
 
-// Source reads the GPUs. Sample reads everything. Look omits the energy, which takes longest.
-// An error means that the source could not be asked at all.
+// Source reads the GPUs. Sample reads everything. Look omits the energy, which takes longest to
+// read. An error means that the source could not be asked at all.
 type Source interface {
 	Sample(ctx context.Context) (gpu.Snapshot, error)
 	Look(ctx context.Context) (gpu.Snapshot, error)
@@ -93,35 +93,35 @@ type Kernel interface {
 	Run(ctx context.Context, tell func(gpu.XidReport))
 }
 
-// Specs stores the launchers' private instructions in one file per attempt. A start that a dead
-// daemon requested may come late, and must not find the instructions of the next attempt.
+// Specs stores the launchers' private instructions, in one file per attempt. A start that a dead
+// daemon requested may come late. It must not find the instructions of the next attempt.
 type Specs interface {
 	Write(id job.ID, uid int, s *launch.Spec) (path string, err error)
 	Remove(id job.ID, attempt int) error
 	// Sweep removes all specs for which keep returns false.
 	Sweep(keep func(id job.ID, attempt int) bool) error
 
-	// Keep stores data about an attempt beside its spec.
-	// The data restores decisions if the state file is lost.
-	// Remove removes it together with the spec. Kept returns the data of the last Keep, or nil.
+	// Keep stores data about an attempt next to its spec. The data restores decisions about the job
+	// if the state file is lost. Remove removes the data together with the spec. Kept returns the
+	// data that Keep stored last, or nil.
 	Keep(id job.ID, attempt int, data []byte) error
 	Kept(id job.ID, attempt int) ([]byte, error)
 	SweepKept(wanted func(id job.ID, attempt int) bool) error
 }
 
-// Meter reads how much host memory, in bytes and at its peak, and CPU time a unit's control group
-// has used. It returns false if nothing is known.
+// Meter reads how much host memory, in bytes and at its peak, and how much CPU time a unit's
+// control group has used. It returns false if nothing is known.
 type Meter func(controlGroup string) (job.HostUse, bool)
 
-// NameToday returns the present name of the account with this uid.
-// It returns was if that still is one of the account's names, and "" if there is no such account.
-// It waits for the directory service unless the host's files or a very recent answer have the name.
-// The error says why the name is unknown.
+// NameToday returns the present name of the account with this uid. If the given earlier name is
+// still one of the account's names, NameToday returns the earlier name. If there is no such
+// account, it returns "". It waits for the directory service unless the host's files or a very
+// recent answer have the name. The error says why the name is unknown.
 type NameToday func(uid int, was string, wait time.Duration) (string, error)
 
-// QuotaGroups returns the groups with a quota that an account is now in.
-// If a membership can't be looked up, the groups of the account's last job count.
-// If wait is false, only answers that are already known are used.
+// QuotaGroups returns the groups with a quota that an account belongs to now. If a membership can't
+// be looked up, the groups of the account's last job count. If wait is false, QuotaGroups uses only
+// answers that are already known.
 type QuotaGroups func(uid int, had job.GIDs, wait bool) []string
 
 // Inside lists the processes in a control group, or returns nil if they are unknown.
@@ -134,17 +134,17 @@ type EndProcess func(core.EndProcess) error
 // job. The error is units.ErrAbsent if there is no such unit.
 type Origin func(ctx context.Context, name string) (units.Origin, error)
 
-// Tell writes a note into the journal of a running job. The job's owner, with this uid, can read
-// the note there. Tell returns when ctx is done, at the latest.
+// Tell writes a note into the journal of a running job. The job's owner, who has this uid, can read
+// the note there. Tell returns when ctx is done, or earlier.
 type Tell func(ctx context.Context, id job.ID, uid int, text string) error
 
 // Open starts a process in the unit of a running job.
 // The process runs commands for the job's owner, who has this uid.
 type Open func(ctx context.Context, id job.ID, uid int) error
 
-// Deliver sends a message about a job, given the job's record. The address or URL, to, was chosen
-// by the owner; "" means none. If sending fails, why has the reason, and again is true if another
-// try may succeed. Deliver returns when ctx is done, at the latest.
+// Deliver sends a message about a job, given the job's record. The last parameter is the address or
+// URL that the owner chose; "" means none. If sending fails, why has the reason, and again is true
+// if another try may succeed. Deliver returns when ctx is done, or earlier.
 type Deliver func(ctx context.Context, n job.Notification, j *job.Job, to string) (why job.Message, again bool)
 
 // Notify reports the daemon's state to systemd.

@@ -14,27 +14,27 @@ type Check struct {
 	Look func(context.Context) job.Check
 }
 
-// CheckTime limits each probe. Since probes run at once, it also limits all of them.
+// CheckTime limits each probe. All probes run at the same time, so it also limits all of them
+// together.
 const CheckTime = 3 * time.Second
 
-// probeFresh is the time during which a result is reused,
-// because every status request needs all results.
+// probeFresh is how long a result is used again, because every status request needs all results.
 const probeFresh = time.Second
 
-// probe runs a Check, never twice at the same time.
-// A part that hangs therefore costs one goroutine.
+// probe runs a Check, but never twice at the same time. A part that hangs therefore occupies only
+// one goroutine.
 type probe struct {
 	Check
 	mu    sync.Mutex // guards the fields below
-	since time.Time  // start of the present probe; zero: none
+	since time.Time  // start of the running probe; zero: none runs
 	last  job.Check
-	at    time.Time // time of last; zero: no result yet
+	at    time.Time // time of the result in last; zero: no result yet
 	wait  []func(job.Check)
-	void  bool // the present probe may have seen what has changed since
+	void  bool // the running probe began before a reset, so its result does not count
 }
 
-// begin returns what is known about the part. If more is true, tell will get the result of the
-// present probe. If first is true, the caller must run that probe.
+// begin returns what is known about the part. If more is true, the running probe will pass its
+// result to tell. If first is true, the caller must run that probe.
 func (l *probe) begin(now time.Time, tell func(job.Check)) (known job.Check, more, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,8 @@ func (s *probeResults) missing() int {
 	return s.left
 }
 
-// run makes all checks at once. A part that does not answer in time is reported as unresponsive.
+// run makes all checks at the same time. A part that does not answer in time is reported as
+// unresponsive.
 func (p *probes) run(ctx context.Context) []job.Check {
 	now := p.host.Now()
 	s := &probeResults{bell: p.host.Wakeup(), list: make([]job.Check, len(p.list))}
@@ -125,8 +126,9 @@ func (p *probes) run(ctx context.Context) []job.Check {
 		s.mu.Unlock()
 		if first {
 			p.host.Go(func() {
-				// Other callers may also wait for this probe, so it does not end with ctx. It ends
-				// a bit before CheckTime, so that it can still report which part it waited for.
+				// Other callers may also wait for this probe, so the probe does not end with ctx.
+				// It ends a bit before CheckTime. It can then still report which part it waited
+				// for.
 				ctx, cancel := p.host.Timeout(context.WithoutCancel(ctx), CheckTime*4/5)
 				defer cancel()
 				c := l.Look(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A part that hangs delays its caller by CheckTime. It is probed by one goroutine, however often
-// health is asked for. Once it has answered, it is probed again.
+// A part that hangs delays a caller by CheckTime. Only one goroutine probes it, however often
+// somebody asks for health. Once the part has answered, it is probed again.
 func TestHangingProbeCostsOneGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, free := 0, make(chan struct{})

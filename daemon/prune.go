@@ -12,14 +12,14 @@ import (
 const (
 	pruneFirst = time.Minute // delay after the daemon's start, which is more urgent
 	pruneEvery = time.Hour
-	pruneAfter = 2000 // ended jobs; then old jobs are pruned before the hour is over
+	pruneAfter = 2000 // number of ended jobs after which old jobs are pruned early
 )
 
-// historyPruner removes the oldest ended jobs from the store,
-// every hour and whenever many jobs have ended.
+// historyPruner removes the oldest ended jobs from the store, every hour and each time many jobs
+// have ended.
 type historyPruner struct {
 	d     *Daemon
-	ended atomic.Int64 // number of jobs since the last removal
+	ended atomic.Int64 // number of jobs that have ended since the last removal
 	bell  Wakeup
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Old jobs are removed a minute after the start and then every hour.
-// After many ends, they are removed sooner. If a removal fails, a later one tries again.
+// Old jobs are removed a minute after the start and then every hour. After many jobs have ended,
+// they are removed sooner. If a removal fails, a later one tries again.
 func TestForgetsFromTimeToTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration

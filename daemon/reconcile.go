@@ -9,16 +9,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Times of the listings of all units. Signals about units may be missed;
-// a listing shows their true state.
+// Times of the listings of all units. The daemon may miss signals about units; a listing shows the
+// true state of all units.
 const (
 	listEvery = time.Minute
 	listAgain = time.Second // delay after a failed listing
 	listTime  = 30 * time.Second
 )
 
-// unitReconciler brings the core up to date with systemd's units:
-// at the daemon's start, after the bus broke or systemd reloaded, and every minute.
+// unitReconciler tells the core the state of all of systemd's units: at the daemon's start, after
+// the bus broke or systemd reloaded, and every minute.
 type unitReconciler struct {
 	d      *Daemon
 	asked  atomic.Bool
@@ -26,7 +26,7 @@ type unitReconciler struct {
 	listed *latch // opened by the first listing
 
 	swept   bool            // true after sweepKept has run
-	strange map[job.ID]bool // jobs whose unit was reported as another's
+	strange map[job.ID]bool // jobs for whose unit report has logged a warning
 }
 
 func newUnitReconciler(d *Daemon) *unitReconciler {

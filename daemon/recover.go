@@ -11,19 +11,19 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// recover finds jobs that have a unit but are not on record,
-// and jobs whose unit belongs to a later attempt than the one on record.
-// Either the state file was lost, or somebody put back an older copy. Nothing else can cause this,
-// since a job is on record before its unit is made. recover runs at each listing.
-// So if the daemon dies before the recovered jobs are on record, the next daemon finds them again.
+// recover finds jobs that have a unit but are not on record, and jobs whose unit belongs to a later
+// attempt than the recorded one. Either the state file was lost, or somebody put back an older
+// copy. Nothing else can cause this, since a job is on record before its unit is made. recover runs
+// at each listing. So if the daemon dies before the recovered jobs are on record, the next daemon
+// finds them again.
 //
 // A unit shows the job's id, name, owner, array and task, GPUs with shares and promised memory,
-// first limits, attempt and start. A file beside the job's spec has the changes made since.
-// The following is lost: the command, environment and directory, tags and comment,
-// earlier attempts, a pending cancellation, and the job's retries, requeueing and dependencies.
+// first limits, attempt and start. A file next to the job's spec has the later changes. Lost are
+// the command, environment and directory, tags and comment, earlier attempts, a pending
+// cancellation, and the job's retries, requeueing and dependencies.
 //
-// If the unit of a job on record belongs to another, the job is returned in taken.
-// Such a unit says nothing about the job.
+// If a unit with the name of a recorded job belongs to somebody else, the second result has the
+// job. Such a unit says nothing about the job.
 func (l *unitReconciler) recover(ctx context.Context, run string, all []units.Status) (found []job.Job,
 	taken []core.Taken, err error) {
 	unknown, known, err := l.unknown(ctx, all)
@@ -71,9 +71,9 @@ func (l *unitReconciler) recover(ctx context.Context, run string, all []units.St
 	return found, taken, nil
 }
 
-// judgeOrigin decides whether a unit with the name of a job of this uid is that job's.
-// If so, it returns the attempt that the unit was made for. Otherwise it returns a sentence,
-// by, that says whose unit it is.
+// judgeOrigin decides whether a unit that has the name of a job of this uid belongs to that job. If
+// so, it returns the attempt that the unit was made for. Otherwise it returns a sentence that says
+// whose unit it is.
 func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string) {
 	if attempt, ok := o.Attempt(name, uid); ok {
 		return attempt, ""
@@ -88,8 +88,8 @@ func judgeOrigin(name string, o *units.Origin, uid int) (attempt int, by string)
 // units. If systemd has not answered by then, submissions are accepted without the listing.
 const listingWait = 5 * time.Second
 
-// awaitListing waits for the first listing. Before it,
-// a new job might get the id of a job that only its unit knows.
+// awaitListing waits for the first listing. A job that was submitted before the listing could get
+// the id of a job that only a unit knows.
 func (l *unitReconciler) awaitListing(ctx context.Context) {
 	if l.listed.open.Load() {
 		return
@@ -110,9 +110,9 @@ func (l *unitReconciler) report(name string, err error) {
 	}
 }
 
-// unknown returns the units of jobs that neither the core nor the store knows.
-// It also returns the units of jobs on record that wait,
-// or that may be in a later attempt than recorded. The map has the records of these jobs.
+// unknown returns the units of jobs that neither the core nor the store knows. It also returns the
+// units of recorded jobs that wait, or that may be in a later attempt than the recorded one. The
+// map has the records of these jobs.
 func (l *unitReconciler) unknown(ctx context.Context, all []units.Status) ([]units.Status, map[job.ID]*job.Job, error) {
 	byID := map[job.ID]units.Status{}
 	var there []core.Unit
@@ -154,7 +154,7 @@ func recovered(s *units.Spec, st *units.Status, run string, now time.Time) job.J
 		began = time.UnixMicro(int64(st.Started))
 	}
 	placed := s.Placed
-	if placed.IsZero() || placed.After(began) { // somebody set the clock back in between
+	if placed.IsZero() || placed.After(began) { // after the placement, somebody set the clock back
 		placed = began
 	}
 	j := job.Job{

@@ -80,8 +80,8 @@ func TestJobsAreRecoveredFromTheirUnits(t *testing.T) {
 	}
 }
 
-// Some decisions about a job are made after its unit. Its time limit, and its suspension with the
-// person and the duration, survive the loss of the state file.
+// Some decisions about a job are made after its unit. Two of them survive the loss of the state
+// file: the time limit, and the suspension with its author and duration.
 func TestRecoveredJobHasWhatWasDecidedSince(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.TimeLimit = job.Span(time.Hour) })
@@ -175,7 +175,7 @@ func TestStrangersAreNotRecovered(t *testing.T) {
 	}
 }
 
-// copyState copies the present state file as soon as the daemon knows this many GPUs.
+// copyState copies the present state file once the daemon knows this many GPUs. The function
 // putBack restarts the daemon with that copy.
 func (r *rig) copyState(gpus int) (putBack func()) {
 	path := filepath.Join(r.dir, "state.db")
@@ -201,9 +201,8 @@ func (r *rig) copyState(gpus int) (putBack func()) {
 	}
 }
 
-// Somebody puts back an older copy of the state file, in which a running job still waits.
-// The job keeps the GPUs that its unit has, which are not the ones it would get now.
-// It is not started again.
+// Somebody puts back an older copy of the state file, in which a running job still waits. The job
+// keeps the GPUs of its unit, although it would get others now. It is not started again.
 func TestOlderStateFile(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, func(s *job.Submission) { s.Request.Hold = true })
@@ -233,8 +232,8 @@ func TestOlderStateFile(t *testing.T) {
 	}
 }
 
-// Somebody puts back a copy that has a running job in an earlier attempt.
-// The job continues in its present attempt, on another GPU than the copy says, and is not stopped.
+// Somebody puts back a copy of the state file that has a running job in an earlier attempt. The job
+// continues in its present attempt, on another GPU than the copy says, and is not stopped.
 func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	r := newRig(t, 2, nil)
 	id := r.submit(1, nil)
@@ -264,8 +263,9 @@ func TestOlderStateFileOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// Somebody puts back a copy that does not have a running job, with or without the files of ids, and
-// others submit at once. Nobody gets that job's id, and only its owner can end it.
+// Somebody puts back a copy of the state file that lacks a running job, with or without the files
+// of ids, and other users submit jobs at once. Nobody gets that job's id, and only its owner can
+// end it.
 func TestOlderStateFileAndNewSubmissions(t *testing.T) {
 	for name, forget := range map[string][]string{"with the ids": nil, "without": {"state.db.ids", "state.db.last"}} {
 		t.Run(name, func(t *testing.T) {
@@ -322,8 +322,8 @@ func TestUnitThatADropInChanged(t *testing.T) {
 	}
 }
 
-// A unit that has a job's name but belongs to another is neither adopted nor stopped.
-// The job waits until the unit is gone, and shows that as its reason.
+// A unit that has a job's name but belongs to somebody else is neither adopted nor stopped. The job
+// waits until that unit is gone, and gives the unit as the reason.
 func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	for name, whose := range map[string]int{"another's": 1002, "no job's": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +354,8 @@ func TestUnitOfAnotherIsLeftAlone(t *testing.T) {
 	}
 }
 
-// The records say that a job runs or is being stopped, but another's unit has its name.
-// That unit is left alone too, and the job's own unit counts as gone.
+// According to the records, a job runs or is being stopped, but the unit with its name belongs to
+// somebody else. That unit is left alone too, and the job's own unit counts as gone.
 func TestUnitInPlaceOfAJobs(t *testing.T) {
 	for _, ending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ending %t", ending), func(t *testing.T) {

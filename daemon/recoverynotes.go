@@ -20,7 +20,7 @@ func (x *executor) keep(a core.Keep) {
 	}
 }
 
-// applyKept changes a recovered job by the decisions that were made after its unit.
+// applyKept changes a recovered job by the decisions that were made after its unit was made.
 func (x *executor) applyKept(j *job.Job) {
 	data, err := x.opt.Specs.Kept(j.ID, j.Attempt.Number)
 	if err == nil && data == nil {
@@ -37,7 +37,7 @@ func (x *executor) applyKept(j *job.Job) {
 	j.Request.TimeLimit, j.Suspension = k.TimeLimit, k.Suspension
 }
 
-// sweepKept removes, once, the stored decisions about jobs that have no unit any more.
+// sweepKept removes the stored decisions about jobs that have no unit any more. It does this once.
 func (l *unitReconciler) sweepKept(all []units.Status) {
 	if l.swept {
 		return

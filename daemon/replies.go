@@ -86,18 +86,18 @@ const unwrittenAfter = 2 * time.Second
 
 // waiters has the callers that wait for a change of a job.
 type waiters struct {
-	mu sync.Mutex // guards the field of
+	mu sync.Mutex // guards the map of
 	of map[job.ID][]*waiter
 }
 
-// waiter is a caller that waits for a job. Its latch opens when over returns true for the job.
+// waiter is a caller that waits for a job. Its latch opens when its condition is true of the job.
 type waiter struct {
 	*latch
 	over func(*job.Job) bool
-	news *job.Job // the job as over accepted it; valid once the latch is open
+	news *job.Job // the job that met the condition; valid once the latch is open
 }
 
-// join registers a waiter for the next change of a job after which over returns true.
+// join registers a waiter for the next change of a job after which the waiter's condition is true.
 // The caller must call leave.
 func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *waiter, leave func()) {
 	one = &waiter{latch: newLatch(h), over: over}
@@ -107,7 +107,7 @@ func (w *waiters) join(id job.ID, h Runtime, over func(*job.Job) bool) (one *wai
 	return one, func() { w.drop(id, func(o *waiter) bool { return o == one }) }
 }
 
-// news wakes the waiters whose over returns true for the present job.
+// news wakes the waiters whose condition is true of the present job.
 func (w *waiters) news(j *job.Job) {
 	for _, one := range w.drop(j.ID, func(o *waiter) bool { return o.over(j) }) {
 		one.news = j
@@ -115,7 +115,7 @@ func (w *waiters) news(j *job.Job) {
 	}
 }
 
-// drop removes and returns the waiters of a job for which the function which returns true.
+// drop removes and returns the waiters of a job that match a condition.
 func (w *waiters) drop(id job.ID, which func(*waiter) bool) (gone []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

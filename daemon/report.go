@@ -54,11 +54,11 @@ func logRecord(log *slog.Logger, r job.Record) {
 }
 
 // jobLine returns the log line about a job's change. The line of a new job has the request, and the
-// line of an update has the old and new values. Everything in it may be public.
+// line of an update has the old and new values. Everybody may see everything in the line.
 func jobLine(r job.Record) (what string, fields []any) {
 	what, fields = "job "+string(r.Job.State), jobFields(r.Job)
 	switch {
-	case r.Payload != nil: // only new jobs have one
+	case r.Payload != nil: // only the record of a new job has a payload
 		for _, a := range job.Asked(&r.Job.Label, &r.Job.Request) {
 			fields = append(fields, a.Name, brief(a.Value))
 		}
@@ -72,8 +72,8 @@ func jobLine(r job.Record) (what string, fields []any) {
 	return what, fields
 }
 
-// mostLogged is the maximum length of a value in a log line, in bytes.
-// It is low because a user can change a job many times per second.
+// mostLogged is the maximum length of a value in a log line, in bytes. It is small because a user
+// can change a job many times per second.
 const mostLogged = 200
 
 // brief shortens a value for a log line.

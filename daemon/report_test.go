@@ -31,7 +31,7 @@ func TestJobFieldsTellTheCause(t *testing.T) {
 }
 
 // The log line of a new job has its request, and the line of an update has the old and new values.
-// Neither has anything private.
+// Neither line has anything private.
 func TestWhatIsAskedIsLogged(t *testing.T) {
 	j := job.Job{ID: 7, State: job.Queued, Owner: job.Owner{UID: 1, User: "ada"}, Label: job.Label{Name: "train", Tags: map[string]string{"b": "2", "a": "1"}},
 		Request: job.Request{
@@ -56,7 +56,7 @@ func TestWhatIsAskedIsLogged(t *testing.T) {
 		"gpus 0 gpus-before 1.5 retries 3 retries-before none time none time-before 2h after none after-before 4 after-ok none after-ok-before 3,5]" {
 		t.Errorf("%s %v", what, fields)
 	}
-	// Such lines must be short: a user can change a job many times a second.
+	// Values in the line must be short: a user can change a job many times per second.
 	long := &job.Update{By: "bob", Edits: []job.Edit{{Name: "comment", Before: strings.Repeat("ä", 500), Now: strings.Repeat("b", 1000)}}}
 	if _, fields := jobLine(job.Record{Job: &j, Updated: long}); len(fmt.Sprint(fields)) > 2*mostLogged+100 || !strings.Contains(fmt.Sprint(fields), "bbb… comment-before äää") {
 		t.Errorf("%d bytes: %v", len(fmt.Sprint(fields)), fields)

@@ -38,7 +38,7 @@ type rig struct {
 	told   told
 	specs  specs
 	ready  atomic.Int64
-	asked  atomic.Int64 // how often systemd was asked about itself
+	asked  atomic.Int64 // how often the daemon asked systemd about its own state
 
 	store    *diskStore
 	settings daemon.Settings
@@ -145,7 +145,7 @@ func (r *rig) wait(id job.ID) job.JobView {
 	return v
 }
 
-// until waits until ok returns true. Other goroutines bring that about.
+// until waits until a condition is true. Other goroutines bring that about.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Runtime is a clock, and a way to start goroutines. All parts of the daemon use it.
-// The real daemon uses the machine's clock and goroutines.
-// The simulation daemon/dst decides from a seed what happens next.
+// Runtime is a clock, and a way to start goroutines. All parts of the daemon use it. The real
+// daemon uses the machine's clock and goroutines. In the simulation daemon/dst, a seed decides what
+// happens next.
 type Runtime interface {
 	Now() time.Time
 	// Go starts a goroutine.
@@ -18,13 +18,14 @@ type Runtime interface {
 	Wakeup() Wakeup
 }
 
-// Wakeup wakes goroutines that wait until another goroutine changes something.
-// It does not say what changed: the woken goroutine must check.
+// Wakeup is a bell: it wakes goroutines that wait until another goroutine changes something. The
+// bell does not say what changed, so the woken goroutine must check.
 type Wakeup interface {
 	// Ring wakes one waiting goroutine. If none waits, the next Wait returns at once.
 	Ring()
-	// Wait returns when the bell rings, when until has passed (zero: never), or when one of the
-	// stops is closed. It may also return for no reason. At most two stops are allowed.
+	// Wait returns when the bell rings, when the given time has passed (zero: never), or when a
+	// stop channel is closed. It may also return for no reason. At most two stop channels are
+	// allowed.
 	Wait(until time.Time, stops ...<-chan struct{})
 }
 
@@ -51,7 +52,7 @@ func (b bell) Ring() {
 }
 
 func (b bell) Wait(until time.Time, stops ...<-chan struct{}) {
-	var stop [2]<-chan struct{} // channels that are not given stay nil, and never close
+	var stop [2]<-chan struct{} // missing channels are nil, so they never close
 	copy(stop[:], stops)
 	var due <-chan time.Time
 	if !until.IsZero() {
@@ -98,7 +99,7 @@ func (l *latch) release() {
 	l.bell.Ring()
 }
 
-// await waits until the latch is open. It returns false if one of the stops was closed first.
+// await waits until the latch is open. It returns false if a stop channel is closed first.
 func (l *latch) await(stops ...<-chan struct{}) bool {
 	for !l.open.Load() {
 		for _, s := range stops {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Wait ends when the bell rings, when its time comes, or when a stop is closed.
-// If the bell rang before, the Wait ends at once.
+// A Wait ends when the bell rings, when its time comes, or when a stop channel is closed. If the
+// bell has rung before, the Wait ends at once.
 func TestBell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, stop := machine{}.Wakeup(), make(chan struct{})

@@ -13,12 +13,12 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// sampler reads the GPUs in two ways. A look is quick, and is taken at once when the
-// core asks for it. A sample is complete, is taken periodically, and nobody waits for it.
-// There is never more than one reading at a time.
+// sampler reads the GPUs in two ways. A look is quick, and happens as soon as the core asks for it.
+// A sample is complete and happens periodically, and nobody waits for it. There is never more than
+// one reading at a time.
 type sampler struct {
 	d     *Daemon
-	asked atomic.Uint64 // highest number of a look that the core asked for
+	asked atomic.Uint64 // number of the newest look that the core asked for
 	wake  Wakeup
 }
 
@@ -33,13 +33,13 @@ func (s *sampler) ask(number uint64) {
 // have used, however many looks the core asks for.
 func (s *sampler) run(ctx context.Context) {
 	measured := s.d.host.Now()
-	whole, looked := time.Time{}, uint64(0) // end of the last sample; number of the last look
+	whole, looked := time.Time{}, uint64(0) // end of the last sample, and number of the last look
 	for ctx.Err() == nil {
 		number, now := s.asked.Load(), s.d.host.Now()
 		interval := s.d.settings.Load().SampleInterval
 		due := whole.Add(interval)
-		// A look that somebody waits for comes before a sample,
-		// which it delays by one interval at most.
+		// A look that somebody waits for goes before a sample. But such looks delay a sample by one
+		// interval at most.
 		awaited := number != looked && !isPast(due.Add(interval), now)
 		if awaited || !isPast(due, now) {
 			s.d.inbox.post(s.look(ctx, s.d.opt.Source.Look, number))
@@ -95,9 +95,9 @@ func (s *sampler) look(ctx context.Context, read reading, number uint64) core.Ev
 	return ev
 }
 
-// driver returns the versions of the driver, or none if the site does not want them compared.
-// asked is the version that the driver itself reports.
-// It is used where the kernel does not say which one is loaded.
+// driver returns the versions of the driver, or none if the site does not compare them. asked is
+// the version that the driver itself reports. If the kernel does not say which driver is loaded,
+// that version is used.
 func (s *sampler) driver(asked string) (v gpu.DriverVersions) {
 	if s.d.opt.Driver != nil && s.d.settings.Load().DriverCheck {
 		v = s.d.opt.Driver()

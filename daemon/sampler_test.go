@@ -24,7 +24,7 @@ func (blind) Sample(context.Context) (gpu.Snapshot, error) {
 
 func (b blind) Look(ctx context.Context) (gpu.Snapshot, error) { return b.Sample(ctx) }
 
-// takeAll replaces the loop. It only answers questions and counts Measured events.
+// takeAll acts as the loop. It only answers questions and counts Measured events.
 func takeAll(ctx context.Context, d *Daemon, measured *int) {
 	defer close(d.inbox.done)
 	for ctx.Err() == nil {
@@ -69,7 +69,7 @@ func TestMeasuresBesideManyLooks(t *testing.T) {
 	}
 }
 
-// readings is a source that counts its readings. A look takes the time took.
+// readings is a source that counts its readings. Each look takes as long as the field took says.
 type readings struct {
 	blind
 	took           time.Duration
@@ -87,12 +87,12 @@ func (r *readings) Look(ctx context.Context) (gpu.Snapshot, error) {
 	return r.blind.Look(ctx)
 }
 
-// Starts wait for looks, which are much quicker than samples. Many looks do not make samples rarer.
-// Only if some start waits at every moment are there half as many samples.
+// Starts wait for looks, which are much quicker than samples. Many looks do not make samples rarer,
+// with one exception: if some start waits all the time, there are half as many samples.
 func TestStartsWaitForLooks(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, took     time.Duration
-		looks, samples int64 // number in a minute
+		looks, samples int64 // expected numbers in a minute
 	}{
 		"nobody waits":    {time.Hour, 0, 0, 12},
 		"now and then":    {1700 * time.Millisecond, 0, 35, 12},

@@ -9,21 +9,21 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// A shutdown or reboot stops all units at the same time, the daemon's not before those of jobs.
-// Jobs that end from then on did not end by themselves, so their ends are not recorded.
-// The next daemon finds a new run of systemd, and treats these jobs as after a power cut.
+// A shutdown or reboot stops all units at the same time: the daemon may stop later than the jobs.
+// Jobs that end after its beginning did not end by themselves, so their ends are not recorded. The
+// next daemon notices that systemd was started anew, and treats these jobs as after a power cut.
 
 // shutdown knows whether systemd is stopping all units.
 type shutdown struct {
-	system System // nil: systemd never does so
+	system System // nil: systemd never shuts down
 	inbox  *inbox
 	log    *slog.Logger
 
 	begun atomic.Bool
 }
 
-// mayBeShutdown reports whether systemd's shutdown may have stopped a unit.
-// If a unit has ended and is still active, its command ended by itself.
+// mayBeShutdown reports whether systemd's shutdown may have stopped a unit. If a unit's command has
+// ended and the unit is still active, the command ended by itself.
 func mayBeShutdown(st *units.Status) bool {
 	switch phase, _ := units.Decode(*st); phase {
 	case units.PhaseRunning, units.PhaseStarting:
@@ -33,7 +33,8 @@ func mayBeShutdown(st *units.Status) bool {
 }
 
 // underway reports whether systemd is stopping all units. It also returns true if systemd can't be
-// asked, because a shutdown causes that. Read a unit first, and then call underway to judge it.
+// asked, because a shutdown causes that too. To judge a unit, read the unit first, and then call
+// underway.
 func (s *shutdown) underway(ctx context.Context) bool {
 	if s.system == nil {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// TestShutdown: in a reboot that the kernel does not see, systemd stops the units of jobs before
-// the daemon's. A running job is requeued, or is lost if it was submitted with Requeue false.
+// TestShutdown: in a reboot that the kernel does not notice, systemd stops the units of jobs before
+// the daemon's unit. A running job is requeued, or is lost if its submission had Requeue false.
 // Waiting jobs still wait.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, 2, nil)
@@ -26,12 +26,12 @@ func TestShutdown(t *testing.T) {
 		r.bus.Signal(name)
 	}
 	r.until("the daemon looks why the units are gone", func() bool { return r.asked.Load() >= before+2 })
-	small := r.submit(0, nil) // it would fit, so it is waiting, or its start fails for now
+	small := r.submit(0, nil) // there is room for this job, so it waits, or its start fails for now
 	r.stop()
 	r.bus.Reboot()
 	r.start()
 	r.until("the job runs again", func() bool {
-		if name := units.Name(int64(waiting)); r.bus.Running(name) { // this job may start first, and uses all GPUs
+		if name := units.Name(int64(waiting)); r.bus.Running(name) { // the job waiting may start first, and uses all GPUs
 			r.bus.Exit(name, 0)
 		}
 		return r.bus.Running(units.Name(int64(again)))
@@ -50,8 +50,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestStartInShutdown: a start is tried again if systemd refuses it for now,
-// lacks resources, or takes too long.
+// TestStartInShutdown: a start is tried again if systemd refuses it for the moment, lacks
+// resources, or takes too long.
 func TestStartInShutdown(t *testing.T) {
 	short := &units.StartError{JobResult: "failed", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultResources}}
 	late := &units.StartError{JobResult: "timeout", Status: units.Status{Load: units.LoadLoaded, Active: units.ActiveFailed, Result: units.ResultTimeout}}

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// warn sends a job the warning signal that it asked for, or a SIGKILL that must be sent now.
-// It sends nothing if the unit belongs to another.
+// warn sends a job the warning signal that it asked for, or a SIGKILL that must be sent now. If the
+// unit belongs to somebody else, it sends nothing.
 func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	ctx, cancel := x.host.Timeout(ctx, statusTime)
 	defer cancel()
@@ -29,14 +29,14 @@ func (x *executor) warn(ctx context.Context, a core.Signal) core.Event {
 	}
 }
 
-// signals records which signals one request has sent.
+// signals records which signals a request has sent so far.
 type signals struct {
-	of    map[job.ID]error // result by job; a job named twice, alone and by its array, gets one signal
+	of    map[job.ID]error // result by job; a job that is named twice, by its id and by its array, gets one signal
 	stuck error            // set if systemd did not answer in time; no more signals are sent then
 }
 
-// signalEach sends the signals of all commands that the core allowed.
-// The commands are answered afterwards.
+// signalEach sends the signals of all commands that the core allowed. It does so before the
+// commands are answered.
 func (x *executor) signalEach(ctx context.Context, who job.Actor, list []job.Command, each []job.Outcome) {
 	sent := signals{of: map[job.ID]error{}}
 	for i := range each {
@@ -78,8 +78,8 @@ func (x *executor) signalFor(
 	return job.Refuse("conflict/no-signal", called, job.Ending)
 }
 
-// signalOnce sends a job the signal of a request.
-// If the request has sent it to the job before, it does nothing.
+// signalOnce sends a job the signal of a request. If the request has already sent the signal to
+// this job, it does nothing.
 func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, who job.Actor, sent *signals) error {
 	if err, before := sent.of[id]; before {
 		return err
@@ -97,9 +97,9 @@ func (x *executor) signalOnce(ctx context.Context, id job.ID, c *job.Command, wh
 	return err
 }
 
-// hasTerminal reports whether the main process of a job is not its command, but the process that
-// holds its terminal. That process passes on only the signals that were named at submission
-// (launch.Spec.Aimed). Other signals can't be sent to the command alone.
+// hasTerminal reports whether the main process of a job is not the job's command, but the process
+// that holds the job's terminal. That process passes on only the signals that were named at
+// submission (launch.Spec.Aimed). Other signals can't be sent to the command alone.
 func (x *executor) hasTerminal(ctx context.Context, j *job.Job) bool {
 	p, err := x.opt.Store.Payload(ctx, j.PayloadID())
 	return err == nil && p.TTY || j.Request.Screen

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// A request to signal a job is answered after systemd has sent the signal.
-// It is refused if systemd does not answer or the job's unit is gone.
+// A request to signal a job is answered only after systemd has sent the signal. It is refused if
+// systemd does not answer or the job's unit is gone.
 func TestSignalIsAnsweredWhenSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	id := r.submit(0, nil)
@@ -105,9 +105,9 @@ func TestSignalOfAnArray(t *testing.T) {
 	}
 }
 
-// A signal for the main process is sent only to that process.
-// This applies to the warning, even after a restart of the daemon, and to a command that signals.
-// If the main process holds a terminal, that is impossible, and the command is refused.
+// A signal for the main process goes only to that process. This applies to a warning, even after a
+// restart of the daemon, and to a signal that a command sends. If the main process holds a
+// terminal, that is impossible, and the command is refused.
 func TestAimedSignalsAreSent(t *testing.T) {
 	r := newRig(t, 1, nil)
 	sent := func(id job.ID, want ...int) {

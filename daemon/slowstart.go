@@ -14,9 +14,9 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// helpSlowStart finds out why a start takes long,
-// and continues a process that the user has stopped. Any process of the user can stop it between
-// the setuid in systemd's child and the exec of the launcher.
+// helpSlowStart finds out why a start takes long. It also continues the new process if a process of
+// the user has stopped it. That is possible between the setuid in systemd's child and the exec of
+// the launcher.
 func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	name, why := units.Name(int64(j.ID)), ""
 	stopped := func(p cgroup.Process) bool { return p.State == 'T' }
@@ -35,7 +35,7 @@ func (x *executor) helpSlowStart(ctx context.Context, j *job.Job, again bool) {
 	}
 }
 
-// checkSlowStart reports the start that has taken longest so far.
+// checkSlowStart reports the unfinished start that has taken longest so far.
 func checkSlowStart(s *core.SlowStart, now time.Time) job.Check {
 	who, name := s.Job.Owner.User, units.Name(int64(s.Job.ID))
 	c := job.Check{

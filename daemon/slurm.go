@@ -9,7 +9,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// compatVariables returns the environment variables of another scheduler that the job asked for.
+// compatVariables returns the environment variables of another scheduler, such as Slurm, that the
+// job asked for.
 func compatVariables(j *job.Job, p *job.Payload) []string {
 	if p.Setup.Compat != contract.CompatSlurm {
 		return nil
@@ -32,8 +33,8 @@ func tasksOf(p *job.Payload) int {
 	return 1
 }
 
-// slurmVariables returns the SLURM_ variables of a job on one node.
-// As with Slurm, variables about options that the job did not use are missing.
+// slurmVariables returns the SLURM_ variables of a job on one node. As in Slurm, a variable is
+// missing if it is about an option that the job did not use.
 func slurmVariables(j *job.Job, p *job.Payload, host string) []string {
 	var list []string
 	set := func(value string, names ...string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// lookLasts is the maximum age of the GPU sample that a start relies on.
-// If a slow disk or other starts delay the start for longer, the GPUs are sampled again.
+// lookLasts is the maximum age of a GPU sample at the start of a job. If a slow disk or other
+// starts delay the start for longer, the GPUs are sampled again.
 const lookLasts = SlowAfter
 
 // start makes the unit of a job's attempt. It returns the event that answers the action.
@@ -21,7 +21,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	j := a.Job
 	x.trace.mark(j.ID, stepBegun, x.host.Now())
 	failed := core.StartFailed{Job: j.ID, Attempt: j.Attempt.Number}
-	// Check the account first, before any process with its rights can read anything.
+	// Check the account first. No process may get its rights and read something before that.
 	if x.directory.hasNewOwner(&j, &failed) || x.directory.joinedQuota(&j, &failed) || x.directory.isBarred(&j, &failed) {
 		return failed
 	}
@@ -33,7 +33,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepSpec, detail
 		return failed
 	}
-	if err != nil { // so systemd has not been asked yet
+	if err != nil { // systemd has not been asked yet
 		err = x.damaged(err)
 		x.log.Error("preparing a start, will try again", "job", j.ID, "err", err)
 		failed.How, failed.Launch, failed.Detail = core.StartLater, contract.StepSpec, "preparing it: "+err.Error()
@@ -50,7 +50,7 @@ func (x *executor) start(ctx context.Context, a core.Start) core.Event {
 	x.trace.mark(j.ID, stepPrepared, x.host.Now())
 	doubts := x.launcher.pending(x.opt.LauncherFile)
 	spec.Check = doubts > 0 && (j.Request.MemBytes == 0 || j.Request.MemBytes >= leastForCheck)
-	look := x.helpers.inspect(j.ID) // a note to the job's last attempt may still be in progress
+	look := x.helpers.inspect(j.ID) // a note to the job's last attempt may still be on its way
 	defer x.helpers.done(look)
 	st, err := x.opt.Units.Start(x.trace.into(ctx, j.ID), units.Name(int64(j.ID)), units.Properties(spec))
 	if err == nil {
@@ -79,7 +79,7 @@ func unprepared(err error) (why string, never bool) {
 	switch {
 	case errors.Is(err, job.ErrNoPayload):
 		return job.ErrNoPayload.Error(), true
-	case errors.As(err, &room) && room.Bytes > room.Most: // otherwise there is room when jobs of the user end
+	case errors.As(err, &room) && room.Bytes > room.Most: // otherwise there will be room when other jobs of the user end
 		return room.Error(), true
 	}
 	return "", false
@@ -95,7 +95,7 @@ func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 	}
 	o, err := x.opt.Origin(ctx, name)
 	if err != nil {
-		return "" // the start fails as it does for the job's own unit
+		return "" // the start then fails as if the unit were the job's own
 	}
 	attempt, by := judgeOrigin(name, &o, j.Owner.UID)
 	if by != "" {
@@ -113,7 +113,7 @@ func (x *executor) judgeExisting(ctx context.Context, j *job.Job) string {
 // invalidArgs is the D-Bus error with which systemd rejects a property's value.
 const invalidArgs = "org.freedesktop.DBus.Error.InvalidArgs"
 
-// explainStart decides from the error of a start what happens next.
+// explainStart decides what happens after a start has failed with this error.
 func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id job.ID, err error) core.Event {
 	var start *units.StartError
 	var refused *units.RefusedError
@@ -124,7 +124,7 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 		return failed
 	case errors.As(err, &start) && unitIsGone(start): // the job may have run, so it does not run again
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, "the outcome of its start is unknown"
-	case errors.As(err, &refused) && refused.Code == invalidArgs: // the request is at fault, so no try helps
+	case errors.As(err, &refused) && refused.Code == invalidArgs: // the request is at fault, so no try can succeed
 		failed.How, failed.Launch, failed.Detail = core.StartRefused, contract.StepUnit, notStarted(nil, refused)
 	case start != nil, refused != nil, errors.Is(err, units.ErrNotNow):
 		x.starting.note(nil, x.host.Now()) // systemd answers; the core counts the failures
@@ -140,8 +140,8 @@ func (x *executor) explainStart(ctx context.Context, failed core.StartFailed, id
 	return failed
 }
 
-// unitIsGone reports whether a unit that may have run is gone. It may have run even if systemd says
-// that the start failed, which is what systemd says when a command fails at once.
+// unitIsGone reports whether a unit is gone whose command may have run. That is possible even if
+// systemd says that the start failed, because it says the same when a command fails at once.
 func unitIsGone(e *units.StartError) bool {
 	phase, _ := units.Decode(e.Status)
 	switch e.JobResult {

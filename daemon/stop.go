@@ -16,7 +16,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	defer cancel()
 	ev := core.Stopped{Job: a.Job, Attempt: a.Attempt}
 	name := units.Name(int64(a.Job))
-	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.InspectFirst { // else the inspection below finds the owner
+	if early := a.Thaw || len(a.Notice.Say) > 0; early || !a.InspectFirst { // otherwise inspectUnit below finds the owner
 		another, err := x.isAnothersNow(ctx, name, a.Whose)
 		if err != nil {
 			x.reportUnread(name, err)
@@ -28,7 +28,7 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	if a.Thaw {
 		x.thaw(ctx, a.Job)
 	}
-	x.notifyOwner(ctx, a.Notice, farewellTime) // before the inspection, so that only the stop comes after that
+	x.notifyOwner(ctx, a.Notice, farewellTime) // before inspectUnit, so that nothing happens between it and the stop
 	if a.InspectFirst {
 		before, another := x.inspectUnit(ctx, core.Inspect{Job: a.Job, Attempt: a.Attempt, Whose: a.Whose})
 		if another {
@@ -43,7 +43,8 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	}
 	looked := x.host.Now()
 	// Remove the spec before the unit. Systemd refuses to make a second unit while this one exists.
-	// If a late call of a dead daemon makes one afterwards, it finds no spec and runs nothing.
+	// If a late call of a dead daemon makes a unit afterwards, that unit finds no spec and runs
+	// nothing.
 	x.removeSpec(a.Job, a.Attempt)
 	err := x.opt.Units.Stop(ctx, name)
 	if err != nil && ctx.Err() == nil {
@@ -57,9 +58,9 @@ func (x *executor) stop(ctx context.Context, a core.Stop) core.Event {
 	return ev
 }
 
-// nothingToStop answers a stop for which no unit was touched.
-// If the unit belongs to another, the job has none, and the stop is done.
-// If the owner of the unit could not be read, the stop is tried again.
+// nothingToStop answers a stop that has touched no unit. If the unit belongs to somebody else, the
+// job has no unit, and the stop is done. If the owner of the unit could not be read, the stop is
+// tried again.
 func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
 	if another {
 		x.removeSpec(a.Job, a.Attempt)
@@ -68,8 +69,8 @@ func (x *executor) nothingToStop(a core.Stop, another bool) core.Event {
 	return core.Stopped{Job: a.Job, Attempt: a.Attempt, OK: another}
 }
 
-// collectAfter is how long the unit of an ended job is kept.
-// In that time systemd can start the next job on the same GPUs.
+// collectAfter is how long the unit of an ended job is kept. During that time, systemd can already
+// start the next job on the same GPUs.
 const collectAfter = 20 * time.Millisecond
 
 // collect removes a unit whose result is on record.
@@ -80,7 +81,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 	ctx, cancel := x.host.Timeout(ctx, stopSurplus)
 	defer cancel()
-	if a.Listings > 0 { // processes that are left after their job's end get no grace
+	if a.Listings > 0 { // processes that are left after the end of their job get no grace
 		err := x.opt.Units.Kill(ctx, name, int(syscall.SIGKILL), units.All)
 		if err != nil && !errors.Is(err, units.ErrAbsent) {
 			x.log.Warn("killing the remaining processes of an ended job, will try again", "job", a.Job, "unit", name, "err", err)
@@ -91,7 +92,7 @@ func (x *executor) collect(ctx context.Context, a core.Collect) {
 	}
 }
 
-// endIsStored reports whether the store has the end of a unit's job.
+// endIsStored reports whether the store has the end of the job that had a unit.
 func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 	ends, err := x.opt.Store.Ends(ctx, []job.ID{a.Job})
 	if err != nil {
@@ -99,7 +100,7 @@ func (x *executor) endIsStored(ctx context.Context, a core.Collect) bool {
 		return false
 	}
 	_, ended := ends[a.Job]
-	if !ended && a.Listings >= core.ReportedAt { // may be higher, if the store failed before
+	if !ended && a.Listings >= core.ReportedAt { // can be higher than ReportedAt if the store failed before
 		x.reportOrphan(a.Job)
 	}
 	return ended

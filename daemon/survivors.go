@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// describeSurvivors returns a sentence about processes of a job that survived SIGKILL.
-// Everybody can read it, so it names no programs.
+// describeSurvivors returns a sentence about processes of a job that SIGKILL did not end. Everybody
+// can read the sentence, so it names no programs.
 func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	st, err := x.opt.Units.Status(ctx, units.Name(int64(id)))
 	if err != nil || x.opt.Inside == nil {
@@ -23,8 +23,8 @@ func (x *executor) describeSurvivors(ctx context.Context, id job.ID) string {
 	return survivors(x.opt.Inside(st.ControlGroup))
 }
 
-// leftRunning returns how many processes a job's command left running in the unit when it ended.
-// It omits processes that serve the job, and helpers that end by themselves a moment later.
+// leftRunning returns how many processes were left in the unit when the job's command ended. It
+// omits processes that serve the job, and helpers that end by themselves shortly afterwards.
 func (x *executor) leftRunning(a core.Stop) (n int) {
 	for looks := 0; looks < 2; looks++ {
 		if n = x.running(a); n == 0 {
@@ -37,7 +37,7 @@ func (x *executor) leftRunning(a core.Stop) (n int) {
 	return n
 }
 
-// endsWithIt is how long a helper may take to end after the command.
+// endsWithIt is how long after the command a helper may end.
 const endsWithIt = 50 * time.Millisecond
 
 func (x *executor) running(a core.Stop) (n int) {
@@ -52,7 +52,8 @@ func (x *executor) running(a core.Stop) (n int) {
 	return n
 }
 
-// launcherName is the name of processes that serve a job: they copy its output or let its user in.
+// launcherName is the name of processes that serve a job: they copy its output, or run commands for
+// its owner.
 const launcherName = "gpusched-job"
 
 // maxNamed limits the processes that a list names.

@@ -14,16 +14,16 @@ import (
 // the time in microseconds.
 const (
 	stepAccepted = "accepted" // the request has been read and validated
-	stepDecided  = "decided"  // the core has placed the job
+	stepDecided  = "decided"  // the core has decided on the job's GPUs
 	stepWritten  = "written"  // the placement is on disk
 	stepLooked   = "looked"   // the job's GPUs have been sampled since the placement
-	stepBegun    = "begun"    // the start of the unit begins, after both written and looked
+	stepBegun    = "begun"    // the start of the unit begins, after the steps written and looked
 	stepPrepared = "prepared" // the launcher's spec is written
 	stepStarted  = "started"  // the unit runs
 	stepEnded    = "ended"    // the daemon knows how the command ended
 	stepKept     = "kept"     // the end of the command is on disk
 	stepGone     = "gone"     // the unit has been collected
-	stepFreed    = "freed"    // the core has ended the job, and wants the job's GPUs sampled
+	stepFreed    = "freed"    // the core has ended the job, and asks for a sample of the job's GPUs
 	stepOver     = "over"     // the end of the job is on disk
 )
 
@@ -40,7 +40,7 @@ func (t trace) mark(id job.ID, step string, at time.Time) {
 	}
 }
 
-// into returns a context with which units/systemd also logs its own steps for a job.
+// into returns a context. With it, units/systemd also logs its own steps for the job.
 func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	if !t.log.Enabled(ctx, slog.LevelDebug) {
 		return ctx
@@ -48,7 +48,7 @@ func (t trace) into(ctx context.Context, id job.ID) context.Context {
 	return context.WithValue(ctx, units.MarkKey{}, func(step string) { t.mark(id, step, t.host.Now()) })
 }
 
-// batches logs the steps that are now on disk, with the times when they were decided.
+// batches logs the steps that are now on disk. Each has the time when the core decided it.
 func (t trace) batches(batches []batch) {
 	if !t.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

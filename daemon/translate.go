@@ -66,9 +66,8 @@ func (x *executor) unitSpec(j *job.Job, p *job.Payload, s *Settings) units.Spec 
 	return spec
 }
 
-// affinity returns the CPUs near the job's GPUs, as far as the job may use them.
-// If there are no such CPUs, it returns "" and the job runs on any CPU:
-// systemd does not start a unit whose CPUs do not exist.
+// affinity returns the CPUs near the job's GPUs that the job may use. If there are none, it returns
+// "" and the job runs on any CPU: systemd does not start a unit whose CPUs do not exist.
 func affinity(j *job.Job, group string) string {
 	var lists []string
 	for _, g := range j.Attempt.GPUs {
@@ -106,7 +105,8 @@ func launchSpec(j *job.Job, p *job.Payload, requireFilter bool) *launch.Spec {
 	return s
 }
 
-// mainProcessSignals returns the signals that only the job's main process gets.
+// mainProcessSignals returns the signals that only the job's main process gets, and no other
+// process of the job.
 func mainProcessSignals(r *job.Request) (list []int) {
 	if r.SignalTo == job.SignalMain {
 		list = append(list, int(syscall.SIGTERM))
@@ -162,7 +162,7 @@ func unitOf(st units.Status) core.Unit {
 	return u
 }
 
-// controlGroup returns the control group in which systemd runs a job's unit.
+// controlGroup returns the control group of a job's unit.
 func controlGroup(s units.Scope, j *job.Job) string {
 	return s.ControlGroup(j.Owner.UID, units.Name(int64(j.ID)))
 }

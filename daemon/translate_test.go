@@ -41,8 +41,8 @@ func TestLaunchSpecOfATask(t *testing.T) {
 	}
 }
 
-// The shell of an sbatch job ignores the warning signal,
-// unless the job directs it to the shell or it is SIGTERM.
+// The shell of an sbatch job ignores the warning signal, with two exceptions: SIGTERM, and a signal
+// that the job directs to the shell.
 func TestIgnoredWarning(t *testing.T) {
 	for _, c := range []struct {
 		compat string
@@ -63,8 +63,8 @@ func TestIgnoredWarning(t *testing.T) {
 	}
 }
 
-// Signals for the main process alone are in systemd's properties and in the instructions of the
-// process that holds a terminal.
+// Signals for the main process alone are in systemd's properties. They are also in the instructions
+// of the process that holds a terminal.
 func TestAimedSignals(t *testing.T) {
 	for _, c := range []struct {
 		ask   job.Request
@@ -86,8 +86,8 @@ func TestAimedSignals(t *testing.T) {
 	}
 }
 
-// A job is confined to the CPUs near its GPUs, as far as it may use them.
-// If there are none, it is not confined.
+// A job runs only on the CPUs near its GPUs that it may use. If there are none, it may run on any
+// CPU.
 func TestAffinity(t *testing.T) {
 	allowed := cgroup.AllowedCPUs(cgroup.Root, "/", cgroup.OnlineCPUs)
 	for _, c := range []struct {
@@ -110,8 +110,8 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
-// A job's CPU weight is the number of CPUs that it counts for.
-// This number comes from its request or from its GPUs.
+// A job's CPU weight is the number of CPUs that the scheduler counts for it. This number comes from
+// its request or from its GPUs.
 func TestWeightOfCPUs(t *testing.T) {
 	d := assemble(Options{Log: slog.New(slog.DiscardHandler)})
 	gpu := func(cpus int) job.Allocation { return job.Allocation{PromisedCPUs: cpus} }
@@ -127,7 +127,7 @@ func TestWeightOfCPUs(t *testing.T) {
 	}
 }
 
-// A job runs with the group of its submission as long as its user is in that group.
+// A job runs with the group of its submission as long as its user belongs to that group.
 func TestGroupOfToday(t *testing.T) {
 	j := &job.Job{ID: 3, Owner: job.Owner{UID: 1001, GID: 990}}
 	for name, c := range map[string]struct {

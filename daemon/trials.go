@@ -13,15 +13,15 @@ import (
 // maxTrial limits the time to try changes of one job. The changes found by then are returned.
 const maxTrial = 500 * time.Millisecond
 
-// trials find changes that would start a job sooner.
-// They run outside the loop and one at a time. At most one request per person waits for a turn,
-// so that a person who asks often delays others by one trial only.
+// trials finds changes that would start a job sooner. Trials run outside the loop, one at a time.
+// At most one request per person waits for a turn, so that a person who asks often delays others by
+// only one trial.
 type trials struct {
 	persons slots.Slots[int]
 	turn    chan struct{} // has one value while a caller has the turn
 }
 
-// Explain returns which jobs go before a job. If tries is true, it also returns the changes that
+// Explain returns which jobs are ahead of a job. If tries is true, it also returns the changes that
 // would start the job sooner.
 func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool) (job.Explained, error) {
 	var out job.Explained
@@ -59,7 +59,7 @@ func (d *Daemon) Explain(ctx context.Context, id job.ID, person int, tries bool)
 	return out, ctx.Err()
 }
 
-// begin computes when the job starts without changes.
+// begin computes when the job starts if nothing is changed.
 func (f *forecaster) begin(ctx context.Context, t *foresight.Trial) bool {
 	began := false
 	f.use(ctx, t.Ahead, func(best *foresight.Foresight) {

@@ -8,8 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// TestTrialsHoldUpNobody: one person asks for trials all the time, on many connections. Everything
-// else that others ask is answered at once, and a trial of theirs waits for one of these at most.
+// TestTrialsHoldUpNobody: one person asks for trials all the time, on many connections. If other
+// people ask for a trial, they wait for at most one of that person's trials. Everything else is
+// answered at once.
 func TestTrialsHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1, nil)
@@ -51,7 +52,7 @@ func TestTrialsHoldUpNobody(t *testing.T) {
 			answered = true
 		}()
 		synctest.Wait()
-		go func() { r.d.TrialsTurn() <- struct{}{} }() // this caller waits behind both
+		go func() { r.d.TrialsTurn() <- struct{}{} }() // this caller waits behind the two persons
 		synctest.Wait()
 		<-r.d.TrialsTurn()
 		synctest.Wait() // the last caller has the turn

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// The most fields and methods that a type may have, so that a reader can remember them.
+// A type may have at most this many fields and methods, so that a reader can remember them.
 const (
 	mostFields  = 15
 	mostMethods = 60
 )
 
-// wideTypes are the types that have more. The key is the reason.
+// wideTypes are the types that may have more. The key is the reason.
 var wideTypes = map[string][]string{
 	"each field is one thing that a request, an answer or a record says, and stands for itself": {
 		"daemon/api.HostAnswer",
@@ -115,8 +115,8 @@ type typeOf struct {
 	embedded        []string // embedded types, such as "daemon/job.Job"
 }
 
-// TestTypesAreSmall: no type has more fields or methods than a reader can remember, and no type
-// hides those of a type that it embeds.
+// TestTypesAreSmall: no type has more fields or methods than a reader can remember. No type has a
+// field or method that hides one of a type that it embeds.
 func TestTypesAreSmall(t *testing.T) {
 	types, mayBeWide, mayHide := declaredTypes(t), slices.Concat(slices.Collect(maps.Values(wideTypes))...), slices.Concat(slices.Collect(maps.Values(shadows))...)
 	wide, hidden := map[string]bool{}, map[string]bool{}

@@ -7,8 +7,9 @@ import (
 )
 
 // unitHelpers counts the processes that the daemon starts in jobs' units, to print a note or to
-// listen for commands. A unit that seems empty may get such a process a moment later. Each helper
-// therefore first enters here, then looks at the unit, and gives up if the command has ended.
+// listen for commands. Such a process may enter a unit that was just found empty. Each helper
+// therefore registers here first and then reads the unit's state. If the command has ended, the
+// helper does not enter.
 type unitHelpers struct {
 	mu          sync.Mutex
 	inside      map[job.ID]int
@@ -19,10 +20,10 @@ type unitHelpers struct {
 type inspection struct {
 	of  *unitHelpers
 	job job.ID
-	met bool // a helper was inside meanwhile
+	met bool // a helper was in the unit during the inspection
 }
 
-// enter registers a helper of a job's unit. The function leave removes it again.
+// enter registers a helper that enters a job's unit. The function leave removes it again.
 func (h *unitHelpers) enter(id job.ID) (leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

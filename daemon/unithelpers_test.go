@@ -48,7 +48,7 @@ func (v visited) Status(_ context.Context, name string) (units.Status, error) {
 	return units.Status{Name: name, Load: units.LoadLoaded, Active: units.ActiveActive, Sub: units.SubExited, Spent: true}, nil
 }
 
-// A unit does not count as empty while a helper enters it.
+// A unit does not count as empty if a helper enters it during the inspection.
 func TestAUnitWithAHelperIsNotSpent(t *testing.T) {
 	for name, spent := range map[string]bool{"alone": true, "visited": false} {
 		d := assemble(Options{Log: slog.New(slog.DiscardHandler)})

@@ -15,8 +15,8 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// A client is told if the disk fails during its request.
-// The request is carried out when the disk works again.
+// If the disk fails during a client's request, the client is told. The request is carried out when
+// the disk works again.
 func TestDiskFailsUnderARequest(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.store.full.Store(true)
@@ -49,8 +49,8 @@ func TestPayloadIsGone(t *testing.T) {
 	r.runs(r.submit(1, nil)) // the next job gets the same GPU
 }
 
-// A job fails with a reason if its spec alone is larger than its user's memory for specs. If the
-// spec only has no room because of the user's other jobs, the job waits and releases its GPU.
+// A job fails with a reason if its spec alone is larger than its user's memory for specs. If there
+// is no room only because of the user's other jobs, the job waits and releases its GPU.
 func TestNoRoomForASpec(t *testing.T) {
 	r := newRig(t, 1, nil)
 	full := &launch.RoomError{Bytes: 5, Held: 2, Most: 4}
@@ -178,8 +178,7 @@ func jobOf(v job.View, id job.ID) job.JobView {
 	return job.JobView{}
 }
 
-// While nothing can be written, no start that waits for its record begins,
-// and no unit is collected.
+// While the disk fails, no start begins before its record is on disk, and no unit is collected.
 func TestNothingStartsBeforeItsRecord(t *testing.T) {
 	r := newRig(t, 1, nil)
 	first := r.submit(1, nil)

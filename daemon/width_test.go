@@ -15,7 +15,7 @@ import (
 
 const (
 	maxColumns = 120 // a tab counts as one column
-	maxFields  = 3   // the most fields that one statement may assign
+	maxFields  = 3   // maximum number of fields that one statement may assign
 )
 
 // goFiles calls f for each Go file of the tree, with its path from the top and its syntax.

@@ -14,14 +14,15 @@ import (
 // wordless lists the packages that use codes and have no sentences.
 var wordless = []string{"core", "core/*", "sched", "job"}
 
-// typedWords lists functions of these packages that may name an option or a command.
-// They parse what a person typed, and that person reads their error.
+// typedWords lists functions of these packages that may name an option or a command. They parse
+// what a person typed, and their errors are shown to that person.
 var typedWords = map[string]bool{"ParseID": true, "ParseGPUs": true, "ParseGPUList": true}
 
 var optionOrCommand = regexp.MustCompile(`(^|[^-\w])--[a-z]|gpusched`)
 
-// TestTheCoreNamesNoOption: the pure packages know nothing about the command line. They use codes,
-// for which package words has the sentences. Only the tags of a request name its options.
+// TestTheCoreNamesNoOption: the packages in wordless know nothing about the command line. They use
+// codes, and package words has the sentences. Options are named only in the struct tags of a
+// request.
 func TestTheCoreNamesNoOption(t *testing.T) {
 	excused := map[string]bool{}
 	for _, pkg := range wordless {
@@ -68,7 +69,7 @@ func TestTheCoreNamesNoOption(t *testing.T) {
 	}
 }
 
-// forPeople lists the fields whose text is meant for people.
+// forPeople lists the fields with text for people.
 var forPeople = map[string]bool{"Sentence": true, "Hint": true, "Message": true, "Detail": true, "Next": true, "Said": true}
 
 // readers lists the functions that may examine such a field, with the text that they examine.
@@ -79,9 +80,9 @@ var readers = map[string]string{
 	"Refused": "what Slurm's programs print, which has no codes",
 }
 
-// TestNoProgramReadsASentence: whatever a program must distinguish,
-// or show differently to different readers, is a code with arguments.
-// A sentence is made only where it is shown, and no program examines it.
+// TestNoProgramReadsASentence: whatever a program must distinguish, or show differently to
+// different readers, is a code with arguments. A sentence is made only when it is shown, and no
+// program examines it.
 func TestNoProgramReadsASentence(t *testing.T) {
 	excused := map[string]bool{}
 	goFiles(t, func(path string, _ []byte, set *token.FileSet, file *ast.File) {

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// answerCache keeps answers, in a list for each account that asked first.
-// A user who asks for many names therefore evicts only answers in the user's own list.
+// answerCache keeps answers. Each asker, which is an account that asks, has a list of answers. An
+// answer is in the list of its first asker, so a user who asks for many names evicts only answers
+// in the user's own list.
 type answerCache struct {
-	entries map[Query]*list.Element // values are *entry, in the list of the asker
+	entries map[Query]*list.Element // the values are *entry, in the list of an asker
 	byAsker map[int]*askerState
 }
 
@@ -18,7 +19,7 @@ type askerState struct {
 	asking   int       // number of questions in progress
 	asked    time.Time // time of the last question
 	answered time.Time // time of the last answer
-	silent   time.Time // no answer has come since then; zero: answers come
+	silent   time.Time // since then, no answer has come; zero: answers come
 	err      error     // why no answer comes
 }
 
@@ -46,8 +47,8 @@ func (s *answerCache) asker(asker int) *askerState {
 	return f
 }
 
-// entry returns the entry of a question. If there is none, it makes one, and room for it.
-// An entry that the daemon itself asks for moves to the daemon's list, whoever asked for it before.
+// entry returns the entry of a question. If there is none, it makes room and adds one. If the
+// daemon itself asks, the entry moves to the daemon's list, whoever asked before.
 func (s *answerCache) entry(q Query, asker int) *entry {
 	e := s.get(q)
 	switch {
@@ -66,9 +67,9 @@ func (s *answerCache) entry(q Query, asker int) *entry {
 	return e
 }
 
-// makeRoom evicts an entry if there is no room for another. If the asker has too many entries, one
-// of them is evicted. Otherwise it is one of the account that has most. Entries that were not found
-// are evicted first, and then the one that was not used for the longest time.
+// makeRoom evicts an entry if there is no room for another: one of the asker's if the asker has too
+// many, otherwise one of the account that has most. Entries that were not found are evicted first,
+// and then the entry that was not used for the longest time.
 func (s *answerCache) makeRoom(asker int) {
 	if f := s.asker(asker); asker != daemonItself && f.list.Len() >= maxKnownBy {
 		s.remove(f.last())
@@ -98,7 +99,7 @@ func (f *askerState) last() *entry {
 	return f.list.Back().Value.(*entry)
 }
 
-// remove deletes an entry. It also deletes the state of the asker if that is no longer needed.
+// remove deletes an entry. It also deletes the state of the entry's asker if nothing needs it now.
 func (s *answerCache) remove(e *entry) {
 	f := s.asker(e.asker)
 	f.list.Remove(s.entries[e.query])

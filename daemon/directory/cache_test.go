@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Invariant 5: a user who asks for many names, or for the uids of the user's containers, evicts
+// Invariant 5: a user asks for many names, or for the uids of the user's containers. This evicts
 // only answers in the user's own list, oldest first.
 func TestFlood(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
@@ -108,8 +108,8 @@ func TestAccountInTheRangeOfAnother(t *testing.T) {
 	})
 }
 
-// Without a directory, everything about a uid is known,
-// and the names in the files are known at once.
+// If there are only the host's files, everything about a uid is known, and the names in the files
+// are known at once.
 func TestAccountInARangeByTheFiles(t *testing.T) {
 	d := New(files, nil)
 	if named, known := d.Named(1001, 1002); !named || !known {

@@ -15,19 +15,19 @@ const (
 	patience     = 2 * time.Second // how long a caller waits for an answer
 	answerTime   = 5 * time.Second // how long an answer may take
 	askAgain     = 5 * time.Second // delay before an unanswered question is asked again
-	fresh        = 1 * time.Minute // when an answer is older, the question is asked again
-	maxStartAge  = 1 * time.Second // the oldest answer that a start may rely on
-	keepMissing  = 1 * time.Hour   // how long an entry is used after the directory last had it
-	trustGroups  = 24 * time.Hour  // how long a user's groups are used without a new answer
-	maxAsked     = 16              // most questions in progress
-	maxNotUrgent = 12              // most of these for which no client and no start waits
+	fresh        = 1 * time.Minute // age at which an answer is asked for again
+	maxStartAge  = 1 * time.Second // maximum age of an answer that a start uses
+	keepMissing  = 1 * time.Hour   // how long an entry that the directory no longer has is still used
+	trustGroups  = 24 * time.Hour  // how long a user's groups are used if no new answer comes
+	maxAsked     = 16              // most questions in progress at the same time
+	maxNotUrgent = 12              // most of these that no client and no start waits for
 	maxKnown     = 10000           // most answers that are kept
-	maxAskedBy   = 4               // most questions in progress for one account
+	maxAskedBy   = 4               // most questions in progress at the same time for one account
 	maxKnownBy   = 200             // most answers that are kept for one account
 )
 
-// daemonItself is the asker of questions that no user chose. Such a question is about a client, or
-// about a name in the settings.
+// daemonItself is the asker of questions that no user can choose. Such a question is about a
+// client, or about a name in the settings.
 const daemonItself = -1
 
 var (
@@ -35,7 +35,7 @@ var (
 	errBusy = errors.New("too many other questions are under way")
 )
 
-// Files looks up accounts and groups in the host's own files, such as with package host.
+// Files looks up accounts and groups in the host's own files. Package host has such functions.
 type Files struct {
 	UserName func(uid int) string
 	UserID   func(name string) (int, bool)
@@ -54,14 +54,14 @@ type Directory struct {
 	mu           sync.Mutex // guards the fields below
 	cache        answerCache
 	asking       int
-	notUrgent    int           // part of asking, see maxNotUrgent
-	anyDone      chan struct{} // closed, and made anew, when any question ends
+	notUrgent    int           // how many of the questions in asking are not urgent
+	anyDone      chan struct{} // closed and replaced each time a question ends
 	failed       time.Time     // last time that a question got no answer
-	lastMissed   Query         // last of the daemon's own questions without an answer
-	lastAnswered Query         // last of the daemon's own questions with an answer
+	lastMissed   Query         // the daemon's newest own question that got no answer
+	lastAnswered Query         // the daemon's newest own question that got an answer
 }
 
-// entry is a question with what is known about it.
+// entry is a question, together with what is known about it.
 type entry struct {
 	query   Query
 	asker   int
@@ -69,7 +69,7 @@ type entry struct {
 	at      time.Time     // time of the last answer; zero: none yet
 	found   time.Time     // last time that the directory had such an entry
 	began   time.Time     // last time that the question was asked
-	pending chan struct{} // closed when the question in progress ends; nil: none is
+	pending chan struct{} // closed when the question in progress ends; nil: no question is
 	failed  time.Time     // last time that no answer came; zero: the last question was answered
 	err     error         // why no answer came
 }
@@ -80,10 +80,10 @@ func New(files Files, ask func(context.Context, Query) (Answer, error)) *Directo
 }
 
 // Persons sets the function that finds the owner of a container's uid. Questions about such a uid
-// count as questions of the owner's containers. Call Persons before any question is asked.
+// then count as questions of the owner's containers. Call Persons before asking anything.
 func (d *Directory) Persons(of func(uid int) (person int, certain bool)) { d.person = of }
 
-// asker returns the asker to whom a question about an account is counted.
+// asker returns the asker whose limits apply to a question about an account.
 func (d *Directory) asker(uid int) int {
 	if d.person != nil {
 		if p, _ := d.person(uid); p != uid {
@@ -93,16 +93,16 @@ func (d *Directory) asker(uid int) int {
 	return daemonItself
 }
 
-// containersOf returns the asker of questions about the uids in an owner's range.
-// This is not the owner: the range may include accounts of others,
-// which must not be delayed by the names that the owner asks for.
+// containersOf returns the asker of questions about the uids in an owner's range. This asker is not
+// the owner: the range may include accounts of other users, and names that the owner asks for must
+// not delay these accounts.
 func containersOf(owner int) int { return daemonItself - 1 - owner }
 
 // UserName returns the name of an account, or "" if the account has no name. It may wait.
 func (d *Directory) UserName(uid int) string { return d.userName(uid, true) }
 
-// Named reports whether a uid in the range of an owner's containers is an account's, and whether
-// that is known. It does not wait. Before the directory has answered, known is false.
+// Named reports whether a uid in the range of an owner's containers belongs to an account, and
+// whether that is known. It does not wait. Until the directory answers, known is false.
 func (d *Directory) Named(uid, owner int) (named, known bool) {
 	q := Query{UserByID, strconv.Itoa(uid)}
 	if d.files.UserName(uid) != "" || d.lookup(q, containersOf(owner), false).Found {
@@ -123,15 +123,15 @@ func (d *Directory) userName(uid int, wait bool) string {
 	}
 	name := d.lookup(Query{UserByID, strconv.Itoa(uid)}, d.asker(uid), wait).Name
 	if _, taken := d.files.UserID(name); taken {
-		return "" // in the files, another account has this name
+		return "" // another account in the files has this name
 	}
 	return name
 }
 
-// NameToday returns the present name of an account.
-// It returns was if that still is one of the account's names, and "" if there is no such account.
+// NameToday returns the present name of an account. If the given earlier name is still one of the
+// account's names, NameToday returns the earlier name. If there is no such account, it returns "".
 // Since a start relies on the name, the directory is asked unless it answered within the last
-// second. NameToday waits no longer than wait. The error says why the name is unknown.
+// second. The caller limits the wait. The error says why the name is unknown.
 func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, error) {
 	end := time.Now().Add(wait)
 	if name := d.files.UserName(uid); name != "" {
@@ -148,15 +148,15 @@ func (d *Directory) NameToday(uid int, was string, wait time.Duration) (string, 
 	if same.Found && same.ID == uid {
 		return was, err
 	}
-	if _, taken := d.files.UserID(now.Name); taken { // as in userName
+	if _, taken := d.files.UserID(now.Name); taken { // userName does the same
 		return strconv.Itoa(uid), err
 	}
 	return now.Name, err
 }
 
-// today returns the directory's present answer to a question, even if an older answer is known.
-// It asks even if other questions are unanswered:
-// one slow name must not keep another account's jobs from starting.
+// today returns the directory's present answer to a question, even if an older answer is known. It
+// asks even if earlier questions got no answer: one slow name must not keep another account's jobs
+// from starting.
 func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}, nil
@@ -177,13 +177,13 @@ func (d *Directory) today(q Query, asker int, end time.Time) (Answer, error) {
 	switch {
 	case old():
 		return Answer{}, cmp.Or(e.err, errLate)
-	case !e.found.Equal(e.at): // callers that only show the answer still get the older one
+	case !e.found.Equal(e.at): // callers that only show the answer still get the older answer
 		return Answer{}, nil
 	}
 	return e.answer, nil
 }
 
-// waitFor waits until a channel is closed, or until end. It releases the lock during the wait.
+// waitFor waits until a channel is closed, or until the end time. It releases the lock meanwhile.
 func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Unlock()
 	select {
@@ -193,9 +193,9 @@ func (d *Directory) waitFor(done chan struct{}, end time.Time) {
 	d.mu.Lock()
 }
 
-// UserID returns the uid of the account with a name. asker is the account that asks.
-// UserID may wait if nothing is known about the name.
-// The error says why it is unknown whether there is such an account.
+// UserID returns the uid of the account with a name. asker is the account that asks. If nothing is
+// known about the name, UserID may wait. The error says why it is unknown whether there is such an
+// account.
 func (d *Directory) UserID(asker int, name string) (uid int, found bool, err error) {
 	if uid, found = d.userID(name, asker, true); found {
 		return uid, true, nil
@@ -212,7 +212,7 @@ func (d *Directory) userID(name string, asker int, wait bool) (int, bool) {
 	}
 	a := d.lookup(Query{UserByName, name}, asker, wait)
 	if !a.Found || d.files.UserName(a.ID) != "" {
-		return 0, false // in the files, this uid has another name
+		return 0, false // in the files, this uid belongs to another name
 	}
 	return a.ID, true
 }
@@ -252,7 +252,7 @@ func (d *Directory) groupID(name string, wait bool) (int, bool) {
 }
 
 // Member reports whether an account is in a group now. known is false if the account or the group
-// is unknown. Member does not wait if the files have the account.
+// is unknown. If the files have the account, Member does not wait.
 func (d *Directory) Member(uid, gid int) (in, known bool) {
 	return d.member(uid, gid, d.files.UserName(uid) == "")
 }
@@ -277,7 +277,7 @@ func (d *Directory) hasGroup(uid, gid int, wait bool) bool {
 }
 
 // Holds reports whether an account has the rights of a group. An unknown membership gives no
-// rights. Holds may wait, even if the files have the account, if they lack the group.
+// rights. If the files lack the group, Holds may wait, even if they have the account.
 func (d *Directory) Holds(uid, gid int) bool {
 	if in, known := d.files.Member(uid, gid); known {
 		return in
@@ -286,14 +286,14 @@ func (d *Directory) Holds(uid, gid int) bool {
 }
 
 // InGroup reports whether an account may keep a group that the kernel reported. It may if the
-// account is in the group, or if the directory has answered that it does not know the account.
-// It may not if the group has no name, because systemd can't use the group for a unit then.
+// account is in the group, or if the directory has answered that it does not know the account. But
+// it may not keep a group that has no name, because systemd can't use such a group for a unit.
 func (d *Directory) InGroup(uid, gid int) bool {
 	in, known := d.member(uid, gid, true)
 	return in || !known && d.hasGroup(uid, gid, true) && d.answers(Query{GroupsOf, strconv.Itoa(uid)})
 }
 
-// answers reports whether the directory answers a question, or has not been asked it.
+// answers reports whether the directory answers a question. It is true if nobody has asked yet.
 func (d *Directory) answers(q Query) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -301,10 +301,11 @@ func (d *Directory) answers(q Query) bool {
 	return e == nil || e.err == nil && !e.at.IsZero()
 }
 
-// lookup returns what is known about a question. If that is older than fresh, lookup asks the
-// question again. If wait is true, it waits for the answer, unless none is likely to come. It never
-// waits for the number of a known name. It does wait for groups, and for the name of a number, even
-// if they are known: these give rights, and the number may be another account's by now.
+// lookup returns what is known about a question. If the known answer is older than fresh, lookup
+// asks again. If wait is true, it waits for the new answer, with two exceptions: no answer is
+// likely to come, or the question is for the number of a known name. It does wait for groups, and
+// for the name of a number, even if they are known: these give rights, and the number may now be
+// another account's.
 func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	if d.ask == nil || !q.Valid() {
 		return Answer{}
@@ -324,8 +325,8 @@ func (d *Directory) lookup(q Query, asker int, wait bool) Answer {
 	return e.believed(time.Now())
 }
 
-// believed returns the answer if it may still be used. Groups are used for only a day without a new
-// answer, because they give rights. Names are used without a limit.
+// believed returns the answer if it may still be used. Without a new answer, groups are used for
+// only a day, because they give rights. Names are used without a limit.
 func (e *entry) believed(now time.Time) Answer {
 	if e.query.Kind == GroupsOf && now.Sub(e.found) > trustGroups {
 		return Answer{}
@@ -336,7 +337,7 @@ func (e *entry) believed(now time.Time) Answer {
 // call is a request by one asker for the answer to a question.
 type call struct {
 	*entry
-	of         *askerState // state of the asker, who need not be the first to ask
+	of         *askerState // state of the asker of this call, who may not be the first asker
 	ours, wait bool
 }
 
@@ -344,29 +345,29 @@ func (d *Directory) call(e *entry, asker int, wait bool) call {
 	return call{e, d.cache.asker(asker), asker == daemonItself, wait}
 }
 
-// isDeferrable reports whether a question must wait while other questions of its asker
-// are unanswered. This includes names that a user asks for, which may be invented.
-// It also includes the daemon's own questions that nobody waits for. All other questions are about
+// isDeferrable reports whether a question must wait while other questions of its asker are
+// unanswered. This applies to names that a user asks for, since the user may have invented them. It
+// also applies to the daemon's own questions that nobody waits for. All other questions are about
 // accounts with a waiting request or start, and such questions do not affect each other.
 func (c *call) isDeferrable() bool { return c.ours && !c.wait || !c.ours && c.query.Kind == UserByName }
 
-// expectsSilence reports whether no answer is likely to come.
-// This is so if the question itself was not answered, or another question about its account.
-// It is also so if the question is deferrable and its asker got no answers.
+// expectsSilence reports whether no answer is likely to come. There are three reasons: the last try
+// of this question got no answer, the question is for an account's groups and the last try of the
+// account's name got no answer, or the question is deferrable and its asker gets no answers.
 func (d *Directory) expectsSilence(c call) bool {
 	about := d.cache.get(Query{UserByID, c.query.Key})
 	ofAccount := c.query.Kind == GroupsOf && about != nil && d.isUnanswered(about)
 	return ofAccount || d.isUnanswered(c.entry) || c.isDeferrable() && !c.of.silent.IsZero()
 }
 
-// isUnanswered reports whether the last try of a question got no answer.
-// After askAgain it returns false if another question has been answered since that try.
+// isUnanswered reports whether the last try of a question got no answer. But after askAgain it
+// returns false if another question has been answered since that try.
 func (d *Directory) isUnanswered(e *entry) bool {
 	return e.err != nil && (time.Since(e.failed) < askAgain || d.cache.asker(daemonItself).answered.Before(e.failed))
 }
 
 // await waits for the answer to a question. If too many questions are in progress, it first waits
-// until there is room. It does not do so for a name that a user asks for.
+// for its turn, but not if a user asks for a name.
 func (d *Directory) await(c call) {
 	end := time.Now().Add(patience)
 	for c.pending == nil && (c.ours || c.query.Kind != UserByName) && time.Now().Before(end) {
@@ -380,9 +381,9 @@ func (d *Directory) await(c call) {
 	}
 }
 
-// askIfDue asks a question if that is allowed now.
-// An unanswered question is asked only every askAgain. While an asker gets no answers,
-// its deferrable questions are asked one at a time, every askAgain.
+// askIfDue asks a question if that is allowed now. An unanswered question is asked again only after
+// askAgain. If an asker gets no answers, only one of its deferrable questions is asked every
+// askAgain.
 func (d *Directory) askIfDue(c call) {
 	resting := c.isDeferrable() && !c.of.silent.IsZero() && (c.of.asking > 0 || time.Since(c.of.asked) < askAgain)
 	if time.Since(c.failed) >= askAgain && !resting {
@@ -390,7 +391,7 @@ func (d *Directory) askIfDue(c call) {
 	}
 }
 
-// start asks a question, unless it is in progress already, or too many others are.
+// start asks a question, unless it is already in progress or too many other questions are.
 func (d *Directory) start(c call) {
 	notUrgent := !c.ours || !c.wait
 	full := d.asking >= maxAsked || notUrgent && d.notUrgent >= maxNotUrgent || !c.ours && c.of.asking >= maxAskedBy
@@ -445,7 +446,7 @@ func (d *Directory) finish(c call, a Answer, err error) {
 }
 
 // fail records that a question got no answer. The asker counts as silent if none of the asker's
-// questions was answered since this one was asked.
+// questions has been answered since this question was asked.
 func (d *Directory) fail(c call, err error) {
 	c.failed, c.err = time.Now(), err
 	d.failed = c.failed

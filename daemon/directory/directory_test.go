@@ -16,7 +16,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// files have the accounts root and alice, and the group lab with alice in it.
+// files has the accounts root and alice, and the group lab with the member alice.
 var files = Files{
 	UserName: func(uid int) string { return map[int]string{0: "root", 1001: "alice"}[uid] },
 	UserID:   func(name string) (int, bool) { return 1001, name == "alice" },
@@ -25,7 +25,7 @@ var files = Files{
 	Member:   func(uid, gid int) (bool, bool) { return uid == 1001, uid == 1001 && gid == 2001 },
 }
 
-// world is a directory that has the account dora, who is in the group physics.
+// world is a directory that has the account dora, a member of the group physics.
 type world struct {
 	hangs, gone, fails atomic.Bool
 	asked              atomic.Int64
@@ -46,10 +46,10 @@ func (w *world) ask(ctx context.Context, q Query) (Answer, error) {
 	return map[Query]Answer{
 		{UserByID, "70001"}:      {Found: true, Name: "dora", ID: 70001},
 		{UserByName, "dora"}:     {Found: true, Name: "dora", ID: 70001},
-		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // another name of dora's account
+		{UserByName, "dori"}:     {Found: true, Name: "dora", ID: 70001}, // dora's account also has this name
 		{GroupByName, "physics"}: {Found: true, Name: "physics", ID: 70100},
 		{GroupByID, "70100"}:     {Found: true, Name: "physics", ID: 70100},
-		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // an account of the files has this name
+		{UserByID, "70007"}:      {Found: true, Name: "alice", ID: 70007}, // an account in the files has this name
 		{UserByName, "allie"}:    {Found: true, Name: "allie", ID: 1001},
 		{GroupByName, "labs"}:    {Found: true, Name: "labs", ID: 2001},
 		{GroupByID, "70200"}:     {Found: true, Name: "chiefs", ID: 70200},
@@ -112,8 +112,8 @@ func TestNamesAndNumbers(t *testing.T) {
 	})
 }
 
-// The files answer if they have the account and the group. Otherwise the directory answers.
-// If neither has them, the answer is unknown.
+// If the files have the account and the group, they answer. Otherwise the directory answers. If it
+// lacks one of them too, the answer is unknown.
 func TestMember(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, _ *world, d *Directory) {
 		d.Member(1001, 70100) // the files have the account, so there is no wait
@@ -143,8 +143,9 @@ func TestMember(t *testing.T) {
 	})
 }
 
-// Invariants 1 and 3: each account waits once, for patience, and then no longer. For an account in
-// the files nobody waits. Known answers stay known until the directory answers again.
+// Invariants 1 and 3: each account waits once, as long as patience, and then no longer. Nobody
+// waits for an account that is in the files. Known answers stay known until the directory answers
+// again.
 func TestDirectoryHangs(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)
@@ -189,7 +190,7 @@ func TestDirectoryHangs(t *testing.T) {
 	})
 }
 
-// Invariant 1: if the program is missing, there is no answer to wait for.
+// Invariant 1: if the program gpusched-accounts is missing, nobody waits for an answer.
 func TestNoProgram(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		w.fails.Store(true)
@@ -291,8 +292,8 @@ func answerOnce(l net.Listener, said string) {
 	_, _ = c.Write([]byte(said))
 }
 
-// A start asks again which account has a uid. An old answer, or none, is not enough.
-// If the recorded name still is one of the account's names, it is kept.
+// A start asks again which account has a uid. An old answer, or none, is not enough. If the
+// recorded name is still one of the account's names, it is kept.
 func TestStartAsksForTheNameAgain(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		today := func(uid int, was string) string {
@@ -364,8 +365,8 @@ func TestSlowNameDelaysOnlyItsOwnStarts(t *testing.T) {
 	})
 }
 
-// A name gives rights, and the directory may have given its uid to another account.
-// So it is asked again which account has the uid before an old answer is used.
+// A name gives rights, and its uid may now belong to another account. So before an old answer is
+// used, the directory is asked again which account has the uid.
 func TestNumberGivenToAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := "kate"
@@ -384,8 +385,8 @@ func TestNumberGivenToAnotherAccount(t *testing.T) {
 	})
 }
 
-// If more jobs start at once than questions are allowed,
-// the starts wait for their turn, and none fails.
+// If more jobs start at the same time than questions are allowed, the starts wait for their turn,
+// and none fails.
 func TestStartsWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New(files, func(_ context.Context, q Query) (Answer, error) {

@@ -24,7 +24,7 @@ const (
 	GroupsOf    Kind = "groups" // groups of the account with a uid
 )
 
-// Query is a question about one entry.
+// Query is a question about one account or group.
 type Query struct {
 	Kind Kind   `json:"kind"`
 	Key  string `json:"key"`
@@ -54,7 +54,7 @@ func isName(s string) bool {
 		strings.Trim(s, "0123456789") != ""
 }
 
-// Answer is an entry: a name with its number, or the groups of an account.
+// Answer is the answer to a Query: a name with its number, or the groups of an account.
 type Answer struct {
 	Found  bool   `json:"found"`
 	Name   string `json:"name,omitempty"`
@@ -67,8 +67,8 @@ type Answer struct {
 // The 65536 groups that Linux allows need less.
 const maxAnswer = 1 << 20
 
-// Socket returns a function that asks the program which listens at path.
-// It returns nil if path is "".
+// Socket returns a function that asks the program that listens at a path. If path is "", it returns
+// nil.
 func Socket(path string) func(context.Context, Query) (Answer, error) {
 	if path == "" {
 		return nil
@@ -104,8 +104,8 @@ func ask(ctx context.Context, path string, q Query) (Answer, error) {
 	if a.Error != "" {
 		return Answer{}, errors.New(a.Error)
 	}
-	// Only the files may define root and its group. A name must be printable,
-	// and must not look like a number.
+	// Only the files may define root and its group. A name must be printable and must not look like
+	// a number.
 	if a.Found && q.Kind != GroupsOf && (a.ID <= 0 || !isName(a.Name)) {
 		return Answer{}, nil
 	}

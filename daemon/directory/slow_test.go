@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// slowly runs a test with the directory of world, which is slow in part.
-// It does not answer for names that begin with "slow" and for uids from 80000 to 89999,
-// like a domain whose server is away.
+// slowly runs a test with the directory of world, which is slow in part. It does not answer
+// questions about names that begin with "slow" and uids from 80000 to 89999, as if their server
+// were away.
 func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,8 +30,8 @@ func slowly(t *testing.T, f func(t *testing.T, d *Directory)) {
 	})
 }
 
-// othersGoOn checks that slow names delay nobody else. A new account has its name and rights at
-// once, and a name that somebody else asks for is looked up.
+// othersGoOn checks that slow names delay nobody else. A new account gets its name and rights at
+// once, and a name that another user asks for is looked up.
 func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	t.Helper()
 	waited := elapsed(func() {
@@ -59,8 +59,8 @@ func othersGoOn(t *testing.T, d *Directory, asker int, name string) {
 	}
 }
 
-// Invariant 5: slow names delay no names and rights of others, right after a start and later,
-// however often one account or many accounts ask for them.
+// Invariant 5: slow names delay no names or rights of other accounts, right after a start and
+// later, however often one account or many accounts ask for the slow names.
 func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	for _, accounts := range []int{1, 2, 3 * maxAsked} {
 		slowly(t, func(t *testing.T, d *Directory) {
@@ -79,8 +79,8 @@ func TestSlowNamesSilenceNobodyElse(t *testing.T) {
 	}
 }
 
-// An account with a slow name sends a request, or has jobs in the list of all.
-// Nobody else waits for that, and nobody waits twice for the slow name.
+// An account with a slow name sends a request, or has jobs that a list of all jobs shows. Nobody
+// else waits for that name, and nobody waits for it twice.
 func TestSlowAccountsSilenceNobodyElse(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		for at := range 8 {
@@ -127,8 +127,8 @@ func TestSlowNamesFailFastForTheirAsker(t *testing.T) {
 	})
 }
 
-// A user whose other names are slow may be the first to ask for a name.
-// Others still get the answer.
+// A user whose other names are slow may be the first to ask for a name. Other users still get the
+// answer.
 func TestNameFirstAskedByASlowAsker(t *testing.T) {
 	slowly(t, func(t *testing.T, d *Directory) {
 		d.UserID(1002, "none")
@@ -141,8 +141,8 @@ func TestNameFirstAskedByASlowAsker(t *testing.T) {
 	})
 }
 
-// Even without requests, health finds out whether the whole directory
-// is silent, or only some names.
+// Even if no requests come, health finds out whether the whole directory is silent, or only some
+// names are.
 func TestHealthAsksWhatWasAnsweredBefore(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world, d *Directory) {
 		d.UserName(70001)

@@ -35,13 +35,13 @@ func (c Claim) String() string {
 
 // A node is this machine as slurm.conf describes it.
 type node struct {
-	names     []string // names that slurm.conf has for this machine
+	names     []string // names of this machine in slurm.conf
 	described bool     // slurm.conf has a line about this machine
 	gpus      bool     // the generic resources in that line include GPUs
 }
 
-// thisNode reads slurm.conf for a host. The file may have the host's
-// name with or without the domain.
+// thisNode finds a host in slurm.conf. The file may have the host's name with or without the
+// domain.
 func (b *budget) thisNode(slurmConf, host string) node {
 	short, _, _ := strings.Cut(host, ".")
 	n := node{names: []string{short, host}}
@@ -65,12 +65,12 @@ func (b *budget) thisNode(slurmConf, host string) node {
 	return n
 }
 
-// aliases returns the names of those nodes in a line whose NodeHostname is this host.
+// aliases returns the names of the nodes in a line of slurm.conf whose NodeHostname is this host.
 func (b *budget) aliases(nodes, hosts string, mine []string) (list []string) {
 	if hosts == "" {
 		return nil
 	}
-	if !strings.ContainsAny(hosts, "[,") { // all nodes are on one host
+	if !strings.ContainsAny(hosts, "[,") { // NodeHostname has one host, so all nodes are on it
 		if !b.among(hosts, mine) {
 			return nil
 		}
@@ -105,19 +105,19 @@ func isGPU(name string) bool {
 	return slices.Contains([]string{"gpu", "mps", "shard"}, strings.ToLower(name))
 }
 
-// device begins the paths of the GPUs' device files.
+// device is the beginning of the paths of the GPUs' device files.
 const device = "/dev/nvidia"
 
-// notNVIDIA has the values of AutoDetect that find no NVIDIA GPU.
+// notNVIDIA has the values of AutoDetect that never find an NVIDIA GPU.
 var notNVIDIA = []string{"off", "rsmi", "oneapi", "nrt"}
 
-// parse finds the claim of a host in the texts of both files.
+// parse finds the claim of a host in the texts of slurm.conf and gres.conf.
 func parse(slurmConf, gresConf, host string) (c Claim) {
 	left := budget(mostNames)
 	b := &left
 	n := b.thisNode(slurmConf, host)
-	var everywhere, here string // AutoDetect for all nodes, and for this node
-	var listed, counted bool    // there are GPUs with a device file; GPUs without one
+	var everywhere, here string // AutoDetect as set for all nodes, and as set for this node
+	var listed, counted bool    // some GPUs have a device file; some GPUs are only counted
 	for l := range lines(gresConf) {
 		expr, named := l["nodename"]
 		if named && !b.among(expr, n.names) {
@@ -142,7 +142,7 @@ func parse(slurmConf, gresConf, host string) (c Claim) {
 	}
 	found := here != "" && !slices.Contains(notNVIDIA, strings.ToLower(here)) || counted
 	if !listed && n.described && n.gpus && !slices.Contains(notNVIDIA[1:], strings.ToLower(here)) {
-		found = true // slurm.conf has some of this machine's GPUs
+		found = true // only slurm.conf says that this machine has GPUs
 	}
 	c.Every = found && (!n.described || n.gpus) || left < 0
 	slices.Sort(c.Minors)

@@ -14,8 +14,9 @@ import (
 // mostLinks is the maximum number of links that follow resolves.
 const mostLinks = 8
 
-// follow returns the directory below root to which a path leads.
-// own must accept each directory and link on the way, so that only root can redirect the path.
+// follow resolves the links in a path, and returns the directory below root to which the path
+// leads. The owner check must accept each directory and link on the way, so that only root can
+// redirect the path.
 func follow(root, name string, own config.OwnerCheck) (string, error) {
 	at, rest, links := "/", strings.TrimPrefix(path.Clean(name), "/"), 0
 	for rest != "" {
@@ -54,8 +55,8 @@ func follow(root, name string, own config.OwnerCheck) (string, error) {
 	return at, nil
 }
 
-// linkInfo is the FileInfo of a link without the permissions,
-// which are always 0777 and mean nothing.
+// linkInfo is the FileInfo of a link, but without permissions: a link's are always 0777 and mean
+// nothing.
 type linkInfo struct{ fs.FileInfo }
 
 // Mode returns only the type of the file.

@@ -189,8 +189,8 @@ func TestReadWithoutFiles(t *testing.T) {
 // running is a file that exists only while slurmd runs.
 const running = "sys/fs/cgroup/system.slice/slurmd.service/cgroup.procs"
 
-// Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed.
-// This does not change when slurmd is restarted, only when the files can be read.
+// Invariant 2: if slurmd runs and its files can't be read, every GPU is claimed. A restart of
+// slurmd does not change this. It ends when the files can be read.
 func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	dir := root(t, map[string]string{enabled: "", running: "1", "etc/slurm/gres.conf": "Name=gpu File=/dev/nvidia1\n"})
 	mine := func(fs.FileInfo) error { return nil }
@@ -229,7 +229,7 @@ func TestUnreadableSlurmdClaimsEveryGPU(t *testing.T) {
 	look("again, without a file", "every GPU", true)
 }
 
-// Invariant 1: /etc/slurm may be a link if all directories and links on its way belong to root.
+// Invariant 1: /etc/slurm may be a link if all directories and links on the path belong to root.
 func TestDirectoryMayBeALink(t *testing.T) {
 	dir := root(t, map[string]string{running: "1", "etc/passwd": "",
 		"shared/slurm/conf/gres.conf": "include gpus.conf\ninclude /etc/slurm/more.conf\n", "shared/slurm/conf/gpus.conf": "Name=gpu File=/dev/nvidia1\n",
@@ -243,7 +243,7 @@ func TestDirectoryMayBeALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	others := "" // this name belongs to somebody else than root
+	others := "" // name of the file that does not belong to root; "": none
 	own := func(info fs.FileInfo) error {
 		if info.Name() == others {
 			return fs.ErrPermission

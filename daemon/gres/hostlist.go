@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mostNames is the maximum number of names that all expressions of a site expand to, taken
+// mostNames is the maximum number of names that all expressions of a site can expand to, taken
 // together. mostRanges is the maximum number of brackets in one expression.
 const (
 	mostNames  = 1 << 20
@@ -32,7 +32,7 @@ func (b *budget) names(expr string) iter.Seq[string] {
 	}
 }
 
-// elements yields the parts of an expression between the commas that are not in brackets.
+// elements splits an expression at the commas outside brackets, and yields the parts.
 func elements(expr string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		depth, from := 0, 0
@@ -53,7 +53,7 @@ func elements(expr string) iter.Seq[string] {
 	}
 }
 
-// expand yields the names of one element. It returns false if yield did, which ends the expansion.
+// expand yields the names of one element. It stops and returns false when yield returns false.
 func expand(prefix, rest string, ranges int, yield func(string) bool) bool {
 	before, after, ok := strings.Cut(rest, "[")
 	inside, tail, closed := strings.Cut(after, "]")

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A line is a line of Slurm's files. The keys are in lower case.
+// A line is a line of a Slurm file, as its keys and values. The keys are in lower case.
 type line map[string]string
 
-// lines yields the lines that are not empty.
+// lines yields the lines of a text that are not empty.
 func lines(text string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -20,7 +20,8 @@ func lines(text string) iter.Seq[line] {
 	}
 }
 
-// parseLine parses words KEY=VALUE, whose values may be quoted. "include FILE" has the key include.
+// parseLine parses words of the form KEY=VALUE. A value may be quoted. For "include FILE" it
+// returns the key include.
 func parseLine(raw string) line {
 	raw = strings.TrimSpace(uncommented(raw))
 	if word, file, _ := strings.Cut(strings.ReplaceAll(raw, "\t", " "), " "); strings.EqualFold(word, "include") {

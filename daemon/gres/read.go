@@ -24,8 +24,8 @@ type Found struct {
 	Assumed bool   // slurmd runs with unknown GPUs, so the claim is every GPU
 }
 
-// Describe returns sentences about the claimed GPUs.
-// allowed is true if jobs of this scheduler may use these GPUs as well.
+// Describe returns sentences about the claimed GPUs. allowed is true if jobs of this scheduler may
+// use these GPUs too.
 func (f Found) Describe(allowed bool) string {
 	switch {
 	case f.None():
@@ -50,22 +50,22 @@ func (f Found) conf() string {
 }
 
 // A Reader reads Slurm's files again and again. The zero value reads the files of this machine.
-// Only one goroutine at a time may use a Reader.
+// Only one goroutine at a time may use it.
 type Reader struct {
 	Root    string            // the machine's root directory; "" means /
 	Host    string            // the machine's name
-	Own     config.OwnerCheck // checks the owner of files, and of what links lead through; nil accepts only root
-	last    reading           // texts from which claim was made
+	Own     config.OwnerCheck // checks the owners of files, directories and links; nil accepts only root
+	last    reading           // texts that claim was made from
 	claim   Claim
 	known   bool         // all files could be read
-	assumed bool         // slurmd ran while nothing was known, and the files are still unread
-	pending chan reading // result of a read that a file server has not answered yet
+	assumed bool         // slurmd ran without a known claim, and its files still can't be read
+	pending chan reading // gets the result of the read in progress
 }
 
 // readTimeout limits the time of a read: a hanging file server must not block the daemon.
 const readTimeout = 2 * time.Second
 
-// dirs are the names of Slurm's directory below /etc. They depend on the package.
+// dirs are the possible names of Slurm's directory below /etc. The name depends on Slurm's package.
 var dirs = []string{"slurm", "slurm-llnl"}
 
 // Read reads the files if they have changed. If they can't be read, Found.Error says why,
@@ -85,7 +85,7 @@ func (r *Reader) Read() Found {
 	case f.Conf == "":
 		r.known = false // slurmd's files are elsewhere now
 	}
-	// While slurmd is restarted, assumed does not change.
+	// assumed does not change while slurmd is being restarted.
 	r.assumed = f.Error != nil && (running || r.assumed) && !r.known && r.claim.None()
 	if f.Claim = r.claim; r.assumed {
 		f.Claim, f.Assumed = Claim{Every: true}, true
@@ -93,8 +93,8 @@ func (r *Reader) Read() Found {
 	return f
 }
 
-// update reads the files and updates the claim. It returns the path of the file that the claim is
-// from. If slurmd runs, a missing file is an error.
+// update reads the files and updates the claim. It returns the path of the file that the claim
+// comes from. If slurmd runs, a missing file is an error.
 func (r *Reader) update(running bool) (conf string, err error) {
 	if r.pending == nil {
 		pending := make(chan reading, 1)
@@ -126,7 +126,7 @@ func (r *Reader) update(running bool) (conf string, err error) {
 type reading struct {
 	conf        string // "" if there are no files
 	gres, slurm string
-	gresRead    bool // gres.conf was read, even if slurm.conf could not be
+	gresRead    bool // gres.conf was read, even if slurm.conf could not be read
 	err         error
 }
 
@@ -162,7 +162,7 @@ func (r *Reader) exists(patterns ...string) bool {
 	return false
 }
 
-// Limits for files that include others.
+// Limits for files that include other files.
 const (
 	mostDepth = 4
 	mostFiles = 32
@@ -213,8 +213,8 @@ func (t *texts) close() {
 	}
 }
 
-// place returns where a file is: a root, and the path below that root.
-// A name without a directory is in Slurm's directory.
+// place splits the path of a file into an open directory and the path below that directory. If the
+// name has no directory, the file is in Slurm's directory.
 func (t *texts) place(name string) (in *os.Root, below string, err error) {
 	if path.IsAbs(name) {
 		below, ok := strings.CutPrefix(path.Clean(name), "/etc/")
@@ -233,7 +233,7 @@ func (t *texts) place(name string) (in *os.Root, below string, err error) {
 }
 
 // read returns the text of a file and of all files that it includes, or "" if the file does not
-// exist. A name without a directory is in Slurm's directory.
+// exist. If the name has no directory, the file is in Slurm's directory.
 func (t *texts) read(name string, depth int) string {
 	if t.files++; t.files > mostFiles || depth > mostDepth {
 		t.fail(name, errors.New("too many files include one another"))

@@ -5,19 +5,19 @@ import (
 	"runtime/metrics"
 )
 
-// The range of the runtime's memory limit. If the daemon uses more memory than the limit,
-// its garbage is collected more often.
+// The range of the runtime's memory limit. If the daemon uses more memory than the limit, the Go
+// runtime collects garbage more often.
 const (
 	memoryPart = 32 // the limit is this fraction of the machine's memory
 	memoryMin  = 512 << 20
 	memoryMax  = 4 << 30
 )
 
-// BoundMemory sets the Go runtime's memory limit, which depends on the machine's memory.
-// It does nothing if goMemLimit, the environment's GOMEMLIMIT, is set. The limit does not stop
-// the process from using more memory. A larger queue then costs CPU time, at most half of it.
-// A hard limit would kill the process (MemoryMax=) or slow it down (MemoryHigh=),
-// and each restarted process would reach the limit again with the same queue.
+// BoundMemory sets the Go runtime's memory limit, which depends on the machine's memory. It does
+// nothing if goMemLimit, the environment's GOMEMLIMIT, is set. The process can still use more
+// memory than the limit: a larger queue then costs CPU time, at most half of it. A hard limit would
+// kill the process (MemoryMax=) or slow it down (MemoryHigh=), and each restarted process would
+// reach the limit again with the same queue.
 func BoundMemory(goMemLimit string) {
 	if ram, err := Memory(); err == nil && goMemLimit == "" { // no limit if the memory is unknown
 		debug.SetMemoryLimit(memoryLimit(ram))
@@ -56,7 +56,7 @@ func garbagePercent(live uint64) int {
 const maxSpare = 20 << 20
 
 // ReturnMemory returns unused memory to the machine, and reports whether it did so. Without it, the
-// process would keep memory for a while after reading the state or after a long bulk of commands.
+// process would keep memory for a while after reading the state or many commands.
 func ReturnMemory() bool {
 	is, known := readMetrics("/gc/heap/live:bytes", "/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes",
 		"/memory/classes/heap/unused:bytes")

@@ -11,8 +11,8 @@ import (
 )
 
 // EndProcess sends a signal to a process. It uses a process descriptor, opened by os.FindProcess,
-// so that the signal can't hit another process: the pid may be reused after the check of its owner.
-// A process that has ended causes no error.
+// so that the signal can't hit a new process that gets the same pid after the owner was checked. A
+// process that has already ended causes no error.
 func EndProcess(a core.EndProcess) error {
 	p, err := os.FindProcess(a.PID)
 	if err != nil {

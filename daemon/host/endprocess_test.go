@@ -11,7 +11,7 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// Only the right process gets the signal.
+// The signal reaches only the right process.
 func TestEndProcess(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {

@@ -55,7 +55,7 @@ func judgeSystemd(version, answers string, missing []string) job.Check {
 	return c
 }
 
-// CheckNotifier reports whether the daemon can send systemd signs of life.
+// CheckNotifier reports whether the daemon can notify systemd's watchdog.
 func CheckNotifier(n *systemd.Notifier, flag string) job.Check {
 	c := job.Check{Name: "watchdog", Health: job.Healthy, Detail: "systemd is told that the scheduler is alive"}
 	if err := n.Err(); err != nil {
@@ -70,9 +70,9 @@ const (
 	machineIDFile = "/etc/machine-id"
 )
 
-// CheckJournal reports whether users can read their jobs' output. They can only if the journal is
-// persistent, because journald makes no files per user otherwise. The journal is persistent if
-// there is a directory for this machine. With Storage=volatile or Storage=none there is none.
+// CheckJournal reports whether users can read their jobs' output. Only a persistent journal allows
+// this, because otherwise journald makes no files per user. The journal is persistent if it has a
+// directory for this machine. With Storage=volatile or Storage=none there is none.
 func CheckJournal() job.Check {
 	c := job.Check{Name: "journal", Health: job.Healthy, Detail: "persistent: users can read their own jobs' output"}
 	const volatile = "the journal is not persistent, so users can't read their own jobs' output"
@@ -90,8 +90,8 @@ func CheckJournal() job.Check {
 	return c
 }
 
-// CheckDirectoryUIDs names the uids that can't read their jobs' output
-// even if the journal is healthy.
+// CheckDirectoryUIDs names the uids that can't read their jobs' output even if the journal is
+// healthy.
 func CheckDirectoryUIDs(c job.Check, systemd string) job.Check {
 	if c.Health != job.Healthy {
 		return c
@@ -122,8 +122,8 @@ func CheckSpace(dir string) job.Check {
 	return c
 }
 
-// CheckKernelLog reports whether the daemon reads GPU errors from the kernel log.
-// r is nil if the configuration turns that off.
+// CheckKernelLog reports whether the daemon reads GPU errors from the kernel log. r is nil if the
+// configuration says that the daemon does not read them.
 func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	c := job.Check{Name: "kernel log", Health: job.Healthy, Detail: "errors that the driver reports of GPUs (Xids) are noticed"}
 	if r == nil {
@@ -137,8 +137,8 @@ func CheckKernelLog(r *kernellog.Reader, path string) job.Check {
 	return c
 }
 
-// CheckLog reports whether journald reads the daemon's log. since is the time when it stopped, and
-// lost is the number of lines that were dropped.
+// CheckLog reports whether journald reads the daemon's log. since is the time when journald stopped
+// reading, and lost is the number of lines that were dropped.
 func CheckLog(since time.Time, lost uint64) job.Check {
 	c := job.Check{Name: "log", Health: job.Healthy, Detail: "journald reads what the daemon logs"}
 	if !since.IsZero() {

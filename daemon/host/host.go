@@ -48,14 +48,14 @@ func CPUs() (int, error) {
 	return online.Len(), nil
 }
 
-// UnitOf returns a function that finds the unit of a process. The function returns "" if the unit
-// is unknown. It looks for jobs below a control group, like gpu.OwnerBelow.
+// UnitOf returns a function that finds the unit of a process, or returns "" if it is unknown. The
+// function looks for jobs below a control group, as gpu.OwnerBelow does.
 func UnitOf(below string) func(pid int) string {
 	return func(pid int) string { return gpu.OwnerBelow("/proc", below, pid).Unit }
 }
 
-// UserName returns the name of an account. It returns "" if this host's passwd file does not have
-// the account, or has a name that is not printable.
+// UserName returns the name of an account. It returns "" if this host's passwd file lacks the
+// account, or if the name there is not printable.
 func UserName(uid int) string {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !job.Printable(u.Username) {
@@ -91,7 +91,7 @@ func HasGroup(gid int) bool {
 }
 
 // Member reports whether an account is in a group, according to this host's files. known is false
-// if the files lack one of them, since accounts and groups may also come from a directory service.
+// if the files lack the account or the group, since a directory service may have them.
 func Member(uid, gid int) (in, known bool) {
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil || !HasGroup(gid) {

@@ -33,7 +33,7 @@ func TestCheckLog(t *testing.T) {
 	}
 }
 
-// The host's files answer only for groups that they have.
+// The host's files answer only questions about groups that they have.
 func TestMember(t *testing.T) {
 	for _, c := range []struct {
 		uid, gid  int

@@ -52,8 +52,8 @@ func removesIPC(root string) bool {
 	return yes
 }
 
-// readRemoveIPC returns the value of the setting after a configuration file.
-// before is the value before that file.
+// readRemoveIPC returns the value of the setting after a configuration file was read. The second
+// parameter is the value before.
 func readRemoveIPC(path string, before bool) bool {
 	text, _ := os.ReadFile(path)
 	section := ""

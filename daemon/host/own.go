@@ -20,9 +20,9 @@ func Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// CheckNoFilter reports that a user's own systemd has no device filter.
-// It also reports if the site's device filter for sessions closes GPUs to the user,
-// because the user's jobs run in a session.
+// CheckNoFilter reports that a user's own systemd has no device filter. It reports a fault if the
+// site's device filter for sessions closes GPUs to the user, because the user's jobs run in a
+// session.
 func CheckNoFilter() job.Check { return checkNoFilter("/dev", access) }
 
 // access asks the kernel whether a file may be read and written.

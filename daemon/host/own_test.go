@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The missing device filter is a limitation, not a fault.
-// It is a fault if the site's filter closes GPUs to sessions.
+// The missing device filter is a limitation, not a fault. But if the site's filter closes GPUs to
+// sessions, that is a fault.
 func TestCheckNoFilter(t *testing.T) {
 	dev := t.TempDir()
 	for _, name := range []string{"nvidia0", "nvidia1", "nvidiactl"} {

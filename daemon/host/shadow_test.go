@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// An account expires on the day that its line gives.
-// Without a line, or without a day in it, the account never expires.
+// An account expires on the day in its line. If it has no line, or its line has no day, the account
+// never expires.
 func TestExpiredAccounts(t *testing.T) {
 	const day = 20_000 // the date 2024-10-04
 	noon := time.Unix(day*secondsOfDay+secondsOfDay/2, 0)

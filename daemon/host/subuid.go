@@ -9,12 +9,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/subuid"
 )
 
-// Subordinates finds the owner of a subordinate uid, see subuid(5).
-// A user has tens of thousands of such uids, and the user's containers run with them.
+// Subordinates finds the owner of a subordinate uid, see subuid(5). A user has tens of thousands of
+// such uids for containers.
 type Subordinates struct {
 	path  string
 	uidOf func(name string) (int, bool)
-	named func(uid, owner int) (named, known bool) // nil: no uid of a range is an account's
+	named func(uid, owner int) (named, known bool) // nil: no uid in a range belongs to an account
 
 	mu      sync.Mutex // guards the fields below
 	checked time.Time  // time of the last check of the file
@@ -24,10 +24,10 @@ type Subordinates struct {
 	allKnown bool // true if the account of each owner was found
 }
 
-// NewSubordinates reads the ranges from a file, which names their owners and may be missing.
-// The function named reports whether a uid in an owner's range is an account's,
-// and whether that is known. An account's uid is not subordinate, whatever the file says:
-// a range may include uids of a directory service. Neither function may wait.
+// NewSubordinates reads the ranges and their owners from a file, which may be missing. The last
+// function reports whether a uid in an owner's range belongs to an account, and whether that is
+// known. The uid of an account is not subordinate, whatever the file says, because a range may
+// include uids of a directory service. Neither function may wait.
 func NewSubordinates(path string, uidOf func(string) (int, bool), named func(uid, owner int) (named, known bool),
 ) *Subordinates {
 	return &Subordinates{path: path, uidOf: uidOf, named: named}
@@ -39,9 +39,9 @@ type uidRange struct{ owner, first, end int }
 // checkEvery is the time between two checks whether the file has changed.
 const checkEvery = 10 * time.Second
 
-// Person returns the user behind a uid: the owner of the uid's range, or the uid itself. certain
-// is false while it is unknown whether the uid is an account's. In that case person is the owner.
-// If this host can't find the owner's account, person is the first uid of the range.
+// Person returns the user behind a uid: the owner of the uid's range, or the uid itself. As long as
+// it is unknown whether the uid belongs to an account, person is the owner and certain is false. If
+// this host can't find the owner's account, person is the first uid of the range.
 func (s *Subordinates) Person(uid int) (person int, certain bool) {
 	owner := s.inRange(uid)
 	if owner == uid || s.named == nil {
@@ -70,9 +70,8 @@ func (s *Subordinates) inRange(uid int) int {
 	return uid
 }
 
-// refresh reads the file again if it has changed. It also does so if the account of
-// an owner was not found, because the directory service may know the account by now.
-// Without a file there are no ranges.
+// refresh reads the file again if it has changed, or if the account of an owner was not found: the
+// directory service may know that account by now. Without a file there are no ranges.
 func (s *Subordinates) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil {
@@ -88,9 +87,9 @@ func (s *Subordinates) refresh() {
 	}
 }
 
-// parseOwners returns the ranges in a text with their owners,
-// and whether the account of each owner was found. The parser omits the ranges of root.
-// parseOwners also omits those of any other account with uid 0.
+// parseOwners returns the ranges in a text with their owners, and whether the account of each owner
+// was found. subuid.Parse omits the ranges of root, and parseOwners also omits those of any other
+// account with uid 0.
 func parseOwners(text string, uidOf func(string) (int, bool)) (list []uidRange, allKnown bool) {
 	allKnown = true
 	ranges, _ := subuid.Parse(text)

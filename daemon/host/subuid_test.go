@@ -58,8 +58,8 @@ func TestSubordinatesFollowTheFile(t *testing.T) {
 	}
 }
 
-// A uid in a range may be an account's. That account is a person of its own.
-// While it is unknown whether there is such an account, the person is not certain.
+// A uid in a range may belong to an account. That account is a person of its own. As long as it is
+// unknown whether there is such an account, the person is not certain.
 func TestAccountIsNoSubordinate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "subuid")
 	if err := os.WriteFile(path, []byte("1002:165536:65536\n"), 0o644); err != nil {

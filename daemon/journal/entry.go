@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one value, of the text and of one entry. A datagram may be much larger
-// (net.core.wmem_default, usually 208 KiB), so no other protocol is needed for large entries.
+// Limits for one value, the text and one entry. A datagram may be much larger
+// (net.core.wmem_default, usually 208 KiB), so an entry never needs another way to journald.
 const (
 	maxValue = 8 << 10
 	maxText  = 32 << 10
 	maxEntry = 128 << 10
 )
 
-// fieldPrefix begins the names of the scheduler's fields.
+// fieldPrefix is the beginning of the names of the scheduler's fields.
 const fieldPrefix = "GPUSCHED_"
 
 // entry is one line of the log.
@@ -51,8 +51,8 @@ func (e *entry) isAudit() bool {
 	return slices.ContainsFunc(e.fields, func(f field) bool { return f.name == auditField })
 }
 
-// fieldWord replaces characters that journald does not accept in a field name.
-// It accepts A to Z, 0 to 9, and _.
+// fieldWord replaces the characters in a name that journald does not accept in the name of a field.
+// journald accepts A to Z, 0 to 9, and _.
 func fieldWord(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -73,7 +73,7 @@ func cut(value string) string {
 	return value[:maxValue] + "…"
 }
 
-// quoted returns a value as the text shows it after "=". A value is quoted if it has a space, or
+// quoted returns a value as it is in the text after "=". The value is quoted if it has a space, or
 // characters that must not reach a terminal.
 func quoted(value string) string {
 	if value == "" || strings.ContainsAny(value, ` "=`) || !printable(value) {

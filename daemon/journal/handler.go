@@ -14,13 +14,13 @@ type Handler struct {
 	group string  // prefix of attribute names, which ends with a point
 }
 
-// NewHandler returns a handler for records of this level or a higher one.
+// NewHandler returns a handler for records of this level and of higher levels.
 func NewHandler(q *Queue, level slog.Leveler) *Handler { return &Handler{queue: q, level: level} }
 
 // Enabled reports whether records of a level are logged.
 func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle logs a record. It never returns an error, and waits only when Queue.put does.
+// Handle logs a record. It never returns an error. It waits only if Queue.put waits.
 func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	e := entry{level: r.Level, text: cut(r.Message)}
 	if !printable(e.text) {

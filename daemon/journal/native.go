@@ -17,8 +17,8 @@ type native struct {
 	conn *net.UnixConn // nil: not connected
 }
 
-// send sends an entry. It waits while journald does not read. If sending fails, it connects again,
-// once, because journald may have a new socket.
+// send sends an entry. While journald does not read, it waits. If sending fails, it connects again
+// and retries once, because journald may have a new socket.
 func (n *native) send(e entry) error {
 	d := datagram(e)
 	if n.conn != nil {
@@ -28,7 +28,7 @@ func (n *native) send(e entry) error {
 		_ = n.conn.Close()
 		n.conn = nil
 	}
-	// Only a connected socket can wait until journald's queue has room.
+	// A send waits for room in journald's queue only if the socket is connected.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: n.path, Net: "unixgram"})
 	if err != nil {
 		return err

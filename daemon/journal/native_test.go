@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// journald is a socket that a test reads in journald's place.
+// journald is a socket that the test reads as journald would.
 type journald struct{ *net.UnixConn }
 
 func listen(t *testing.T, path string) journald {
@@ -120,7 +120,8 @@ func TestNativeFallsBack(t *testing.T) {
 	}
 }
 
-// While journald does not read, only the queue waits. It continues when journald reads again.
+// While journald does not read, only the queue waits. When journald reads again, the queue
+// continues.
 func TestNativeWaitsForTheReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	reads := listen(t, path)
@@ -140,7 +141,7 @@ func TestNativeWaitsForTheReader(t *testing.T) {
 	}
 }
 
-// The standard error output counts as the journal only if systemd connected that same file.
+// The standard error output counts as the journal only if it is the file that systemd connected.
 func TestIsJournal(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	if err != nil {

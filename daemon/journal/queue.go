@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// queueLength is how many entries may wait while journald does not read.
-	// Together with the kernel's buffer, that is some seconds of the busiest day.
+	// queueLength is how many entries may wait while journald does not read. With the kernel's
+	// buffer, there is room for some seconds of the busiest day.
 	queueLength = 4096
-	// patience is how long the daemon waits for the last entries when it ends.
-	// An entry of the audit log waits equally long for room.
-	// If journald has not read for this long, it counts as stuck.
+	// patience is how long the daemon waits for the last entries when it ends. An entry of the
+	// audit log waits for room for the same time. If journald has not read for this long, it counts
+	// as stuck.
 	patience = 2 * time.Second
 )
 
-// sender is the journal, or a substitute. send may take any length of time.
+// sender sends entries to the journal or somewhere else. send may take any length of time.
 type sender interface {
 	send(entry) error
 }
 
-// Queue sends entries in a goroutine of its own (invariant 1),
-// so that a journald that hangs does not stop the scheduler.
+// Queue sends entries in its own goroutine (invariant 1), so that a journald that hangs does not
+// stop the scheduler.
 type Queue struct {
 	to       sender
-	fallback sender // gets the entries that the first sender can't send
+	fallback sender // writes the entries that the first sender can't send
 
 	entries chan entry
 	audit   chan entry    // entries of the audit log, sent before all others
@@ -57,7 +57,7 @@ func newQueue(to, fallback sender) *Queue {
 	return q
 }
 
-// put adds an entry. It waits only for an entry of the audit log.
+// put adds an entry. It waits only if the entry belongs to the audit log and there is no room.
 func (q *Queue) put(e entry) {
 	if e.isAudit() {
 		q.putAudit(e)
@@ -80,7 +80,7 @@ func (q *Queue) putAudit(e entry) {
 	}
 }
 
-// Close waits until all entries are sent, but no longer than patience.
+// Close waits until all entries are sent, but not longer than the constant patience.
 func (q *Queue) Close() error {
 	q.close()
 	select {
@@ -90,8 +90,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Stuck returns the time since which journald has not read, and the number of entries dropped since
-// then. It returns zeros while journald reads.
+// Stuck returns since when journald has not read, and how many entries were dropped since then.
+// While journald reads, it returns zeros.
 func (q *Queue) Stuck(now time.Time) (since time.Time, lost uint64) {
 	began := q.since.Load()
 	if began == 0 || now.Sub(time.Unix(0, began)) < patience {

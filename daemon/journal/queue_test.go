@@ -20,8 +20,8 @@ func (s *slow) send(e entry) error {
 	return nil
 }
 
-// Invariant 1: callers do not wait while the journal does not read.
-// Dropped entries are counted, and later ones are sent.
+// Invariant 1: callers do not wait while the journal does not read. Dropped entries are counted,
+// and entries that are logged later are sent.
 func TestLogNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}
@@ -63,7 +63,7 @@ func TestLogNeverBlocks(t *testing.T) {
 	})
 }
 
-// Each entry of the audit log is sent, before all other waiting lines, however many these are.
+// Each entry of the audit log is sent before all other waiting lines, however many there are.
 func TestAuditIsNeverCrowdedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &slow{gate: make(chan struct{})}

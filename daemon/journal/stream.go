@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// IsJournal reports whether an open file is the journal. stream is the value of JOURNAL_STREAM:
-// device and inode of the file that systemd connected. A redirected output has other numbers.
+// IsJournal reports whether an open file is the journal. stream is the value of JOURNAL_STREAM: the
+// device and inode of the file that systemd connected. A redirected output has another device or
+// inode.
 func IsJournal(f *os.File, stream string) bool {
 	var dev, ino uint64
 	if _, err := fmt.Sscanf(stream, "%d:%d", &dev, &ino); err != nil {
@@ -22,8 +23,8 @@ func IsJournal(f *os.File, stream string) bool {
 	return ok && uint64(st.Dev) == dev && st.Ino == ino
 }
 
-// line returns an entry as text. It begins with a priority,
-// which journald and other readers of sd-daemon(3) understand.
+// line returns an entry as text. The text begins with the entry's priority, which journald and
+// other readers of sd-daemon(3) understand.
 func line(e entry) []byte {
 	return fmt.Appendf(nil, "<%c>%s\n", priority(e.level), e.text)
 }

@@ -66,7 +66,7 @@ func (s *Syncer) run(turn *syncRequest) {
 	close(turn.done)
 }
 
-// ask calls journald by the protocol varlink: JSON documents, each of which ends with a NUL byte.
+// ask calls journald by the protocol varlink: JSON documents that each end with a NUL byte.
 func (s *Syncer) ask() error {
 	conn, err := net.DialTimeout("unix", s.path, syncTime)
 	if err != nil {

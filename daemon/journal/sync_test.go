@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// varlink is a journald that answers once let is closed.
+// varlink is a journald that answers only after a channel is closed.
 func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked <-chan string) {
 	path := filepath.Join(t.TempDir(), "journal")
 	listener, err := net.Listen("unix", path)
@@ -33,7 +33,7 @@ func varlink(t *testing.T, reply string, let <-chan struct{}) (s *Syncer, asked 
 	return &Syncer{path: path}, calls
 }
 
-// Callers that ask while journald is busy share the next request.
+// Callers that ask while journald is busy share one request, which follows.
 func TestSyncIsShared(t *testing.T) {
 	let := make(chan struct{})
 	s, asked := varlink(t, `{"parameters":{}}`, let)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Lowest is the lowest uid that a range may have. Lower uids may be accounts'.
+// Lowest is the lowest uid that a range may have. Lower uids may belong to accounts.
 const Lowest = 1 << 16
 
 // Range has the uids from First to the last one before End.

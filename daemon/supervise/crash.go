@@ -17,22 +17,23 @@ import (
 )
 
 // Systemd restarts a crashed daemon after a tenth of a second, so that a single crash or kill costs
-// no more time. After repeated crashes the restart should come later, but systemd can't do that
-// well: RestartSteps= never forgets a crash (systemd issue 43813) and does not exist before systemd
-// 254. So the daemon starts at once, answers requests, and waits before it starts its scheduler.
+// no more time. After repeated crashes the delay should be longer, but systemd can't do that well:
+// RestartSteps= never forgets a crash (systemd issue 43813) and needs systemd 254 or newer. So the
+// daemon starts at once and answers requests, but waits before it starts its scheduler.
 const (
-	crashMemory = time.Hour        // health reports crashes of this time
-	crashWindow = 10 * time.Minute // more than crashesFree crashes in this time cause a wait
+	crashMemory = time.Hour        // health reports crashes that were less than this long ago
+	crashWindow = 10 * time.Minute // more than crashesFree crashes within this time cause a wait
 	crashesFree = 3
 
 	// A process that ends without a report, for example by SIGKILL or for lack of memory, is not
-	// counted as a crash. If it had started less than soon after another one, it would be restarted
-	// ten times a second, and open the state file each time. The soonPause prevents that.
+	// counted as a crash. Systemd would restart such processes ten times a second, and each would
+	// open the state file. So a process that starts less than a second after another waits for
+	// soonPause.
 	soon      = time.Second
 	soonPause = 500 * time.Millisecond
 )
 
-// errCrashing is why a scheduler that keeps crashing is not started yet.
+// errCrashing says why the scheduler is not started yet after several crashes.
 var errCrashing = errors.New("it crashed over and over")
 
 // crashes are earlier processes that ended by a panic or by systemd's watchdog.
@@ -42,8 +43,8 @@ type crashes struct {
 	at     []time.Time // times within crashMemory, oldest first
 }
 
-// watchCrashes reads from dir how earlier processes ended. It also makes the runtime write a report
-// there if this process crashes. The directory dir survives restarts.
+// watchCrashes reads from dir how earlier processes ended. If this process crashes, the Go runtime
+// writes a report there. The directory dir survives restarts.
 func watchCrashes(dir string, now time.Time) (crashes, error) {
 	c := crashes{report: filepath.Join(dir, "crash.last")}
 	current, list := filepath.Join(dir, "crash"), filepath.Join(dir, "crashes")
@@ -77,16 +78,16 @@ func watchCrashes(dir string, now time.Time) (crashes, error) {
 	return c, errors.Join(debug.SetCrashOutput(f, debug.CrashOptions{}), f.Close())
 }
 
-// began records in dir that this process has started.
-// again is true if another process started within the time soon before and did not end properly.
-// The caller must call ended when the process ends properly. The directory dir survives restarts.
+// began records in dir that this process has started. again is true if another process started
+// within the last second and did not end properly. The caller must call ended when this process
+// ends properly. The directory dir survives restarts.
 func began(dir string, now time.Time) (again bool, ended func()) {
 	name := filepath.Join(dir, "began")
 	if info, err := os.Stat(name); err == nil {
 		again = now.Sub(info.ModTime()).Abs() < soon
 	}
 	if os.WriteFile(name, nil, 0o600) != nil || os.Chtimes(name, now, now) != nil {
-		return false, func() {} // watchCrashes has the same error, and logged it
+		return false, func() {} // watchCrashes got the same error and logged it
 	}
 	return again, func() { _ = os.Remove(name) }
 }
@@ -96,7 +97,7 @@ func (c crashes) pause(now time.Time) time.Duration {
 	return retry.After(c.within(crashWindow, now)-crashesFree, firstTry, lastTry)
 }
 
-// within returns how many crashes happened within age before now.
+// within returns how many crashes are not older than age.
 func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	for _, at := range c.at {
 		if now.Sub(at) <= age {
@@ -106,7 +107,7 @@ func (c crashes) within(age time.Duration, now time.Time) (n int) {
 	return n
 }
 
-// check reports crashes in health: each is a bug.
+// check reports crashes in health, because each crash is a bug.
 func (c crashes) check(now time.Time) job.Check {
 	n := c.within(crashMemory, now)
 	if n == 0 {

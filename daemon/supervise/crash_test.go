@@ -60,8 +60,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// A process waits if another process started just before and did not end properly.
-// It does not wait if that process ended properly, or started earlier.
+// A process waits if another process started shortly before and did not end properly. It does not
+// wait if that process ended properly, or started long before.
 func TestBeginningOverAndOver(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -88,8 +88,8 @@ func TestBeginningOverAndOver(t *testing.T) {
 	}
 }
 
-// In the list of crashes, everything except past times is ignored.
-// A process that ended without a report is not a crash.
+// If the file with the list of crashes has anything other than past times, that is ignored. A
+// process that ended without a report is not a crash.
 func TestCrashesFromABrokenList(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

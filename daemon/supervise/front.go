@@ -11,14 +11,14 @@ import (
 )
 
 // front has the backend of the server: the scheduler, or a substitute that says why the scheduler
-// can't start. Requests that arrive during a start wait until it is over.
+// can't start. Requests that arrive while the scheduler starts wait until the start is over.
 type front struct {
 	mu      sync.Mutex     // guards the fields below
-	backend server.Backend // nil during a start
-	changed chan struct{}  // closed at the next change
+	backend server.Backend // nil while the scheduler starts
+	changed chan struct{}  // closed when backend changes
 }
 
-// put makes b the backend; nil makes requests wait.
+// put makes b the backend. If b is nil, requests wait.
 func (f *front) put(b server.Backend) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -27,8 +27,8 @@ func (f *front) put(b server.Backend) {
 	f.changed = make(chan struct{})
 }
 
-// get waits for a backend and returns it. If ctx ends first,
-// it returns unavailable with the error of ctx.
+// get waits for a backend and returns it. If ctx ends first, it returns a backend that answers with
+// the error of ctx.
 func (f *front) get(ctx context.Context) server.Backend {
 	for {
 		f.mu.Lock()

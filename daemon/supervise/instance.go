@@ -24,7 +24,7 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// connectTime limits the first connection to systemd, and each search of tidy.
+// connectTime limits the first connection to systemd, and each search for files by tidy.
 const connectTime = 30 * time.Second
 
 // instance is one run of the scheduler with all its parts.
@@ -47,7 +47,7 @@ type instance struct {
 	ofSlurm site.GPUsOfSlurm // GPUs that no job gets
 }
 
-// newInstance opens all parts. After an error it closes the parts that are open.
+// newInstance opens all parts. After an error it closes the parts that it has opened.
 func newInstance(ctx context.Context, s *Supervisor) (*instance, error) {
 	cfg, from, err := s.load()
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *instance) open(ctx context.Context) error {
 	return err
 }
 
-// run works until ctx is done, and then returns nil.
-// It returns an error if the scheduler can't continue.
+// run runs the scheduler until ctx is done, and then returns nil. It returns an error if the
+// scheduler can't continue.
 func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
@@ -138,8 +138,8 @@ func (s *instance) run(ctx context.Context, hup <-chan os.Signal) error {
 // boundEvery is the time between two adjustments of the memory limits.
 const boundEvery = 10 * time.Second
 
-// boundMemory limits the garbage until ctx is done. It also returns memory to the system that was
-// needed only for a while, for example to read the state.
+// boundMemory limits the garbage until ctx is done. It also returns memory to the system that is no
+// longer needed, for example after the state was read.
 func (s *instance) boundMemory(ctx context.Context) {
 	goGC := ""
 	for _, kv := range s.opt.Environ {
@@ -160,7 +160,7 @@ func (s *instance) boundMemory(ctx context.Context) {
 	}
 }
 
-// inhibit takes a lock of logind that prevents what the argument names while jobs run.
+// inhibit takes a lock of logind that prevents the actions in a list, such as "sleep:idle".
 func inhibit(ctx context.Context, what string) (daemon.Lock, error) {
 	lock, err := systemd.Inhibit(ctx, what, "jobs run; 'gpusched list' shows them")
 	if err != nil {
@@ -175,8 +175,8 @@ func (s *instance) forget(ctx context.Context) (int, error) {
 	return s.store.Forget(ctx, store.History{UserBytes: l.UserHistory, Age: l.HistoryAge}, time.Now())
 }
 
-// childEnv returns the daemon's environment without the variables with which a child could send
-// messages to systemd in the daemon's name.
+// childEnv returns the daemon's environment without the variables that would allow a child process
+// to send messages to systemd in the daemon's name.
 func (s *instance) childEnv() []string {
 	return slices.DeleteFunc(slices.Clone(s.opt.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "NOTIFY_SOCKET=") || strings.HasPrefix(kv, "WATCHDOG_") || strings.HasPrefix(kv, "LISTEN_")
@@ -208,7 +208,7 @@ func (s *instance) tidy(ctx context.Context) {
 	}
 }
 
-// close closes all parts that are open.
+// close closes all parts that newInstance has opened.
 func (s *instance) close() {
 	if s.source != nil {
 		if err := s.source.Close(); err != nil {
@@ -225,7 +225,7 @@ func (s *instance) close() {
 	}
 }
 
-// checks returns the checks of health that the daemon package does not have.
+// checks returns the checks of health that package daemon does not have.
 func (s *instance) checks() []daemon.Check {
 	here := func(f func() job.Check) func(context.Context) job.Check {
 		return func(context.Context) job.Check { return f() }
@@ -236,7 +236,7 @@ func (s *instance) checks() []daemon.Check {
 		{Name: "systemd", Look: func(ctx context.Context) job.Check { return host.CheckSystemd(ctx, s.units, s.opt.Own != nil) }},
 		{Name: "watchdog", Look: here(func() job.Check { return host.CheckNotifier(s.notify, s.opt.Own.flag()) })},
 		{Name: "journal", Look: func(ctx context.Context) job.Check {
-			version, _ := s.units.Version(ctx) // health has another line for a systemd that does not answer
+			version, _ := s.units.Version(ctx) // if systemd does not answer, another line of health says so
 			return host.CheckDirectoryUIDs(host.CheckJournal(), version)
 		}},
 		{Name: "log", Look: here(s.checkLog)},
@@ -251,8 +251,8 @@ func (s *instance) checks() []daemon.Check {
 	return s.opt.Own.checks(list)
 }
 
-// checkDamage adds to a line of health the damage that was found by reads since the start.
-// The daemon continues, since the live jobs are in memory.
+// checkDamage adds to a line of health the damage that reads of the state file have found since the
+// start. The daemon continues, since the live jobs are in memory.
 func checkDamage(damage error, c job.Check) job.Check {
 	if damage == nil {
 		return c

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Before the schema changes, systemd is asked for more time than a start may normally take.
-// The extra time has a limit.
+// Before the schema of the state file changes, systemd is asked for more time than a start may
+// normally take. The extra time has a limit.
 func TestTheManagerWaitsForAMigration(t *testing.T) {
 	var told bytes.Buffer
 	var asked time.Duration

@@ -37,7 +37,7 @@ type noteUnits interface {
 // notesAtOnce limits how many notes to jobs of one user are written at the same time.
 const notesAtOnce = 4
 
-// newNoteWriter returns a noteWriter. It leaves the notes for the launchers in the directory dir.
+// newNoteWriter returns a noteWriter. It puts the notes for the launchers into the directory dir.
 func newNoteWriter(dir string, u noteUnits, scope units.Scope) *noteWriter {
 	return &noteWriter{dir: dir, units: u, scope: scope}
 }
@@ -50,9 +50,9 @@ const noteTime = 5 * time.Second
 // A job with less memory left gets no note, because the kernel would kill it.
 const noteRoom = 32 << 20
 
-// Open starts a process that runs commands for the job's user. It is started like a process that
+// Open starts a process that runs commands for the job's user, in the same way as a process that
 // prints a note. The commands therefore run in the job's unit, under its user, limits and device
-// filter, and end with the unit. Root starts nothing else for them.
+// filter, and end with the unit. Root starts no other process for them.
 func (w *noteWriter) Open(ctx context.Context, id job.ID, uid int) error {
 	return w.Tell(ctx, id, uid, contract.DoorNote+w.scope.Terminal(int64(id)))
 }
@@ -75,7 +75,7 @@ func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) 
 	if err != nil {
 		return err
 	}
-	if st.Spent { // the job's GPUs may be another job's already
+	if st.Spent { // another job may already have this job's GPUs
 		return fmt.Errorf("job %d has ended", id)
 	}
 	if st.Active == units.ActiveReloading {
@@ -89,7 +89,7 @@ func (w *noteWriter) Tell(ctx context.Context, id job.ID, uid int, text string) 
 	}
 	err = w.units.Reload(ctx, name)
 	if errors.Is(err, units.ErrAbsent) {
-		err = nil // the job has ended meanwhile
+		err = nil // the job has ended in the meantime
 	}
 	return errors.Join(err, launch.RemoveNote(w.dir, int64(id)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gpusched/gpusched/units/launch"
 )
 
-// stopped is a systemd with users who stopped the processes that print notes to some jobs.
+// stopped is a systemd. The users of some jobs have stopped the processes that print notes there.
 type stopped struct {
 	mu    sync.Mutex
 	jobs  map[string]bool
@@ -82,7 +82,8 @@ func TestStoppedNote(t *testing.T) {
 	})
 }
 
-// Open requests its process as Tell does, but with a text that no note can have.
+// Open requests its process as Tell does, but instead of a note it passes a text that no note can
+// be.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o711); err != nil {
@@ -101,7 +102,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// inUnits is a systemd that records, at each reload, whether the process of Open was wanted.
+// inUnits is a systemd. At each reload it records whether the process of Open was wanted.
 type inUnits struct {
 	dir   string
 	doors []bool

@@ -16,15 +16,15 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// Own describes a user's own scheduler (gpuschedd --user). This scheduler runs as the user,
-// its jobs are units of the user's systemd, and it serves only the user and root.
-// The methods may be called on nil, which is the machine's scheduler.
+// Own describes a user's own scheduler (gpuschedd --user). This scheduler runs as the user, its
+// jobs are units of the user's systemd, and it serves only the user and root. A nil *Own means the
+// machine's scheduler, and all methods work on it.
 type Own struct {
 	UID    int
-	Name   string // name of the account, even if the host's files do not have it
+	Name   string // name of the account, which the host's files may lack
 	Bus    string // address of the private socket of the user's systemd
 	Socket string // socket at which clients reach the scheduler
-	Linger string // this file exists if systemd starts the user's services without a login
+	Linger string // if this file exists, systemd starts the user's services without a login
 
 	root atomic.Pointer[string] // control group of the user's systemd; nil: not known yet
 }
@@ -37,7 +37,7 @@ func (o *Own) account() *job.Account {
 	return &job.Account{UID: o.UID, User: o.Name}
 }
 
-// socket returns the path at which jobs reach the scheduler, or "" for the usual path.
+// socket returns the path at which jobs reach the scheduler, or "" if that is the usual path.
 func (o *Own) socket() string {
 	if o == nil {
 		return ""
@@ -45,7 +45,7 @@ func (o *Own) socket() string {
 	return o.Socket
 }
 
-// owner returns the check that settings files belong to the right user.
+// owner returns the check whether settings files belong to the right user.
 func (o *Own) owner() config.OwnerCheck {
 	if o == nil {
 		return config.RootOnly
@@ -53,8 +53,8 @@ func (o *Own) owner() config.OwnerCheck {
 	return config.OwnedBy(o.UID)
 }
 
-// settings changes settings that only root can use. The user is the only administrator, and jobs
-// may run without a device filter.
+// settings changes settings that only root can use. In a user's own scheduler, the user is the only
+// administrator, and jobs may run without a device filter.
 func (o *Own) settings(cfg config.Config) config.Config {
 	if o != nil {
 		cfg.Daemon.AdminGroup, cfg.GPUs.DeviceFilter = "", config.FilterPrefer
@@ -62,7 +62,7 @@ func (o *Own) settings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// files returns the host's files, to which the user's own account is added.
+// files returns the accounts and groups in the host's files, and adds the user's own account.
 func (o *Own) files() directory.Files {
 	files := hostFiles
 	if o == nil {
@@ -83,8 +83,8 @@ func (o *Own) files() directory.Files {
 	return files
 }
 
-// systemd returns the options of the connection to the systemd that runs the jobs.
-// The directory dir keeps the name of the connection.
+// systemd returns the options of the connection to the systemd that runs the jobs. The name of the
+// connection is stored in the directory dir.
 func (o *Own) systemd(dir string) systemd.Options {
 	if o == nil {
 		return systemd.Options{Last: filepath.Join(dir, "connection")}
@@ -118,11 +118,11 @@ func (o *Own) unlimited() []string {
 	return missing
 }
 
-// flag returns the option that makes systemctl, journalctl and gpusched use this scheduler,
-// or "". It begins with a space.
+// flag returns the option that makes systemctl, journalctl and gpusched use this scheduler, with a
+// space before it. For the machine's scheduler it returns "".
 func (o *Own) flag() string { return units.Scope{User: o != nil}.Flag() }
 
-// thenReload returns the advice to check the settings and then to reload them.
+// thenReload returns the advice to check the settings and then reload them.
 func (o *Own) thenReload() string {
 	return "('gpusched" + o.flag() + " config check' shows every mistake), then 'systemctl" + o.flag() + " reload gpusched'"
 }
@@ -135,8 +135,8 @@ func (o *Own) runDir() string {
 	return filepath.Dir(o.Socket)
 }
 
-// checks adds lines to health about what a user's scheduler can't enforce.
-// If no user's scheduler can have something, its absence does not count as broken.
+// checks adds lines to health about what a user's scheduler can't enforce. If something is missing
+// that no user's scheduler can have, it does not count as broken.
 func (o *Own) checks(list []daemon.Check) []daemon.Check {
 	if o == nil {
 		return list
@@ -185,7 +185,7 @@ func checkOthers() job.Check {
 	}
 }
 
-// checkOutput reports how much of the jobs' output is kept.
+// checkOutput reports how much of the jobs' output is stored.
 func (o *Own) checkOutput() job.Check {
 	return job.Check{
 		Name: "output", Health: job.Limited,

@@ -13,7 +13,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// All methods of Own work on nil, which is the machine's scheduler.
+// All methods of Own work on nil, which means the machine's scheduler.
 func TestNobodysOwn(t *testing.T) {
 	var o *Own
 	list := []daemon.Check{{Name: "x"}}
@@ -25,8 +25,8 @@ func TestNobodysOwn(t *testing.T) {
 	}
 }
 
-// Health shows what a user's own scheduler can't enforce as limited,
-// not as healthy or failing, with an explanation.
+// If a user's own scheduler can't enforce something, health shows it as limited, not as healthy or
+// failing, and explains why.
 func TestOwnHealth(t *testing.T) {
 	dir := t.TempDir()
 	o := &Own{UID: 7, Name: "carol", Socket: "/run/user/7/gpusched/gpusched.sock", Linger: dir}

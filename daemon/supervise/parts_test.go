@@ -17,7 +17,8 @@ import (
 // There is also one line for each GPU and each job in trouble.
 var healthNames = []string{"state", "gpus", "queue", "starts", "alerts", "clock"}
 
-// rows reads a table of gpusched-admin(7): the parts that the scheduler depends on.
+// rows reads a table of gpusched-admin(7). It has a row for each part that the scheduler depends
+// on.
 func rows(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile("../../packaging/man/gpusched-admin.7")
@@ -63,8 +64,9 @@ func TestPartsHaveALineInHealth(t *testing.T) {
 	}
 }
 
-// limits has the program's values for each row of the table, in the row's order.
-// A value is a time constant, as "file name", or several joined by " + ", or the text of the table.
+// limits has the program's values for each row of the table, in the order in which the row has
+// them. A value is a time constant ("file name"), several constants joined by " + ", or the table's
+// own text.
 var limits = map[string][]string{
 	`systemd, D\-Bus`: {"daemon/executor.go statusTime", "units/systemd/reconnect.go firstRetry", "units/systemd/reconnect.go lastRetry"},
 	"starts of units": {"daemon/executor.go startTime", "daemon/loop.go retryEvery"},
@@ -92,7 +94,7 @@ var limits = map[string][]string{
 	"daemon itself":   {"100ms", "daemon/supervise/supervisor.go firstTry", "daemon/supervise/supervisor.go lastTry"}, // RestartSec=
 }
 
-// The limits in the table are the limits in the program.
+// The limits in the table are the same as the limits in the program.
 func TestPartsLimits(t *testing.T) {
 	text := map[string]string{}
 	for _, row := range rows(t) {
@@ -114,7 +116,7 @@ func TestPartsLimits(t *testing.T) {
 	}
 }
 
-// limit returns a limit in the form that the table uses.
+// limit returns a limit as the table writes it.
 func limit(t *testing.T, l string) string {
 	t.Helper()
 	var sum time.Duration

@@ -68,12 +68,12 @@ var strays = map[config.StrayAction]site.Strays{
 	config.StrayEnd: site.EndStrays, config.StrayKeep: site.KeepStrays, config.StrayTell: site.TellStrays,
 }
 
-// inhibited has, for each setting, the list of what logind must not do while jobs run.
+// inhibited has the list for logind that belongs to each setting: what is prevented while jobs run.
 var inhibited = map[config.Inhibit]string{
 	config.InhibitSleep: "sleep:idle", config.InhibitShutdown: "shutdown:sleep:idle",
 }
 
-// usage returns the reactions to jobs that overuse their GPUs or leave them idle.
+// usage returns what happens to jobs that overuse their GPUs or leave them idle.
 func usage(cfg config.Config) site.UsagePolicy {
 	m, i := cfg.GPUMemory, cfg.Idle
 	return site.UsagePolicy{
@@ -84,7 +84,7 @@ func usage(cfg config.Config) site.UsagePolicy {
 	}
 }
 
-// responses converts the words of the policies. Any other word means to do nothing.
+// responses converts the words in the settings. For any other word, nothing is done.
 var responses = map[string]site.Response{
 	"warn": site.Warn, "enforce": site.WarnAndStop, "stop": site.WarnAndStop,
 }
@@ -99,7 +99,7 @@ func order(cfg config.Config) sched.Policy {
 	}
 }
 
-// classTimes returns the time limits of those classes that have one of their own.
+// classTimes returns the time limits of those classes that have their own limit.
 func classTimes(classes map[job.Class]config.Class) map[job.Class]time.Duration {
 	times := map[job.Class]time.Duration{}
 	for class, c := range classes {

@@ -16,8 +16,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sched"
 )
 
-// CPUs that go offline are no longer promised to jobs, until they are back.
-// If the CPUs can't be counted, nothing changes.
+// CPUs that go offline are no longer promised to jobs until they are online again. If the CPUs
+// can't be counted, nothing changes.
 func TestCPUsThatComeAndGo(t *testing.T) {
 	var log tape
 	online, fails := 16, error(nil)
@@ -45,7 +45,7 @@ func TestCPUsThatComeAndGo(t *testing.T) {
 	}
 }
 
-// policySettings differ from the defaults in everything that TestPolicy checks.
+// policySettings differs from the defaults in each setting that TestPolicy checks.
 const policySettings = `
 [jobs]
 max_suspend = "20m"
@@ -121,8 +121,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Jobs that do not ask for memory get a default amount. However much memory is reserved, one user's
-// jobs on all GPUs then fit into the default quota, and leave part of the memory to others.
+// Jobs that do not ask for memory get a default amount. However much memory the site reserves, one
+// user's jobs on all GPUs fit into the default quota, and leave part of the memory to other users.
 func TestDefaultMemoryFitsIntoTheQuota(t *testing.T) {
 	for _, percent := range []int{0, 5, 10, 40, 90} {
 		cfg := config.Default()

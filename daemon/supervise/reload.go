@@ -59,7 +59,7 @@ func (s *instance) settings(cfg config.Config) (daemon.Settings, error) {
 }
 
 // recount applies the settings in force again if the number of CPUs or the set of Slurm's GPUs has
-// changed. Running jobs continue with what they were promised.
+// changed. Running jobs keep what they were promised.
 func (s *instance) recount(put func(daemon.Settings)) {
 	s.slurm.look()
 	cfg := s.cfg.Load()
@@ -82,9 +82,9 @@ func (s *instance) recount(put func(daemon.Settings)) {
 	put(settings)
 }
 
-// auditReload records in the audit log that the settings were read again.
-// The request came from root, or from the user of this scheduler:
-// nobody else can send the signal, directly or through systemd.
+// auditReload records in the audit log that the settings were read again. The request came from
+// root, or from the user of this scheduler: nobody else can send SIGHUP, directly or through
+// systemd.
 func (s *Supervisor) auditReload(o server.Outcome) {
 	by := job.Account{User: "root"}
 	if own := s.opt.Own.account(); own != nil {
@@ -106,7 +106,7 @@ func (s *Supervisor) load() (config.Config, config.Snapshot, error) {
 }
 
 // quotaGroups implements daemon.QuotaGroups. If it asks the directory service and gets no answer,
-// it takes the groups of the account's last job.
+// it returns the groups of the account's last job.
 func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string) {
 	group, member := s.names.KnownGroup, s.names.KnownMember
 	if wait {
@@ -122,7 +122,8 @@ func (s *Supervisor) quotaGroups(uid int, had job.GIDs, wait bool) (in []string)
 	return in
 }
 
-// reload reads and applies the configuration. It returns false if the old one stays in force.
+// reload reads and applies the configuration. It returns false if the old configuration stays in
+// force.
 func (s *instance) reload() bool {
 	cfg, from, err := s.load()
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *instance) reload() bool {
 	return true
 }
 
-// needRestart returns the names of changed settings that only a restart applies.
+// needRestart returns the names of the changed settings that need a restart.
 func needRestart(old, now config.Config) []string {
 	keys := map[string]bool{
 		"gpus.sample_timeout": old.GPUs.SampleTimeout != now.GPUs.SampleTimeout,

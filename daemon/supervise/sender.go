@@ -28,7 +28,8 @@ type sender struct {
 	Units   messageUnits
 	Scope   units.Scope // which systemd runs the units
 
-	// Bars returns the reason if the site's present settings forbid a message.
+	// Bars returns why the site's present settings forbid a message. It returns the zero Message if
+	// they allow it.
 	Bars func(*job.Notify) job.Message
 	// Webhook returns the URL of one of the site's webhooks, "" if there is none with this name.
 	Webhook func(name string) string
@@ -85,7 +86,7 @@ func (s *sender) Deliver(ctx context.Context, n job.Notification, j *job.Job, to
 	return outcome(&status)
 }
 
-// message returns the input of gpusched-notify, without the recipient.
+// message returns the input of gpusched-notify. It does not include the recipient.
 func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, error) {
 	letter := words.MakeLetter(n.Event, j, s.Host)
 	m := contract.Message{
@@ -103,7 +104,8 @@ func (s *sender) message(n job.Notification, j *job.Job) (contract.Message, erro
 	return m, err
 }
 
-// maxTold limits how much of the program's status line is kept: the user can make it say anything.
+// maxTold limits how much of the status line of gpusched-notify is kept: the user can put anything
+// into it.
 const maxTold = 200
 
 // outcome returns why the unit failed to send a message, and whether another try may succeed.

@@ -17,8 +17,8 @@ import (
 	"github.com/gpusched/gpusched/units/contract"
 )
 
-// postman is a systemd that runs nothing. It records the requests,
-// and the input that the program would have read.
+// postman is a systemd that runs nothing. It records the requests, and the input that
+// gpusched-notify would have read.
 type postman struct {
 	t      *testing.T
 	name   string
@@ -71,7 +71,8 @@ func owed(wish job.Notify) (job.Notification, *job.Job) {
 }
 
 // Invariants 6 and 7: a process of the user contacts the user's recipient, and a process of nobody
-// contacts the site's webhook. Others can't read any address or URL, and no file is left behind.
+// contacts the site's webhook. Other users can't read any address or URL, and no file is left
+// behind.
 func TestWhoSends(t *testing.T) {
 	for _, c := range []struct {
 		wish   job.Notify
@@ -106,8 +107,8 @@ func TestWhoSends(t *testing.T) {
 	}
 }
 
-// The text of a webhook says whose job it is. No job's name in it can address a chat channel.
-// All tries have the same id.
+// The text for a webhook says whose job it is. No job's name in the text can address people in a
+// chat channel. All tries have the same id.
 func TestWebhookBody(t *testing.T) {
 	s, m := newSender(t)
 	n, j := owed(job.Notify{Way: job.NotifyWebhook, Webhook: "chat"})
@@ -127,8 +128,8 @@ func TestWebhookBody(t *testing.T) {
 	}
 }
 
-// Invariant 8: a message that the present settings forbid is not sent, whatever the earlier
-// settings were. The check of the settings gets the request with its address.
+// Invariant 8: a message that the present settings forbid is not sent, even if earlier settings
+// allowed it. The check of the settings gets the request together with its address.
 func TestSettingsOfNow(t *testing.T) {
 	s, m := newSender(t)
 	var asked job.Notify
@@ -146,7 +147,7 @@ func TestSettingsOfNow(t *testing.T) {
 	}
 }
 
-// The outcome of a unit, with the program's status line, is one line that anybody may see.
+// The outcome of a unit includes the program's status line. It is one line that anybody may see.
 func TestOutcome(t *testing.T) {
 	exit := func(code int32, text string) units.Status {
 		return units.Status{Result: units.ResultExitCode, MainStatus: code, StatusText: text}

@@ -26,7 +26,7 @@ func (s *slurm) look() {
 	s.found.Store(&found)
 }
 
-// gpus returns the GPUs that jobs must not get, according to the settings.
+// gpus returns Slurm's GPUs, which jobs must not get. If the settings share them, it returns none.
 func (s *slurm) gpus(cfg *config.Config) site.GPUsOfSlurm {
 	f := s.found.Load()
 	if f == nil || cfg.GPUs.Slurm == config.SlurmAllow {

@@ -13,8 +13,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// If Slurm gets more GPUs at run time, this is noticed without a reload, and health names them.
-// If Slurm's files become unreadable, Slurm keeps its GPUs.
+// If Slurm gets more GPUs at run time, the daemon notices this without a reload, and health names
+// the GPUs. If Slurm's files become unreadable, Slurm keeps its GPUs.
 func TestSlurmTakesGPUs(t *testing.T) {
 	var log tape
 	root := t.TempDir()

@@ -36,7 +36,7 @@ func (d specDir) Sweep(keep func(job.ID, int) bool) error {
 	return launch.Sweep(string(d), func(id int64, attempt int) bool { return keep(job.ID(id), attempt) })
 }
 
-// fileAt returns a string that changes when another file is at the path, or when the file changes.
+// fileAt returns a string that changes when the file at the path is replaced or changed.
 func fileAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -23,8 +23,8 @@ type stateFile struct {
 	suspected time.Time // last time that a write found the file damaged
 }
 
-// At most maxAside damaged files are moved aside within asideTime.
-// Otherwise a disk that damages each new file would fill up with copies.
+// At most maxAside damaged files are moved aside within asideTime. Otherwise, if the disk damages
+// each new file, copies would fill the disk.
 const (
 	maxAside  = 3
 	asideTime = time.Hour
@@ -32,11 +32,11 @@ const (
 
 var errDamagedAgain = errors.New("the state file is damaged again and again, and the disk is probably broken")
 
-// open opens the state file and reads it. A damaged file is moved aside: a scheduler that lost
-// its queue is better than none, and running jobs are recovered from their units. A file that
-// looks intact is also moved aside if writes failed because of damage twice within asideTime.
-// A file of a newer release, a file in use and a failing disk do not count as damage.
-// In these cases the file stays, and the next start tries again.
+// open opens the state file and reads it. A damaged file is moved aside: a scheduler that lost its
+// queue is better than none, and running jobs are recovered from their units. A file that looks
+// intact is also moved aside if writes to it have found damage twice within asideTime. A file of a
+// newer release, a file in use and a failing disk do not count as damage. In these cases the file
+// stays, and the next start tries again.
 func (f *stateFile) open(ctx context.Context) (*store.Store, job.Restored, error) {
 	opened, state, err := f.read(ctx)
 	if !errors.Is(err, job.ErrDamaged) {
@@ -62,8 +62,8 @@ func (f *stateFile) moveAside(why error) error {
 	return nil
 }
 
-// suspect records that a write found the file damaged. The next open checks the file.
-// If that check finds nothing, a second suspicion within asideTime moves the file aside.
+// suspect records that a write found the file damaged. The next open checks the file. If the check
+// finds no damage and suspect is called again within asideTime, the file is moved aside.
 func (f *stateFile) suspect(why error) {
 	now := time.Now()
 	again := !f.suspected.IsZero() && now.Sub(f.suspected) < asideTime
@@ -102,7 +102,7 @@ func (f *stateFile) migrating(from, to int) (done func()) {
 	return func() { f.log.Info("the state file has the schema of this release", "took", time.Since(begun)) }
 }
 
-// check reports damaged state files that were moved aside, until an administrator moves them away.
+// check reports damaged state files that were moved aside, until an administrator removes them.
 func (f *stateFile) check() job.Check {
 	c := job.Check{Name: "state file", Health: job.Healthy, Detail: "undamaged at the start"}
 	damaged, err := store.Quarantined(f.path)

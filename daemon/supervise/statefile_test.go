@@ -78,8 +78,8 @@ func TestStateInUseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// If the disk damages each new file, it does not fill up with copies.
-// The scheduler does not start, and says why.
+// If the disk damages each new state file, the disk does not fill up with copies. The scheduler
+// does not start, and says why.
 func TestDamagedAgainAndAgain(t *testing.T) {
 	f := &stateFile{path: filepath.Join(t.TempDir(), "state.db"), log: slog.New(slog.DiscardHandler)}
 	for i := range maxAside + 2 {

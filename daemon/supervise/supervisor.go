@@ -29,8 +29,8 @@ import (
 	"github.com/gpusched/gpusched/units/systemd"
 )
 
-// Delays between two tries to start the scheduler. Once it has worked for stableAfter,
-// the delays begin again at firstTry.
+// Delays between two tries to start the scheduler. Once the scheduler has worked for stableAfter,
+// the next delay is firstTry again.
 const (
 	firstTry    = time.Second
 	lastTry     = 10 * time.Second
@@ -43,19 +43,19 @@ type Options struct {
 	State           string // directory of the state file
 	Cache           string // directory of the second copy of the last ids; "": none
 	Specs           string // directory of the launchers' private specs
-	Launcher, NVML  string // programs: one that each unit executes, one that reads the GPUs
+	Launcher, NVML  string // programs: Launcher is the first in each unit, NVML reads the GPUs
 	Accounts        string // socket of gpusched-accounts
 	Own             *Own   // nil: the machine's scheduler
 	Environ         []string
 	Version, Commit string
 	Log             *slog.Logger
 	Level           *slog.LevelVar
-	Journal         *journal.Queue // gets the lines of Log
+	Journal         *journal.Queue // sends the lines of Log
 }
 
 // Supervisor has all parts that last as long as the process: the server, the log and the settings.
-// The scheduler is an instance, which may fail and be started again.
-// While there is no scheduler, the server answers with the reason.
+// The scheduler is an instance. It may fail, and is then started again. While no scheduler runs,
+// the server answers with the reason.
 type Supervisor struct {
 	opt     Options
 	log     *slog.Logger
@@ -67,7 +67,7 @@ type Supervisor struct {
 	state   *stateFile
 	crashes crashes // crashes of earlier processes
 	told    string  // last logged reason why there is no scheduler
-	asked   bool    // the next try answers a reload that was requested meanwhile
+	asked   bool    // the next try must answer a reload that was requested
 	tally   *metrics.Tally
 	verbose *server.Verbosity
 
@@ -105,8 +105,8 @@ var hostFiles = directory.Files{
 	UserName: host.UserName, UserID: host.UserID, GroupID: host.GroupID, HasGroup: host.HasGroup, Member: host.Member,
 }
 
-// use applies all settings that are not the scheduler's own.
-// It looks up the groups that the settings name now, so that no request has to wait for that.
+// use applies the settings of everything except the scheduler. It looks up the groups in these
+// settings at once, so that no request has to wait for that.
 func (s *Supervisor) use(cfg config.Config, from config.Snapshot) {
 	for _, name := range append(cfg.QuotaGroups(), cfg.Daemon.AdminGroup) {
 		s.names.KnownGroup(name)
@@ -150,10 +150,10 @@ func (s *Supervisor) Run(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(err, gaveUp)
 }
 
-// schedule keeps the scheduler running until ctx is done. If the scheduler can't start, the
-// process stays, answers requests with the reason, and tries again. A reload makes it try at once.
-// The process gives up only after some time on a read-only disk: it has its own mounts,
-// so for this process the disk stays read-only, but perhaps not for the next.
+// schedule keeps the scheduler running until ctx is done. If the scheduler can't start, the process
+// stays, answers requests with the reason, and tries again. A reload causes a try at once. The
+// process ends by itself only after its disk was read-only for some time. Each process has its own
+// mounts, so the disk stays read-only for this process, but perhaps not for the next.
 func (s *Supervisor) schedule(ctx context.Context, hup <-chan os.Signal) error {
 	var works atomic.Bool // true: the scheduler's own loop notifies the watchdog
 	var parts sync.WaitGroup
@@ -209,8 +209,8 @@ func (s *Supervisor) try(ctx context.Context, hup <-chan os.Signal, works *atomi
 	return time.Since(began), err
 }
 
-// resume waits until it is time for the next try, or until a reload is requested.
-// The next try then answers that request.
+// resume waits until it is time for the next try, or until a reload is requested. In that case the
+// next try answers the request.
 func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -221,7 +221,7 @@ func (s *Supervisor) resume(ctx context.Context, hup <-chan os.Signal, wait time
 	}
 }
 
-// answer reports the outcome of a requested reload, after a try has read the settings.
+// answer reports the outcome of a requested reload after the settings were read.
 func (s *Supervisor) answer(err error) {
 	if !s.asked {
 		return
@@ -287,15 +287,15 @@ func (s *Supervisor) fail(err error, wait time.Duration) {
 // settingsError says that the settings can't be used.
 type settingsError struct{ error }
 
-// refusedAfter is the longest time from a process that refused its settings to the next process.
-// Systemd starts that one by itself. Before it, gpusched-devices.service runs,
+// refusedAfter is the longest time between a process that refused its settings and the next
+// process, if systemd starts the next process by itself. In between, gpusched-devices.service runs,
 // which a hanging driver may delay.
 const refusedAfter = 2 * time.Minute
 
-// refuse returns an error if the settings are wrong, systemd started this process, and no process
-// has refused them just before. The process then ends, so that whoever asked for the start sees it
-// fail. Systemd starts another process by itself. That process finds a note in the directory dir,
-// which survives restarts. It does not end, and answers requests with the reason.
+// refuse returns an error if the settings are wrong, systemd started this process, and no earlier
+// process refused them within refusedAfter. The process then ends, so that whoever asked for the
+// start sees it fail. Systemd starts another process by itself. That process finds a note in the
+// directory dir, which survives restarts. So it does not end, and answers requests with the reason.
 func (s *Supervisor) refuse(dir string, now time.Time) error {
 	note := filepath.Join(dir, "refused")
 	before, beforeErr := os.Stat(note)
@@ -312,7 +312,7 @@ func (s *Supervisor) refuse(dir string, now time.Time) error {
 	return settingsError{fmt.Errorf("%w; %s", err, s.remedy(settingsError{err}, ""))}
 }
 
-// remedy returns advice about a scheduler that can't start.
+// remedy returns advice to an administrator after the scheduler could not start.
 func (s *Supervisor) remedy(err error, state string) string {
 	own := s.opt.Own
 	flag := own.flag()

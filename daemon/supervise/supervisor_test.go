@@ -150,7 +150,7 @@ func TestStartsAgain(t *testing.T) {
 	}
 	d.write(t, d.s.opt.Config, "")
 	d.hup <- os.Interrupt
-	d.hup <- os.Interrupt // read when the next try is over
+	d.hup <- os.Interrupt // the supervisor reads this signal after the next try
 	if got := d.check(t); !strings.Contains(got.Next, "end the other") {
 		t.Errorf("health with the settings mended: %+v", got)
 	}
@@ -185,9 +185,9 @@ func TestReloadIsAnsweredLate(t *testing.T) {
 	}
 }
 
-// Invariant 3: the first process that systemd starts with wrong settings ends,
-// and the second one stays. A process that is started by hand later ends again.
-// If systemd did not start the process, or the note can't be written, the process stays.
+// Invariant 3: the first process that systemd starts with wrong settings ends, and the second one
+// stays. If an administrator starts a process later, that process ends too. A process that systemd
+// did not start stays. So does a process that can't write the note.
 func TestWrongSettingsFailTheStart(t *testing.T) {
 	d, dir, now := newDesk(t), t.TempDir(), time.Now()
 	d.write(t, d.s.opt.Config, "no_such_key = 1")

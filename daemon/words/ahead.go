@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead returns why another job is ahead of the reader's job.
-// The text follows the other job's name.
+// Ahead returns why another job is ahead of the reader's job. Callers put the text after the other
+// job's name.
 func Ahead(a *job.Ahead) string {
 	text := aheadCause(a)
 	if a.Again {
@@ -44,8 +44,8 @@ func aheadCause(a *job.Ahead) string {
 	return longer((its.Waited - own.Waited).Duration())
 }
 
-// byScore names the one or two main reasons for a higher score, the most important first.
-// They are among share, wait and length.
+// byScore names the one or two main reasons for a higher score, the most important first. A reason
+// is the owner's share, the time the job has waited, or the length of the job.
 func byScore(a *job.Ahead) string {
 	its, own := a.Its, a.Own
 	type part struct {
@@ -72,7 +72,7 @@ func byScore(a *job.Ahead) string {
 	return strings.Join(texts, "; ")
 }
 
-// share describes how much somebody used recently. 1 is a fair share.
+// share describes how much somebody used recently. For x = 1, that is a fair share.
 func share(x float64) string {
 	switch {
 	case x < 0.1:
@@ -115,8 +115,8 @@ func pow2(x float64) float64 {
 	return out * (1 + max(0, min(x, 1)))
 }
 
-// Sooner returns the options of a change as people type them,
-// and the options that the change removes.
+// Sooner returns the options of a change as a person types them, and the options that the change
+// removes from the job.
 func Sooner(s *job.Sooner) (options, without []string) {
 	change := reflect.ValueOf(s.Change)
 	for i := range change.NumField() {

@@ -1,20 +1,20 @@
-// Package words makes sentences from codes. They say why a request was refused,
-// why a job waits, how it ended, and what its owner is told.
-// The terminal, the API and the journal use the same sentences.
+// Package words makes sentences from codes. They say why a request was refused, why a job waits,
+// how it ended, and what its owner is told. The terminal, the API and the journal use the same
+// sentences.
 //
-// A program that shows a sentence to a person makes the sentence itself, for a Reader.
-// Times are then in the reader's zone. If several machines were asked,
-// each job has its machine in front. The daemon makes the same sentences in UTC, for scripts.
-// No program parses a sentence: everything that a program needs is a code, an argument or a field.
+// A program that shows a sentence to a person makes the sentence itself, for a Reader. Times are
+// then in the person's time zone. If several machines were asked, the name of each job begins with
+// its machine. The daemon makes the same sentences for scripts, with times in UTC. No program
+// parses a sentence: everything that a program needs is a code, an argument or a field.
 //
-// All sentences of the scheduler that name an option or a command are in this package.
-// The packages daemon/core, daemon/sched and daemon/job have none. This package decides nothing.
+// All sentences of the scheduler that name an option or a command are in this package. The packages
+// daemon/core, daemon/sched and daemon/job have no sentences. This package decides nothing.
 //
 // # Invariants
 //
 //  1. Each code that those packages use has a sentence here, which uses all arguments of the code.
 //     Each sentence here has a code that is used somewhere.
-//  2. Each reason for waiting has a sentence for one GPU.
-//     A reason that several GPUs can share also has a sentence for all of them.
+//  2. Each reason for waiting has a sentence for one GPU. A reason that several GPUs can share also
+//     has a sentence for all of them.
 //  3. A code without a sentence, such as one from a newer release, is printed as it is.
 package words

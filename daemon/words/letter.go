@@ -12,10 +12,10 @@ import (
 type Letter struct {
 	Subject string // one line of printable text
 	Body    string // lines
-	Chat    string // the subject for a chat room: with the job's owner, without markup
+	Chat    string // the subject for a chat room: it names the job's owner, and has no markup
 }
 
-// maxSubject is the maximum length in bytes of a subject, and of a line for a chat.
+// maxSubject is the maximum length in bytes of a subject and of a line in a chat.
 const maxSubject = 200
 
 // MakeLetter returns a message to a job's owner about the start or end of the job.
@@ -36,7 +36,7 @@ func MakeLetter(event job.NotifyEvent, j *job.Job, host string) Letter {
 }
 
 // LeftOut returns a note that n earlier messages were not sent to a chat, because there were too
-// many. It returns "" for 0.
+// many. If n is 0, it returns "".
 func LeftOut(n int) string {
 	if n == 0 {
 		return ""
@@ -69,7 +69,7 @@ func whatHappened(event job.NotifyEvent, j *job.Job) string {
 	return plain(Result(j.Result))
 }
 
-// facts lists facts about the job, in the order in which people ask about them.
+// facts lists facts about the job. The facts that people ask about first come first.
 func facts(event job.NotifyEvent, j *job.Job, host string) [][2]string {
 	list := [][2]string{{"user", j.Owner.User}, {"host", host}, {"GPUs", job.FormatGPUList(j.GPUIndexes())}}
 	if tasks := taskCounts(j); tasks != "" {
@@ -134,10 +134,11 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// markup replaces characters that chat programs interpret by full-width characters, which look
-// the same to people. Otherwise a name could call everybody in a room (Slack's <!channel>,
-// Discord's and Mattermost's @everyone), hide text, or disguise a link. Escaping does not help:
-// each program has its own escapes, and shows those of the others.
+// markup replaces characters that chat programs interpret. The replacements are full-width
+// characters, which look the same to people. Otherwise a name could call everybody in a room
+// (Slack's <!channel>, Discord's and Mattermost's @everyone), hide text, or disguise a link.
+// Escaping does not help: each program has its own escapes, and shows the escapes of other programs
+// as text.
 var markup = strings.NewReplacer("&", "＆", "<", "＜", ">", "＞", "@", "＠", "`", "｀", "*", "＊", "~", "～",
 	"|", "｜", "[", "［", "]", "］", "#", "＃", "\\", "＼", "://", "：//", "www.", "www．", "WWW.", "WWW．")
 

@@ -15,7 +15,7 @@ func letterJob(user, name string) *job.Job {
 	return j
 }
 
-// A message to a chat names the job's owner in its subject. A mail need not.
+// The subject of a message to a chat names the job's owner. The subject of a mail need not.
 func TestAChatLineNamesTheOwner(t *testing.T) {
 	l := MakeLetter(job.NotifyEnd, letterJob("alice", "train"), "gpu1")
 	if want := "job 7 (train) completed: exit code 0 on gpu1"; l.Subject != want || l.Chat != "alice: "+want {
@@ -30,7 +30,7 @@ func TestAChatLineNamesTheOwner(t *testing.T) {
 	}
 }
 
-// The limit counts bytes: a full-width character has three.
+// The limit counts bytes, not characters: a full-width character has three bytes.
 func TestChatLinesAreBoundedInBytes(t *testing.T) {
 	for _, j := range []*job.Job{
 		letterJob("alice", strings.Repeat("@", 150)), letterJob("alice", strings.Repeat("a*", 200)),
@@ -79,8 +79,8 @@ func TestNoMarkupInChats(t *testing.T) {
 	}
 }
 
-// Names of accounts, and old names that today's rules would refuse,
-// can't move a cursor or end a line.
+// The names of accounts can't move a cursor or end a line. Neither can old names of jobs that
+// today's rules would refuse.
 func TestLettersAreText(t *testing.T) {
 	for _, name := range []string{"a\r\nBcc: b@c", "\x1b[2J", "\u009b2J", "\u202etxt", "\xff\xfe", "a\u2028b", "\u200b"} {
 		j := letterJob(name, name)

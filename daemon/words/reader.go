@@ -8,12 +8,12 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Reader is a person who reads sentences. The zero Reader is a script:
-// it reads times in UTC, and the jobs of one machine.
+// Reader is a person who reads sentences. The zero Reader is a script: it reads times in UTC, and
+// jobs of only one machine.
 type Reader struct {
 	Moment func(time.Time) string // formats a time in the reader's zone; nil: in UTC
-	Host   string                 // machine to name in front of each job; "": none
-	Brief  bool                   // only the most important part, for a narrow column
+	Host   string                 // machine that is named before each job; "": none
+	Brief  bool                   // shows only the most important part, for a narrow column
 }
 
 // Say returns the sentence of a message, with the hint in brackets.
@@ -25,7 +25,7 @@ func (r Reader) Refusal(m job.Message) (text, hint string) { return split(r.mess
 // Reason returns why a job waits, without naming the GPU.
 func (r Reader) Reason(x job.Reason) string { return Reason(r.reason(x)) }
 
-// Why returns one short line about why a job waits.
+// Why returns one short line that says why a job waits.
 func (r Reader) Why(list []job.Reason) string {
 	read := make([]job.Reason, len(list))
 	for i, x := range list {
@@ -49,8 +49,8 @@ func (r Reader) Check(c job.Check) string {
 // Result returns how an attempt ended.
 func (r Reader) Result(x *job.Result) string { return Result(r.result(x)) }
 
-// Shown returns how an attempt ended. If the result has the words of another
-// scheduler, it returns those.
+// Shown returns how an attempt ended. If another scheduler ran the job and its words are known,
+// Shown returns those words.
 func (r Reader) Shown(x *job.ShownResult) string {
 	if !x.Said.IsZero() {
 		return r.Say(x.Said)
@@ -58,10 +58,10 @@ func (r Reader) Shown(x *job.ShownResult) string {
 	return r.Result(&x.Result)
 }
 
-// Ending returns Result without the state and the colon at the beginning.
+// Ending is like Result, but without the state and the colon at the beginning.
 func (r Reader) Ending(x *job.Result) string { return ending(r.result(x)) }
 
-// How returns Result for a line that also shows the state.
+// How is like Result, but made for a line that also shows the state.
 func (r Reader) How(x *job.Result) string { return How(r.result(x)) }
 
 func (r Reader) Event(e *job.Event) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// If a sentence names a job of another machine, the machine's name is in front of the job.
-// Text that somebody typed is not changed.
+// If a sentence names a job of another machine, that machine's name comes before the job. Text that
+// somebody typed is not changed.
 func TestJobsOfAnotherMachineAreNamedWithIt(t *testing.T) {
 	a := Reader{Host: "a"}
 	busy := func(gpu int, id job.ID, more ...job.ID) job.Reason {
@@ -32,7 +32,7 @@ func TestJobsOfAnotherMachineAreNamedWithIt(t *testing.T) {
 	}
 }
 
-// A message reads the same after it was sent as JSON, whatever its arguments are.
+// A message has the same sentence after it was sent as JSON, whatever its arguments are.
 func TestMessagesReadTheSameAfterJSON(t *testing.T) {
 	at := time.Date(2026, 3, 1, 21, 0, 0, 0, time.UTC)
 	read := Reader{Moment: func(t time.Time) string { return t.Format(time.Kitchen) }}

@@ -13,8 +13,8 @@ import (
 type concern int
 
 const (
-	own     concern = iota // the job or its owner; while there is such a reason, the GPUs do not matter
-	quota                  // a quota; while the GPUs would not be enough either, they matter more
+	own     concern = iota // the job or its owner; such a reason makes reasons about GPUs unimportant
+	quota                  // a quota; reasons about GPUs are more important if there are too few GPUs
 	machine                // the whole machine
 	someGPU                // a GPU
 	aside                  // a GPU that is fine, or on which the job can never run
@@ -27,15 +27,15 @@ type reason struct {
 	alone, on, all string
 }
 
-// reasons has the texts for each reason code. The field alone is the whole sentence.
-// The field on follows "GPU 0" in a line; if it is empty, "is" and the sentence follow.
-// The field all follows "GPUs 0,1"; if it is empty, "are" and the code follow.
-// The names in braces are parts of a job.Reason, as value spells them.
+// reasons has the texts for each reason code. The field "alone" has the whole sentence. The field
+// "on" has the text after "GPU 0" in a line. If it is empty, "is" and the sentence follow. The
+// field "all" has the text after "GPUs 0,1". If it is empty, "are" and the code follow. The names
+// in braces are parts of a job.Reason. The function value formats them.
 //
-// Of several reasons about the job itself, the first in this list is shown.
-// The reasons about GPUs are sorted by how soon they pass. A reservation is first, because it
-// keeps a job from a GPU that looks free. After that come the reasons that end soon by themselves,
-// those that a person must end, and those that nobody can end.
+// If there are several reasons about the job itself, the first in this list is shown. The reasons
+// about GPUs are sorted by how soon they pass. A reservation is first, because it keeps a job from
+// a GPU that looks free. Then come the reasons that end soon by themselves, those that a person
+// must end, and those that nobody can end.
 var reasons = []reason{
 	{job.ReasonAccount, own, "no job of its user starts: {text}", "", ""},
 	{job.ReasonTurn, own, "waits to be started: systemd is starting other jobs", "", ""},
@@ -126,7 +126,7 @@ func Reason(r job.Reason) string {
 	return expand(reasons[at].alone, r)
 }
 
-// expand replaces each name in braces by that part of the reason.
+// expand replaces each name in braces by the part of the reason that has this name.
 func expand(format string, r job.Reason) string {
 	var b strings.Builder
 	for {
@@ -204,8 +204,8 @@ func areSo(many int64) string {
 	return "are"
 }
 
-// failed returns what went wrong before the back-off: either the job itself failed,
-// or its start failed several times in a row.
+// failed returns what went wrong before the scheduler delayed the job: either the job itself
+// failed, or its start failed several times in a row.
 func failed(starts int64) string {
 	switch {
 	case starts > 1:
@@ -228,7 +228,7 @@ func names(r job.Reason) []string {
 	return list
 }
 
-// called returns the name of the first job of a reason.
+// called returns the name of the first of a reason's jobs.
 func called(r job.Reason) string {
 	if list := names(r); list != nil {
 		return list[0]

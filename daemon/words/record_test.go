@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A message with a code or with free text reads the same after it was stored.
+// A message has the same sentence after it was stored, whether it has a code or free text.
 func TestARecordedMessageReadsAsBefore(t *testing.T) {
 	left := job.Say("detail/out-of-service", 3, job.Say("detail/ghost", job.Size(20<<30+1)))
 	taken := job.Reason{Code: job.ReasonGPUForeign, Foreign: []job.Foreign{{PID: 7, User: "bob", Bytes: 3 << 30}}}

@@ -11,14 +11,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Result returns how an attempt ended. If it helps, what to do next follows.
+// Result returns how an attempt ended, and what to do next if there is any advice.
 func Result(r *job.Result) string {
 	state, more := outcome(r)
 	return state + more + left(r)
 }
 
-// How returns Result for a line that also shows the state.
-// It returns "" if the state says everything.
+// How is like Result, but made for a line that also shows the state. It returns "" if the state
+// says everything.
 func How(r *job.Result) string {
 	state, more := outcome(r)
 	if state != "" {
@@ -45,8 +45,8 @@ func left(r *job.Result) string {
 	return "; " + Say(r.Left)
 }
 
-// outcome returns how an attempt ended, in two parts:
-// the state, if the sentence begins with it, and the rest.
+// outcome returns how an attempt ended, in two parts. The first part is the state, if the sentence
+// begins with the state. The second part is the rest of the sentence.
 func outcome(r *job.Result) (state, rest string) {
 	switch r.Outcome {
 	case job.Completed:
@@ -80,8 +80,8 @@ func outcome(r *job.Result) (state, rest string) {
 }
 
 // outOfMemory returns why a job ran out of memory. It blames the job's own limit only if the job is
-// known to have reached it. The kernel also kills processes because of a higher limit or a full
-// machine, and systemd-oomd does so because of memory pressure.
+// known to have reached that limit. The kernel also kills processes because of a limit above the
+// job's or a full machine, and systemd-oomd does so because of memory pressure.
 func outOfMemory(r *job.Result) string {
 	limit := job.FormatSize(r.MemBytes)
 	own := "killed for going over its host memory limit of " + limit + " (ask for more with --mem)"
@@ -123,7 +123,7 @@ func cancelled(r *job.Result) (state, rest string) {
 		rest = " by the site: it did not use its GPUs"
 	case r.Cause == job.StopIdle:
 		rest = " by the site: it had not used its GPUs for " + job.FormatDuration(r.Breach.Idle.Duration().Round(time.Second))
-	case r.Cause == job.StopTrespass && r.Breach == nil: // a job can't open it, so it was passed an open device
+	case r.Cause == job.StopTrespass && r.Breach == nil: // no job can open it, so the job was given it open
 		rest = " by the site: it used a GPU that it does not have"
 	case r.Cause == job.StopTrespass:
 		rest = fmt.Sprintf(" by the site: it used GPU %d, which it does not have", r.Breach.GPU)
@@ -180,8 +180,8 @@ func failure(r *job.Result) (state, rest string) {
 // fatal lists the signals that shells report most often.
 var fatal = []syscall.Signal{syscall.SIGKILL, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGBUS}
 
-// shellWords returns the meaning that shells give to an exit code.
-// It returns "" for codes whose meaning depends on the program.
+// shellWords returns the meaning that shells give to an exit code. If the meaning depends on the
+// program, it returns "".
 func shellWords(code int) string {
 	switch {
 	case code == 126:
@@ -194,7 +194,7 @@ func shellWords(code int) string {
 	return ""
 }
 
-// GPUError returns what a GPU reported while the job had that GPU.
+// GPUError returns what a GPU reported while the job had it.
 func GPUError(e job.GPUError) string {
 	if e.Xid == 0 {
 		return fmt.Sprintf("GPU %d was lost", e.GPU) + inBrackets(Say(e.What))
@@ -205,7 +205,7 @@ func GPUError(e job.GPUError) string {
 // xid returns the number of an Xid, with its meaning if known.
 func xid(e *job.GPUError) string { return fmt.Sprintf("Xid %d", e.Xid) + inBrackets(Say(e.What)) }
 
-// Warning returns what is wrong with a running job. The text follows "the job".
+// Warning returns what is wrong with a running job. Callers put the text after "the job".
 func Warning(w job.Warning) string {
 	if w.Code == job.WarningMemory {
 		return "uses " + over(w.GPU, w.Used, w.Promised)

@@ -10,8 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// sentence has the two format strings for a code. text says what happened and why, and hint says
-// what to do next. The arguments of the message are filled into both.
+// sentence has two format strings for a code. text says what happened and why, and hint says what
+// to do next. Both can use the arguments of the message.
 type sentence struct{ text, hint string }
 
 // Say returns the sentence of a message, with the hint in brackets.
@@ -23,8 +23,8 @@ func Say(m job.Message) string {
 // Refusal returns what was refused and why, and a hint about what to do next.
 func Refusal(r *job.Refusal) (text, hint string) { return split(r.Message) }
 
-// Spelled replaces arguments by their words if JSON would change them.
-// Times, messages and reasons are not replaced.
+// Spelled replaces the arguments of a message by their words, because JSON would change some of
+// them. Times, messages and reasons are not replaced.
 func Spelled(m job.Message) job.Message {
 	m.Args = slices.Clone(m.Args)
 	for i, a := range m.Args {
@@ -63,7 +63,7 @@ func split(m job.Message) (text, hint string) {
 	return fill(s.text, args), fill(s.hint, args)
 }
 
-// ended returns how a job ended. The text follows the job's name.
+// ended returns how a job ended. Callers put the text after the job's name.
 func ended(state string) string {
 	switch job.State(state) {
 	case job.Completed, job.Failed:
@@ -89,7 +89,7 @@ func fill(format string, args []any) string {
 	return singular(fmt.Sprintf(format, spelled...))
 }
 
-// singulars has the plural nouns that sentences use after numbers, with their singulars.
+// singulars has the plural nouns that follow numbers in sentences, with their singulars.
 var singulars = map[string]string{
 	"GPUs": "GPU", "jobs": "job", "tasks": "task", "processes": "process", "messages": "message", "starts": "start",
 	"dependencies": "dependency", "ranges": "range", "bytes": "byte", "combinations": "combination", "modules": "module",
@@ -114,7 +114,7 @@ func singular(text string) string {
 	return strings.Join(words, " ")
 }
 
-// spell returns an argument in the form in which a sentence shows it.
+// spell returns an argument as a sentence shows it.
 func spell(a any) any {
 	switch v := a.(type) {
 	case time.Time:
@@ -123,7 +123,7 @@ func spell(a any) any {
 		return job.FormatDuration(v)
 	case []int:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ", "), "[]")
-	case []string: // these are options
+	case []string: // the strings are options
 		return "--" + strings.Join(v, ", --")
 	case []job.DependencyKind:
 		return "--" + strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", --")

@@ -7,17 +7,17 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Limits for the parts of a session's name. A socket has this name, and with its directory and the
-// user that is at most 107 bytes.
+// Limits for the parts of a session's name. The session has a socket of this name. Together with
+// its directory and the user, the name of the socket has at most 107 bytes.
 const (
 	maxScreenGPUs = 24
 	maxScreenMode = 16
 )
 
-// ScreenName returns the name of the GNU screen session of a job's present attempt,
-// or "" if it has no session. The name is gpujob_<gpu_ids>_<mode>_<job_id>.
-// The mode is the value of the option --mode in the job's command. If there is no such option,
-// the mode says whether the job has whole GPUs, a part of a GPU, or none.
+// ScreenName returns the name of the GNU screen session of a job's present attempt, or "" if the
+// attempt has no session. The name is gpujob_<gpu_ids>_<mode>_<job_id>. The mode is the value of
+// the option --mode in the job's command. Without this option, the mode says whether the job has
+// whole GPUs, a part of a GPU, or none.
 func ScreenName(j *job.Job, argv []string) string {
 	if !j.Request.Screen || j.Attempt == nil {
 		return ""
@@ -39,7 +39,7 @@ func screenMode(r *job.Request) string {
 	return "whole"
 }
 
-// screenGPUs lists the numbers of the GPUs. If there are many, it lists ranges.
+// screenGPUs lists the numbers of the GPUs. If there are many, the list has ranges.
 func screenGPUs(gpus []job.Allocation) string {
 	if len(gpus) == 0 {
 		return "none"
@@ -67,8 +67,8 @@ func screenGPUs(gpus []job.Allocation) string {
 	return strconv.Itoa(len(gpus)) + "gpus"
 }
 
-// modeOf returns the value of the option --mode in a job's command.
-// It uses only characters that the name of a socket can have.
+// modeOf returns the value of the option --mode in a job's command. It keeps only characters that
+// the name of a socket can have.
 func modeOf(argv []string) string {
 	for i, arg := range argv {
 		value, found := strings.CutPrefix(arg, "--mode=")

@@ -2,9 +2,9 @@ package words
 
 import "github.com/gpusched/gpusched/daemon/job"
 
-// sentences has the texts for each code. A code begins with its kind.
-// This is the kind of a refusal, or detail for a part of another sentence,
-// or notice for a line in the journal of the job's owner.
+// sentences has the texts for each code. The first part of a code is its kind: the kind of a
+// refusal, or detail for a part of another sentence, or notice for a line in the journal of the
+// job's owner.
 var sentences = map[job.Code]sentence{
 	"usage/form":             {"%v", ""},
 	"usage/command":          {"unknown command %q", ""},
@@ -15,7 +15,7 @@ var sentences = map[job.Code]sentence{
 	"usage/reservation-gpus": {"a reservation needs GPUs", "see 'gpusched reserve make --help'"},
 	"usage/reservation-over": {"the reservation would be over before it begins", "choose a later end"},
 
-	// These are mistakes in the form of a submission or a change. The hint names the option.
+	// These texts are about malformed submissions and changes. The hint names the option.
 	"usage/key":              {"the request key is not printable or longer than %v bytes", ""},
 	"usage/grace-negative":   {"the grace must not be negative", "--grace"},
 	"usage/grace":            {"the grace is out of range: at most 10 years", "--grace"},
@@ -262,7 +262,7 @@ var sentences = map[job.Code]sentence{
 	"detail/gpu-gone":     {"GPU %v is gone", ""},
 	"detail/gpu-is":       {"GPU %v is %v", ""},
 
-	// These texts follow "could not start: ". The code names the step of the start.
+	// These texts follow "could not start: ". The code names the step of the start that failed.
 	"detail/launch-spec":   {"the instructions for it could not be written or read", ""},
 	"detail/launch-chdir":  {"its working directory could not be entered", ""},
 	"detail/launch-exec":   {"its command could not be run", ""},

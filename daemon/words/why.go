@@ -12,12 +12,12 @@ import (
 // maxGroups limits the reasons about GPUs in one line.
 const maxGroups = 2
 
-// Why returns one short line about why a job waits.
+// Why returns one short line that says why a job waits.
 func Why(list []job.Reason) string { return Reader{}.Why(list) }
 
-// causes lists why a job waits. Reasons that apply to every GPU come first.
-// After that come the reasons of single GPUs, those that pass soonest first.
-// GPUs that the job can't use are named only if nothing else can be said.
+// causes lists why a job waits. Reasons that apply to every GPU come first. Reasons of single GPUs
+// follow, and the first of these is the one that passes soonest. GPUs that the job can't use are
+// named only if nothing else can be said.
 func causes(list []job.Reason) []string {
 	if first, ok := ownReason(list); ok {
 		return []string{Reason(first)}
@@ -47,8 +47,8 @@ func causes(list []job.Reason) []string {
 	return append(parts, last[:min(len(last), 1)]...)
 }
 
-// InOrder sorts reasons by importance, the most important first. As long as no GPU is suitable for
-// the job, reasons that do not concern GPUs (host memory, CPUs, the number of running jobs, quotas)
+// InOrder sorts reasons by importance, the most important first. As long as too few GPUs are
+// usable, reasons that do not concern GPUs (host memory, CPUs, the number of running jobs, quotas)
 // come last.
 func InOrder(list []job.Reason) []job.Reason {
 	out := slices.Clone(list)
@@ -64,7 +64,7 @@ func InOrder(list []job.Reason) []job.Reason {
 	return out
 }
 
-// lesser reports whether a reason is unimportant as long as the GPUs keep the job waiting.
+// lesser reports whether a reason is less important than the lack of usable GPUs.
 func lesser(r job.Reason, all []job.Reason) bool {
 	switch r.Code {
 	case job.ReasonHostMemory, job.ReasonHostCPUs, job.ReasonMaxRunning:
@@ -74,7 +74,7 @@ func lesser(r job.Reason, all []job.Reason) bool {
 	return at >= 0 && reasons[at].about == quota && lacksGPUs(all)
 }
 
-// lacksGPUs reports whether the job needs more GPUs than are usable now.
+// lacksGPUs reports whether too few GPUs are usable now for the job.
 func lacksGPUs(all []job.Reason) bool {
 	free, others := 0, 0
 	for _, r := range all {
@@ -90,8 +90,8 @@ func lacksGPUs(all []job.Reason) bool {
 	return free == 0 && others > 0
 }
 
-// ownReason returns the first reason that is about the job or its owner.
-// A quota counts only if there are enough GPUs.
+// ownReason returns the first reason that is about the job or its owner. It may be a quota only if
+// enough GPUs are usable.
 func ownReason(list []job.Reason) (job.Reason, bool) {
 	last := quota
 	if lacksGPUs(list) {
@@ -148,8 +148,8 @@ func (g *reasonGroup) String() string {
 	return fmt.Sprintf("GPUs %s %s", job.FormatGPUList(g.gpus), expand(all, g.first))
 }
 
-// nameList returns "job 3" or "jobs 3,4". If there are more than three names,
-// it returns three and "…".
+// nameList returns text such as "job 3" or "jobs 3,4". If there are more than three names, it
+// returns the first three and "…".
 func nameList(names []string) string {
 	var parts []string
 	seen := map[string]bool{}

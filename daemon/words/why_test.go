@@ -70,7 +70,7 @@ func TestWhyIsOneShortLine(t *testing.T) {
 	}
 }
 
-// The summary shows words for every code, never the code.
+// The summary has words for every code, and never shows the code itself.
 func TestWhyKnowsEveryCode(t *testing.T) {
 	for _, code := range ReasonCodes() {
 		for _, list := range [][]job.Reason{

@@ -17,7 +17,7 @@ import (
 // use is a place in the source that uses a code.
 type use struct {
 	at   string
-	args int // number of arguments; -1: the code is not in a call
+	args int // number of arguments after the code in a call; -1: the code is not in a call
 }
 
 var codeForm = regexp.MustCompile(`^(usage|not-found|forbidden|never|policy|conflict|unavailable|detail|notice)/[a-z-]+$`)
@@ -106,7 +106,7 @@ func TestEachCodeHasASentence(t *testing.T) {
 	}
 }
 
-// Another release may send a message without its arguments. The message still says something.
+// Another release may send a message without its arguments. The message must still make sense.
 func TestMessagesWithoutArgumentsSaySomething(t *testing.T) {
 	for code := range sentences {
 		for _, args := range [][]any{nil, {"x"}} {
