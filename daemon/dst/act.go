@@ -94,8 +94,8 @@ func (w *World) change(c *job.Command, d *dice) {
 	}
 }
 
-// later draws new dependencies. They may be on any job, even on the job itself, one of its tasks,
-// or a job that fails.
+// later draws new dependencies of a job. A job may come to depend on any job: even on itself, on
+// one of its tasks, or on a job that fails.
 func (w *World) later(d *dice) *[]job.Dependency {
 	list := []job.Dependency{}
 	for range d.n(3) {
@@ -264,7 +264,7 @@ func (w *World) onUnit(e *Entry, d *dice) {
 			again := w.newRun(name, props)
 			again.touched, again.behaviour.NotStart = "restart", 0
 			again.first = cmp.Or(r.first, r.began)
-			again.trespassed = r.trespassed // what the attempt did
+			again.trespassed = r.trespassed // what the earlier run of the attempt did
 			again.refused, again.stale = false, false
 			_, _ = w.bus.sys.Start(context.Background(), name, props)
 			w.began(name, again)
@@ -324,9 +324,10 @@ func (w *World) onGPU(e *Entry, d *dice) {
 	}
 }
 
-// loseState removes the state file, as the daemon does with a damaged file, or replaces it by an
-// older copy. The daemon then forgets jobs that were queued or have ended since the copy. Jobs that
-// have a unit must be recovered from that unit. The bounds of ids are in a file of their own.
+// loseState removes the state file, as the daemon does with a damaged file, or replaces the file by
+// an older copy. The daemon then forgets jobs that were queued after the copy was made, and ends of
+// jobs after that time. Jobs that have a unit must be recovered from that unit. The highest ids
+// given are not lost, since they are in another file.
 func (w *World) loseState(left *disk) {
 	left.nextJob, left.nextRes = w.disk.nextJob+1000, max(1, left.nextRes)
 	w.disk = left
@@ -342,7 +343,7 @@ func (w *World) loseState(left *disk) {
 		}
 	}
 	for _, r := range w.tracked.truth {
-		if r.gone { // according to an older copy it may still have to begin
+		if r.gone { // in an older copy of the file, the attempt may not have begun yet
 			r.touched = "state lost"
 		}
 	}
@@ -367,7 +368,7 @@ func (w *World) reboot(d *dice) {
 	w.userspace()
 }
 
-// userspace does what all kinds of reboots have in common.
+// userspace does what a reboot and a soft reboot have in common.
 func (w *World) userspace() {
 	w.tracked.books.goOff(w.Elapsed)
 	for _, name := range slices.Sorted(maps.Keys(w.runs)) {
@@ -419,7 +420,7 @@ func (w *World) heal() {
 	w.after(10*time.Second, w.tidy)
 }
 
-// tidy acts as an administrator who resumes GPUs and releases jobs, again and again.
+// tidy acts as an administrator who resumes GPUs and releases jobs, again and again until the end.
 func (w *World) tidy() {
 	if w.daemon != nil && !w.life.over {
 		d, l := w.daemon, w.life
@@ -441,7 +442,7 @@ func (w *World) tidy() {
 		case j.IsSuspended():
 			w.order(e, root, job.Command{Kind: job.CommandResume, Job: id})
 		case j.State != job.Queued:
-		// it was submitted while the GPUs were unknown
+		// the job was submitted while the GPUs were unknown
 		case j.Request.Devices() > len(w.gpus), w.unified && j.Request.GPUMemBytes > 0:
 			w.order(e, root, job.Command{Kind: job.CommandCancel, Job: id})
 		case j.Held != "", j.TooManyFailed():

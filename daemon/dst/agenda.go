@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// agenda lists the events to come, the last event first. Events at the same time happen in the
-// order in which they were added.
+// agenda lists the events to come. The next event is the last element. Events at the same time
+// happen in the order in which they were added.
 type agenda []event
 
 type event struct {

@@ -12,18 +12,18 @@ import (
 	"github.com/gpusched/gpusched/units/unittest"
 )
 
-// bus is systemd behind a bus that fails. The calls of one process reach systemd in order, as on
-// one connection. systemd carries them out even if the caller no longer waits. Calls of a process
-// that has died may arrive after calls of the next process.
+// bus is systemd, reached through a bus that fails. The calls of one process reach systemd in
+// order, as on one connection. systemd carries out a call even if the caller no longer waits. Calls
+// of a process that has died may arrive after calls of the next process.
 type bus struct {
 	w      *World
 	sys    *unittest.Systemd
-	busy   time.Duration // until then systemd does nothing
+	busy   time.Duration // systemd does nothing until this time
 	broken uint64        // changes with each break of the bus
 	calls  uint64
 
 	overdue []overdue // calls of dead processes that have not arrived
-	dead    bool      // systemd is carrying out such a call
+	dead    bool      // systemd is carrying out a call of a dead process
 	hints   feed[units.Change]
 }
 
@@ -41,8 +41,8 @@ func (w *World) await(ended, gone <-chan struct{}) {
 	}
 }
 
-// call makes systemd do something and returns the answer. If the call or its answer is lost, it
-// returns an error.
+// call sends a call to systemd and returns the answer. It returns an error if the call or its
+// answer is lost.
 func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do func() (T, error)) (T, error) {
 	w, l := b.w, b.w.current.life
 	w.boundary(l)
@@ -81,18 +81,18 @@ func call[T any](b *bus, ctx context.Context, op unittest.Op, name string, do fu
 			w.boundary(l)
 			return none, lost
 		}
-		until := w.now(l).Add(time.Second) // by then a break of the bus is noticed
+		until := w.now(l).Add(time.Second) // by that time the caller notices that the bus broke
 		bell.Wait(until, ctx.Done())
 	}
 	w.boundary(l)
 	return got, err
 }
 
-// arrive makes systemd carry out a call when its turn comes.
+// arrive makes systemd carry out a call, after the earlier calls of the same process.
 func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	w := b.w
 	at := max(w.Elapsed+d.soon(200*time.Microsecond), b.busy, l.last)
-	if w.doom > 0 && d.percent(50) { // so that some calls outlive their callers
+	if w.doom > 0 && d.percent(50) { // the delay makes some calls outlive their callers
 		at += d.between(0, 20*time.Millisecond)
 	}
 	l.last = at
@@ -119,14 +119,14 @@ func (b *bus) arrive(l *life, what string, d *dice, do func()) {
 	})
 }
 
-// overdue is a call of a dead process that has not arrived.
+// overdue is a call of a dead process that has not arrived yet.
 type overdue struct {
 	what  string // operation and unit
 	reach func()
 }
 
-// overtake makes an overdue call arrive just before the same call of the living process. There it
-// does most harm.
+// overtake makes an overdue call arrive just before the living process makes the same call. At that
+// point the overdue call does most harm.
 func (b *bus) overtake(what string) {
 	for i, o := range b.overdue {
 		if o.what == what {
@@ -158,7 +158,7 @@ func (b *bus) Stop(ctx context.Context, name string) error {
 	l, epoch := b.w.current.life, b.broken
 	waits := func() bool { return !l.over && epoch == b.broken && ctx.Err() == nil }
 	_, err := call(b, ctx, unittest.OpStop, name, func() (bool, error) {
-		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // a process decided this by a lost state file
+		if r := b.w.runs[name]; r != nil && l.over && b.w.tracked.lost { // decided by a dead process, from a lost state file
 			r.touched = "state lost"
 		} else {
 			b.w.judgeStop(name)
@@ -206,7 +206,7 @@ func (b *bus) List(ctx context.Context) ([]units.Status, error) {
 	})
 }
 
-// told adds to a status what only the world knows: how long a command has run.
+// told adds to a status what only the simulated world knows: how long a command has run.
 func (b *bus) told(st units.Status, err error) (units.Status, error) {
 	if r := b.w.runs[st.Name]; r != nil && r.began != 0 {
 		st.Started, st.Age = uint64(b.w.wall().Add(r.began-b.w.Elapsed).UnixMicro()), b.w.Elapsed-r.began
@@ -231,7 +231,8 @@ func (b *bus) System(ctx context.Context) (units.System, error) {
 	})
 }
 
-// startUnit does systemd's part of a start. The launcher is executed at once or after a while.
+// startUnit does systemd's part of a start. The launcher is executed at once, or later if the start
+// is slow.
 func (w *World) startUnit(name string, props []units.Property) (units.Status, error) {
 	w.judgeStart(name, props)
 	if w.leaving {
@@ -275,8 +276,8 @@ func (w *World) finishStart(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// stopUnit does systemd's part of a stop: it sends TERM, waits for the grace, and sends KILL. If a
-// caller still waits then, systemd forgets the unit.
+// stopUnit does systemd's part of a stop: it sends TERM, waits for the grace, and sends KILL.
+// systemd then forgets the unit if a caller still waits for the stop.
 func (w *World) stopUnit(name string, waits func() bool) error {
 	if w.planted.idleStop {
 		return nil
@@ -315,7 +316,7 @@ func (w *World) finishStop(name string, r *run) {
 	if r.gone || !r.stopping {
 		return
 	}
-	if r.stuck { // it became stuck in the meantime
+	if r.stuck { // the run became stuck in the meantime
 		r.stuck = false
 		w.bus.sys.KeepProcesses(name, false)
 	}
@@ -333,8 +334,8 @@ func (w *World) finishStop(name string, r *run) {
 	w.bus.forwardHints()
 }
 
-// signalUnit sends a signal to a unit's processes. A command that saves its work when it is warned
-// exits after a while.
+// signalUnit sends a signal to a unit's processes. A command may save its work when it gets a
+// warning, and exits some time later.
 func (w *World) signalUnit(name string, signal int, whom units.Whom) error {
 	r := w.runs[name]
 	if r != nil {
@@ -395,7 +396,7 @@ func (b *bus) changes(ctx context.Context, tell func(units.Change)) {
 	b.hints.follow(ctx, b.w, tell)
 }
 
-// cut breaks the bus: no pending call gets an answer.
+// cut breaks the bus: calls that are under way get no answer.
 func (b *bus) cut() {
 	b.broken++
 	b.w.after(0, b.w.look)

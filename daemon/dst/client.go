@@ -16,11 +16,11 @@ import (
 // request is a client's call to the daemon.
 type request struct {
 	over bool
-	lost func() // called when the daemon dies first
+	lost func() // called if the daemon dies before it answers
 }
 
-// ask calls the daemon for a client that gives up after a while. If the client gives up, or if the
-// daemon is down or dies, ask calls lost.
+// ask calls the daemon for a client that gives up after the time patience. ask calls lost if the
+// client gives up, or if the daemon is down or dies.
 func (w *World) ask(patience time.Duration, what func(context.Context, *daemon.Daemon) (answered func()), lost func()) {
 	if w.daemon == nil || w.life.over {
 		w.after(time.Millisecond, lost)
@@ -91,7 +91,7 @@ func (w *World) newSubmission(e *Entry) *submission {
 	s.Request.Requeue = new(d.percent(50))
 	w.drawOptions(r, d, e)
 	w.drawNotify(r, e)
-	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // the groups at this moment
+	s.Owner.Groups = pick(d, nil, nil, []string{"lab"}, []string{"class", "lab"}) // the owner's groups at this moment
 	return &submission{num: e.Num, s: s}
 }
 
@@ -128,7 +128,7 @@ func (w *World) drawOptions(r *job.Request, d *dice, e *Entry) {
 	}
 }
 
-// try submits the job, and tries again with the same key if the result is unknown.
+// try submits the job. If the result is unknown, it tries again with the same request key.
 func (w *World) try(c *submission) {
 	c.tries++
 	d := w.roll("try", uint64(c.num), uint64(c.tries))
@@ -180,8 +180,8 @@ func (w *World) command(e *Entry, details func(*job.Command, *dice)) {
 	w.order(e, who, what)
 }
 
-// changeInLine updates a job without a unit for its owner, while the job waits in line for another
-// start.
+// changeInLine updates a job on behalf of its owner. The job has no unit yet: it waits until the
+// start of another job is over.
 func (w *World) changeInLine(id job.ID) {
 	j := w.tracked.mirror.jobs[id]
 	if !w.crowded() || j.State != job.Starting {
@@ -201,8 +201,8 @@ func (w *World) changeInLine(id job.ID) {
 	w.after(d.between(0, 500*time.Microsecond), func() { w.order(e, who, what) })
 }
 
-// orderMany sends a command about several jobs in one request, and notes what was confirmed. Some
-// jobs are named twice, and some may have ended.
+// orderMany sends a command about several jobs in one request, and notes what the daemon confirmed.
+// Some jobs are named twice, and some may have ended.
 func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 	list := []job.Command{what}
 	for range 1 + d.n(5) {
@@ -230,7 +230,7 @@ func (w *World) orderMany(e *Entry, who job.Actor, what job.Command, d *dice) {
 	}, func() {})
 }
 
-// order sends a command and notes whether it was confirmed.
+// order sends a command and notes whether the daemon confirmed it.
 func (w *World) order(e *Entry, who job.Actor, what job.Command) {
 	w.judgeAsked(who, what)
 	before := w.signalsOf(what.Job)

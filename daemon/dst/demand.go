@@ -7,9 +7,9 @@ import (
 // demand is what a command does with its GPUs. It may use more memory than its job was promised,
 // and it may pause its computing.
 type demand struct {
-	grows time.Duration // time from its beginning until its memory grows; negative: it does not grow
-	to    int64         // size to which it grows
-	rests time.Duration // time until it first stops computing
+	grows time.Duration // time from the command's beginning until its memory grows; negative: it does not grow
+	to    int64         // bytes to which the memory grows
+	rests time.Duration // time until the command first stops computing
 	pause time.Duration // length of each pause
 	work  time.Duration // time between pauses
 }
@@ -32,7 +32,7 @@ func (w *World) computes(r *run) bool {
 	return r.alive && (ran < m.rests || (ran-m.rests)%(m.pause+m.work) >= m.pause)
 }
 
-// grow makes a run take more memory on each of its GPUs, as far as some is free.
+// grow makes a run take more memory on each of its GPUs, if some is free.
 func (w *World) grow(name string, r *run) {
 	if w.runs[name] != r || !r.alive {
 		return

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// dice is a source of random numbers for one thing.
+// dice is the source of random numbers for one thing.
 type dice struct{ pcg rand.PCG }
 
-// roll returns the dice for one thing, which words and numbers identify. The same thing gets the
-// same random numbers in every run of a seed, whatever else happens.
+// roll returns the dice for one thing, which a word and numbers identify. In every run of a seed
+// the same thing gets the same random numbers, whatever else happens.
 func (w *World) roll(what string, keys ...uint64) *dice {
 	h := uint64(14695981039346656037)
 	for i := range len(what) {

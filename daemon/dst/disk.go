@@ -14,16 +14,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// disk is a store with the contract of package store: a Commit is on disk whole or not at all, and
-// after an error nobody knows which of the two.
+// disk is a store that keeps the contract of package store: a Commit is on disk whole or not at
+// all. After an error nobody knows which of the two.
 type disk struct {
-	daemon.Store // nil: no client of this world calls its other methods
+	daemon.Store // nil: nothing in this world calls the methods that disk does not define
 
 	w     *World
-	file  *file        // a real state file that is written as well; nil: none
+	file  *file        // a real state file that gets the same commits; nil: none
 	under []job.Record // the commit under way
 	doubt []job.Record // last commit, if nobody knows whether it is on disk
-	there bool         // doubt is on disk
+	there bool         // doubt really is on disk
 
 	jobs     map[job.ID]job.Job
 	attempts map[job.ID][]job.Attempt
@@ -117,7 +117,7 @@ func (s *disk) write(records []job.Record) {
 func (s *disk) note(records []job.Record) {
 	again := s.there && len(records) > 0 && len(s.doubt) > 0 && &records[0] == &s.doubt[0]
 	for _, r := range records {
-		if !again { // otherwise the records are on disk already, and nobody reads between two of them
+		if !again { // if again is true, the records are on disk already, and nobody reads between two of them
 			s.w.judgeRecord(&r)
 		}
 		s.put(&r)
@@ -237,7 +237,7 @@ func sorted[K string | int64, V any](m map[K]V) (list []V) {
 
 // open opens the state file for a starting daemon.
 func (s *disk) open() (job.Restored, error) {
-	s.doubt, s.there = nil, false // the process that would have tried again is dead
+	s.doubt, s.there = nil, false // the process that would have repeated the commit is dead
 	if s.w.on(diskFull) && s.w.roll("open", uint64(s.w.Elapsed)).percent(30) {
 		return job.Restored{}, errFull
 	}
@@ -247,7 +247,7 @@ func (s *disk) open() (job.Restored, error) {
 	return s.restored(), nil
 }
 
-// read begins every read of the store.
+// read does what all reads of the store begin with. It may fail.
 func (s *disk) read(ctx context.Context, what string) error {
 	w, l := s.w, s.w.current.life
 	w.boundary(l)

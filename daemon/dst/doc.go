@@ -1,30 +1,30 @@
 // Package dst runs the whole daemon in a simulated world. The daemon's loop, committer, executor,
-// sampler, lister, core and store run on a systemd, GPUs, a kernel log, a disk and clients that all
-// fail. One goroutine runs everything under a virtual clock, and one seed decides everything that
-// happens.
+// sampler, lister, core and store are real. systemd, the GPUs, the kernel log, the disk and the
+// clients are simulated, and all of them fail at times. One goroutine runs everything under a
+// virtual clock, and one seed decides everything that happens.
 //
 // A seed gives a Plan: a list of entries with times. Each entry is a client's request or a fault.
 // Seeds differ in the kinds of faults that they use, so that rare kinds meet. The world carries the
 // plan out (Run). Then all faults stop and the queue must drain. The duration of each call is drawn
 // for that call alone, so that leaving an entry out changes little else. A plan that fails is
-// shrunk by leaving out entries (Shrink), and people read the rest as a story.
+// shrunk by leaving out entries (Shrink), and people read what is left as a story.
 //
 // The disk of most runs is a model of package store: a commit is there whole or not at all, and
 // after an error nobody knows which. Some runs also have a real state file (RunOn). If the daemon
-// or the machine dies in the middle of a commit, any of the changed sectors are new and the others
-// old. Reads must then equal the model.
+// or the machine dies in the middle of a commit, each changed sector of that file is either new or
+// old. A restart must then read what the model says.
 //
-// The world judges by what really happens in its units and on its GPUs, not by the daemon's books.
+// The world judges by what really happens in its units and on its GPUs, not by what the daemon has
+// recorded.
 //
 // # Invariants, cited by the judge
 //
-//  1. A job that was acknowledged is on record from then on, with everything that was acknowledged
-//     about it.
+//  1. Once a job was acknowledged, it is on record, with everything that was acknowledged about it.
 //  2. A job or array task never has two runs at once, and the command of an attempt begins at most
 //     once.
 //  3. No GPU, GPU memory or host memory is promised twice among the jobs that really run.
-//  4. Nothing is placed on a GPU that is unknown, lost, faulted, paused or drained according to what
-//     the daemon was told. Nor is anything placed on a GPU where an ended job still is.
+//  4. Nothing is placed on a GPU that is unknown, lost, faulted, paused or drained according to
+//     what the daemon was told. Nor is anything placed on a GPU where an ended job still is.
 //  5. Every job ends once, and its result is what really happened to its command: no success is
 //     reported as a failure, and no failure as a success. When it has ended, nothing of it runs.
 //  6. Each id is given to one job.
@@ -38,28 +38,30 @@
 //  12. A job is stopped for its use of GPUs only if the site wants that. It is stopped for memory
 //     only if it is over budget, was warned and given its time, and another job's promise is at
 //     stake. It is stopped for idleness only if nothing showed it computing since it was warned.
-//  13. When a job is placed, its owner is within the quotas of running jobs, GPUs and GPU-hours, and
-//     so are the owner's groups, as far as jobs report their members. When a job is submitted, its
-//     owner is within the quotas of waiting jobs and bytes.
-//  14. A process is told to end only if the site wants that, the process is outside all units, and a
-//     job of the process's user had its GPU when the process began.
+//  13. When a job is placed, its owner is within the quotas of running jobs, GPUs and GPU-hours,
+//     and so are the owner's groups, as far as jobs report their members. When a job is submitted,
+//     its owner is within the quotas of waiting jobs and bytes.
+//  14. The daemon ends a process only if three things are true: the site wants that, the process is
+//     outside all units, and a job of the process's user had its GPU when the process began.
 //  15. A user is charged for the time during which the user's jobs held GPUs, whatever the clocks
 //     say. That time ends with the job, or when the scheduler learns of the job's end.
-//  16. A job is placed only once all its dependencies are met, including those that were added later.
-//  17. An update by its owner raises no job's priority. If an administrator raised a job's priority,
-//     its owner's update gives the job no more of the machine.
-//  18. A message that a job asked for is recorded as owed together with the start or end that it is
-//     about. It is sent at least once or given up with a reason, and is never recorded as sent if it
-//     was not. It arrives more than once only if the machine or the daemon went down, or if the
-//     outcome of a try was unknown: a process that knows that a message is sent does not send it
-//     again. At most one message of a user is sent at a time, and at most eight in all.
-//  19. A client may list the jobs and then follow the events from the number of the list. It then
-//     has the state of each job, over crashes and restarts. No event comes before what it reports is
-//     on record, and the numbers only grow.
-//  20. A job's result follows from what was asked. A job that ends on a stop gets the result of that
-//     stop's cause, whatever its exit status and whoever saw its end. A job that was preempted or
-//     requeued does not end by that stop. Nor does a job end that exited when it was warned and is to
-//     run again.
+//  16. A job is placed only once all its dependencies are met, including those that were added
+//     later.
+//  17. An update by its owner raises no job's priority. If an administrator raised a job's
+//     priority, its owner's update gives the job no more of the machine.
+//  18. If a job asked for a message about its start or end, the message is recorded as owed
+//     together with that start or end. It is sent at least once or given up with a reason, and is
+//     never recorded as sent if it was not. It arrives more than once only if the machine or the
+//     daemon went down, or if the outcome of a try was unknown: a process that knows that a
+//     message is sent does not send it again. At most one message of a user is sent at a time, and
+//     at most eight in all.
+//  19. A client may list the jobs, and then follow the events after the number that came with the
+//     list. It then knows the state of each job, over crashes and restarts. No event comes before
+//     what it reports is on record, and the numbers only grow.
+//  20. A job's result follows from what was asked. If a job ends because it was stopped, its result
+//     names the cause of that stop, whatever its exit status and whoever saw its end. A job that
+//     was preempted or requeued does not end by that stop. A job that exits because it was warned,
+//     and is to run again, does not end either.
 //  21. If a client is told that a job got a signal, the job did get it. A job is recorded as warned
 //     only once its warning has reached it.
 package dst

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// By default the seeds are always the same. A long run uses others.
+// By default the seeds are always the same. A long run uses different seeds.
 var (
 	seeds = flag.Int("seeds", 1000, "how many seeds to run")
 	first = flag.Uint64("first", 1, "the first of them")

@@ -15,15 +15,16 @@ import (
 )
 
 // file is a real state file of package store. A model defines what the file must contain. If the
-// daemon dies or power fails in the middle of a commit, only parts of what SQLite wrote since its
-// last fsync are there: any sectors are new, the others old, and one may be cut.
+// daemon dies or power fails in the middle of a commit, only a part of what SQLite wrote since its
+// last fsync is in the file: each sector is either new or old, and one sector may be cut.
 type file struct {
 	w     *World
 	path  string
 	store *store.Store
 }
 
-// parts returns the names of the files that survive a power cut. SQLite rebuilds its index file.
+// parts returns the names of the files that survive a power cut. The index file of SQLite is not
+// among them: SQLite rebuilds it.
 func (f *file) parts() []string { return []string{f.path, f.path + "-wal"} }
 
 // image returns the contents of the files.
@@ -45,7 +46,7 @@ func (f *file) commit(records []job.Record) {
 	}
 }
 
-// die leaves the files in the state in which a dying process leaves them.
+// die leaves the files as a process that dies at this moment leaves them.
 func (f *file) die() {
 	if f.store == nil {
 		return
@@ -72,10 +73,10 @@ func (f *file) die() {
 	}
 }
 
-// sector is the unit that a disk usually writes as a whole.
+// sector is the size in bytes of what a disk usually writes as a whole.
 const sector = 512
 
-// torn returns a file that only some of the changes have reached.
+// torn returns the contents of a file of which only some changed sectors were written.
 func torn(before, after []byte, d *dice) []byte {
 	size := len(before)
 	if len(after) > size && d.percent(80) {

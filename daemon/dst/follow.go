@@ -11,7 +11,7 @@ import (
 // follower is a client that follows the events. It lists the jobs at the beginning and after each
 // gap in the events.
 type follower struct {
-	last   int64 // last event that it has, or after which it follows; 0: it has not begun
+	last   int64 // last event that it knows, or the number from which it follows; 0: it has not begun
 	given  int64 // last event that it was given
 	states map[job.ID]job.State
 }
@@ -46,7 +46,7 @@ func (w *World) follow() {
 	}
 }
 
-// relist starts again from the jobs on record.
+// relist makes the follower start again from a list of the jobs on record.
 func (w *World) relist(number int64) {
 	w.follower = follower{last: number, given: w.follower.given, states: map[job.ID]job.State{}}
 	for id, j := range w.disk.jobs {
@@ -76,7 +76,7 @@ func (w *World) judgeEvent(e *job.Event) {
 	}
 }
 
-// judgeFollowed checks at the end that the follower knows what is on record.
+// judgeFollowed checks at the end that what the follower knows is on record.
 func (w *World) judgeFollowed() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if has, is := w.follower.states[id], w.disk.jobs[id].State; has != is {

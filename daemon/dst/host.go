@@ -14,31 +14,31 @@ import (
 type life struct {
 	w    *World
 	born time.Duration
-	last time.Duration // when its last call will reach systemd
+	last time.Duration // time at which its last call reaches systemd
 	over bool
 	all  []*activity
 }
 
-// activity is a coroutine that runs until it waits. Only one runs at a time.
+// activity is a coroutine that runs until it waits. Only one activity runs at a time.
 type activity struct {
 	w     *World
-	life  *life // process that it belongs to; nil: the world's own
+	life  *life // process to which the activity belongs; nil: it is the world's own
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 	bell  *bell
 	stops []<-chan struct{}
-	woken uint64 // changes with each wake, so that a late timer notices that it is late
-	ready bool   // its turn is on the agenda
+	woken uint64 // changes with each wake, so that an outdated timer is recognized
+	ready bool   // the activity's turn is on the agenda
 	id    uint64
 	turns uint64
 }
 
-// killed unwinds an activity of a process that died. Whatever the activity still does has no
-// effect.
+// killed is the panic that ends an activity of a process that died. What the activity does while it
+// unwinds has no effect.
 type killed struct{}
 
-// spawn creates an activity that soon runs f.
+// spawn creates an activity that runs f soon.
 func (w *World) spawn(l *life, f func()) { w.wake(w.activity(l, f)) }
 
 // activity creates an activity that waits for its first turn.
@@ -89,7 +89,7 @@ func (w *World) turn(a *activity) {
 	_, more := a.next()
 	w.current = nil
 	if w.stopping {
-		w.look() // a closed channel tells others that the loop has ended
+		w.look() // the loop may have ended, which closes a channel: wake those who wait on that channel
 	}
 	switch {
 	case a.life != nil && a.life.over:
@@ -121,7 +121,7 @@ func (a *activity) park() {
 	}
 }
 
-// boundary marks a moment at which the process may die.
+// boundary marks a point at which the process may die.
 func (w *World) boundary(l *life) {
 	switch {
 	case l == nil:
@@ -168,7 +168,7 @@ type bell struct {
 	w     *World
 	life  *life
 	rang  bool
-	queue []*activity // waiting activities, in the order in which they began to wait
+	queue []*activity // activities that wait for the bell, in the order in which they began to wait
 }
 
 func (b *bell) Ring() {
@@ -211,7 +211,7 @@ func (b *bell) Wait(until time.Time, stops ...<-chan struct{}) {
 // feed passes items to the daemon one after the other.
 type feed[T any] struct {
 	list []T
-	bell *bell // bell of the process that follows; nil: none follows
+	bell *bell // bell of the process that follows the feed; nil: none follows it
 }
 
 func (f *feed[T]) add(news T) {

@@ -13,30 +13,30 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// judge records what the world knows of what was said and done.
+// judge records what was said to clients and what was done, as the world knows it.
 type judge struct {
 	acked     map[job.ID]*submission
 	truth     map[string]*run          // runs by attempt
-	cancelled map[job.ID]int           // last attempt at the time of a confirmed cancel
-	cancels   map[job.ID]bool          // somebody asked for a cancel
-	held      map[job.ID]bool          // confirmed hold, no release asked for since; true: by an administrator
-	failed    map[job.ID]int           // failed tasks of an array since its release was last asked for
+	cancelled map[job.ID]int           // number of the last attempt when a cancel was confirmed
+	cancels   map[job.ID]bool          // somebody asked to cancel the job
+	held      map[job.ID]bool          // a confirmed hold; no release was asked for since; true: by an administrator
+	failed    map[job.ID]int           // number of tasks of an array that failed since its release was last asked for
 	acted     map[job.ID]bool          // somebody asked for something that may end the job
 	swept     map[string]bool          // attempts whose units a shutdown stopped
-	stops     map[string]time.Duration // when the stop of an attempt was first decided
+	stops     map[string]time.Duration // when it was first decided to stop the attempt
 	lost      bool                     // the state file was lost at some point
-	signals   map[job.ID]int           // number of signals that have reached its units
+	signals   map[job.ID]int           // number of signals that have reached the job's units
 	excused   map[string]time.Duration // when an administrator last declared the GPU well
 
-	told     *gpu.Snapshot // last sample that the core got
+	told     *gpu.Snapshot // last sample of the GPUs that the core got
 	toldAt   time.Duration
-	states   map[job.ID]job.State // states in the core; the disk follows later
+	states   map[job.ID]job.State // states in the core; the states on disk follow later
 	attempts map[job.ID]int
 	controls map[string]job.GPUControl
 	policy   site.Policy
 	uses     uses
 	books    books
-	mirror   *disk // the disk as it will be once all decisions of the core are on it
+	mirror   *disk // the disk as it will be once it has all decisions of the core
 	steps    int
 }
 
@@ -52,14 +52,14 @@ func newJudge() *judge {
 
 func attemptKey(id job.ID, n int) string { return fmt.Sprintf("%d/%d", id, n) }
 
-// forget drops what was on record.
+// forget drops the records of what was on disk.
 func (j *judge) forget() {
 	j.acked = map[job.ID]*submission{}
 	j.cancelled, j.held = map[job.ID]int{}, map[job.ID]bool{}
 	j.lost = true
 }
 
-// restart begins a new process of the daemon. The new process has been told nothing yet.
+// restart begins to judge a new process of the daemon, which has been told nothing yet.
 func (j *judge) restart() {
 	j.told, j.controls = nil, map[string]job.GPUControl{}
 	j.failed = map[job.ID]int{}
@@ -98,7 +98,7 @@ func (w *World) judgeRestored(r *job.Restored) {
 func (w *World) judgeAsked(who job.Actor, c job.Command) {
 	w.tracked.asked(who, c)
 	if c.Kind == job.CommandCancel {
-		return // an array is noted as a whole
+		return // the judge notes an array as a whole
 	}
 	for id, stored := range w.disk.jobs {
 		if t := stored.Task; t != nil && t.Array == c.Job {
@@ -142,7 +142,8 @@ func (w *World) judgeAck(c *submission, out *job.Submitted) {
 	}
 }
 
-// judgeConfirmed notes what was confirmed, and checks that the client had the right to ask for it.
+// judgeConfirmed notes a request that was confirmed, and checks that the client had the right to
+// make it.
 func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	j := w.tracked
 	stored, ok := w.disk.jobs[c.Job]
@@ -178,7 +179,7 @@ func (w *World) judgeConfirmed(who job.Actor, c job.Command) {
 	}
 }
 
-// judgeTold checks that each end that a client is told about is on record.
+// judgeTold checks, for each job that a client is told has ended, that its end is on record.
 func (w *World) judgeTold(shown ...job.JobView) {
 	for i := range shown {
 		v := &shown[i]
@@ -218,8 +219,8 @@ func (w *World) judgePlacement(placed *job.Job) {
 	}
 }
 
-// unusable returns the reason why nothing may be placed on a GPU. It considers what the daemon was
-// told and what is on the GPU. It returns "" if something may be placed.
+// unusable returns a reason if nothing may be placed on a GPU, and otherwise "". It considers what
+// the daemon was told about the GPU, and what is on the GPU.
 func (w *World) unusable(ref job.Allocation) string {
 	j := w.tracked
 	switch {
@@ -260,7 +261,7 @@ func (w *World) ownerUnknown(r *run, p gpu.Process, uuid string) bool {
 	return p.Dead && !r.has(uuid) && !w.tracked.uses.alive[useKey{attemptKey(r.job, r.attempt), uuid}]
 }
 
-// toldOf returns a GPU as the last sample showed it to the daemon, or nil.
+// toldOf returns a GPU as the last sample that the daemon got shows it, or nil.
 func (w *World) toldOf(uuid string) *gpu.Device {
 	if j := w.tracked; j.told != nil {
 		if at := slices.IndexFunc(j.told.Devices, func(d gpu.Device) bool { return d.UUID == uuid }); at >= 0 {
@@ -270,7 +271,8 @@ func (w *World) toldOf(uuid string) *gpu.Device {
 	return nil
 }
 
-// runOf returns the run that a process on a GPU belongs to or belonged to, or nil.
+// runOf returns the run of a process on a GPU, even if the process has left the run's unit. It
+// returns nil if there is none.
 func (w *World) runOf(p gpu.Process) *run {
 	for _, r := range w.tracked.truth {
 		if r.number == p.PID {
@@ -289,7 +291,7 @@ func (w *World) judgeStart(name string, props []units.Property) {
 	id := job.ID(s.ID)
 	at := slices.IndexFunc(w.disk.attempts[id], func(a job.Attempt) bool { return a.Number == s.Attempt })
 	switch {
-	case at < 0 && w.tracked.lost: // asked for before the loss of the file, so it will be recovered
+	case at < 0 && w.tracked.lost: // the start was asked for before the state file was lost, so the job will be recovered
 	case at < 0:
 		w.breach(8, "job %d attempt %d is started and is not on record", id, s.Attempt)
 	case w.planted.neverBegins != 0 && s.UID != w.planted.neverBegins:
@@ -336,29 +338,29 @@ func (w *World) judgeBegin(r *run) {
 		if milli[g.UUID] > job.WholeGPU {
 			w.breach(3, "GPU %s is given out to %d thousandths with %v", g.UUID, milli[g.UUID], r)
 		}
-		// a share may lack this much
+		// slack is what a share may lack
 		if card := w.gpuOf(g.UUID); card != nil && bytes[g.UUID] > int64(card.MemTotalBytes-card.MemReservedBytes)+slack {
 			w.breach(3, "%s of GPU %s are promised with %v", job.FormatSize(bytes[g.UUID]), g.UUID, r)
 		}
 	}
 }
 
-// unknown reports whether nobody could know that an attempt had begun before. There are two cases.
-// An administrator restarted its unit; or the unit was taken away, or announced that it stops, and
-// left no trace. In the second case the begin is also not on record, or the process that asks for
-// the unit again died before the unit began. (An invocation on record can be the invocation of the
-// unit that begins now.)
+// unknown reports whether nobody could know that an attempt had begun before. In the first case an
+// administrator restarted the attempt's unit. In the second case the unit left no trace: it was
+// taken away, or announced that it stops. The begin is then not on record either, or the process
+// that asks for the unit again died before the unit began. (The invocation on record may be the
+// invocation of the unit that begins now.)
 func (w *World) unknown(before, again *run) bool {
 	if again.touched == "restart" || before.gone && before.touched == "state lost" {
 		return true
 	}
-	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // an older file does not list it
+	rebooted := w.tracked.lost && before.gone && before.touched == "reboot" // an older file may not list the attempt
 	taken := rebooted || before.touched == "vanish" || before.touched == "swept" || before.behaviour.Stopping && before.gone
 	stored := w.disk.jobs[again.job].Attempt
 	return taken && (again.dead || stored == nil || stored.InvocationID != before.invocation)
 }
 
-// spent reports whether nothing is left of a run but its unit.
+// spent reports whether nothing of a run is left except its unit.
 func (w *World) spent(r *run) bool {
 	return !r.alive && r.ended != 0 && w.bus.sys.Processes(units.Name(int64(r.job))) == 0
 }
@@ -371,10 +373,10 @@ func (w *World) judgeStop(name string) {
 	}
 	stored, known := w.disk.jobs[r.job]
 	if !known && w.tracked.lost {
-		return // asked for before the loss of the file
+		return // the stop was asked for before the state file was lost
 	}
 	if stored.Attempt != nil && r.attempt < stored.Attempt.Number {
-		return // the unit came late, and is in the way of the next attempt
+		return // this unit came late, and the job already has a later attempt
 	}
 	if stored.State.Terminal() && w.spent(r) {
 		return // the end of the job is on record

@@ -14,24 +14,24 @@ type tenure struct {
 	uid      int
 	refs     []job.Allocation
 	rates    []rateSince
-	decided  map[*job.Job]int // number of rates at each record of this process
-	written  int              // number of rates on record
+	decided  map[*job.Job]int // number of rates when each record of this process was decided
+	written  int              // number of rates that are on record
 	from, to time.Duration    // to is negative until the end is decided
-	ended    time.Duration    // the end by the job's record, which may be earlier
+	ended    time.Duration    // end according to the job's record, which may be earlier than to
 
-	// cut, sure and back are set if the machine went off during the tenure: when it went off, until
-	// when the job surely ran, and when a process heard about that. Otherwise they are 0. The
-	// tenure has its GPUs again until its end is on record.
+	// These are set if the machine went off during the tenure, and otherwise 0. cut is when it went
+	// off, sure the time until which the job surely ran, and back when a process of the daemon
+	// heard about that. After that the tenure has its GPUs again until its end is on record.
 	cut, sure, back time.Duration
 }
 
-// rateSince is the lowest rate that fair share may count from a moment on.
+// rateSince is the lowest rate that fair share may count, and the time from which it applies.
 type rateSince struct {
 	at    time.Duration
 	milli int
 }
 
-// count notes what fair share counts for a job's attempt.
+// count notes the rate that fair share counts for a job's attempt.
 func (h *tenure) count(n *job.Job, at time.Duration) {
 	rate := max(n.Charge, n.Shared)
 	if last := len(h.rates) - 1; last < 0 || h.rates[last].milli != rate {
@@ -46,7 +46,7 @@ func (h *tenure) undo() {
 	h.rates = h.rates[:h.written]
 }
 
-// keep notes that a record of a job was written, with its rates.
+// keep notes that a record of a job is on disk, and with it the rates that were decided by then.
 func (b *books) keep(n *job.Job) {
 	if n.Attempt == nil {
 		return
@@ -71,7 +71,8 @@ func (h *tenure) has(uuid string) bool {
 	return slices.ContainsFunc(h.refs, func(r job.Allocation) bool { return r.UUID == uuid })
 }
 
-// of reports whether the tenure belongs to this job: an attempt keeps its user and its GPUs.
+// of reports whether the tenure belongs to this job. It does if user and GPUs are the same: an
+// attempt keeps both.
 func (h *tenure) of(n *job.Job) bool {
 	same := func(a, b job.Allocation) bool { return a.UUID == b.UUID }
 	return h.uid == n.Owner.UID && slices.EqualFunc(h.refs, n.Attempt.GPUs, same)
@@ -83,7 +84,7 @@ type books struct {
 	members map[string]map[int]bool
 	lives   int
 	alive   time.Duration // when a record last said that the machine is on
-	off     time.Duration // when it first went off since the last process began; 0: it has not
+	off     time.Duration // when the machine first went off since the last process began; 0: it has not
 }
 
 func newBooks() books {
@@ -100,7 +101,7 @@ func (w *World) enter(n *job.Job) {
 	key := attemptKey(n.ID, n.Attempt.Number)
 	h := b.holds[key]
 	again := h != nil && w.tracked.lost && !h.open() && n.Attempt.EndedAt.IsZero()
-	if h == nil || !h.of(n) || again { // after the loss of the state file a job number may be used again
+	if h == nil || !h.of(n) || again { // after a loss of the state file, another job may get the same number
 		h = &tenure{
 			uid: n.Owner.UID, refs: n.Attempt.GPUs, decided: map[*job.Job]int{}, from: w.Elapsed, to: -1,
 		}
@@ -124,8 +125,8 @@ func (b *books) join(n *job.Job) {
 	}
 }
 
-// reopen corrects the books when a process starts: decisions that were not written have not
-// happened.
+// reopen corrects the books when a process starts: decisions that were not written count as not
+// made.
 func (w *World) reopen(r *job.Restored) {
 	b := &w.tracked.books
 	b.lives++
@@ -160,8 +161,8 @@ func (b *books) goOff(now time.Duration) {
 	}
 }
 
-// cutShort notes the attempts that ended when the machine went off. The daemon knows only that they
-// ran until the last record that said that the machine is on.
+// cutShort notes the attempts that ended because the machine went off. The last record that says
+// that the machine is on tells the daemon how long they ran at least.
 func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	for key, h := range b.holds {
 		if b.off > 0 && open[key] && h.cut == 0 {
@@ -171,8 +172,8 @@ func (b *books) cutShort(open map[string]bool, now time.Duration) {
 	b.off = 0
 }
 
-// ranFor returns the time until which an attempt surely had its GPUs. The attempt may have ended
-// unseen.
+// ranFor returns the time until which an attempt surely had its GPUs. After that the attempt may
+// have ended unseen.
 func (w *World) ranFor(key string, h *tenure) time.Duration {
 	until := h.ended
 	if h.open() {
@@ -191,8 +192,8 @@ func (w *World) ranFor(key string, h *tenure) time.Duration {
 	return until
 }
 
-// used returns the upper or lower bound of a user's decayed GPU time, or of the use that fair share
-// counts.
+// used returns a bound of a user's decayed use: the upper bound if most is true, otherwise the
+// lower bound. If charged is true, it is the use that fair share counts, otherwise GPU time.
 func (w *World) used(uid int, charged, most bool, half time.Duration) time.Duration {
 	now := w.Elapsed
 	sum := 0.0
@@ -235,14 +236,14 @@ func (w *World) used(uid int, charged, most bool, half time.Duration) time.Durat
 	return time.Duration(sum)
 }
 
-// exact reports whether the daemon can know how long jobs have had their GPUs. If a clock jumps and
-// a process ends, part of that time is lost.
+// exact reports whether the daemon can know how long jobs have had their GPUs. It cannot if a clock
+// jumped and a process of the daemon ended: a part of the time is then lost.
 func (w *World) exact() bool {
 	return !w.tracked.lost && (w.steady() || w.Counts[string(reboot)] == 0 && w.tracked.books.lives == 1)
 }
 
-// inexact is the possible error of the charge for each GPU of a job. Two steps of the clock, each
-// of less than a second, are not recognized as steps.
+// inexact is the possible error of the time that is charged for each GPU of a job. The clock may
+// make two steps, each of less than a second, that nobody recognizes as steps.
 const inexact = 2 * time.Second
 
 // judgeUsage checks invariant 15 for a record of a user's use.

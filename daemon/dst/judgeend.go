@@ -21,13 +21,13 @@ func (w *World) judgeEnd(n *job.Job) {
 		return
 	}
 	if r != nil && n.Recovered && n.Attempt.InvocationID != r.invocation {
-		return // the file was lost; only a unit is left that came late and had nothing to start
+		return // the state file was lost, and all that is left is a unit that came late and had nothing to start
 	}
 	if r != nil && r.dead && n.Attempt.InvocationID != "" && n.Attempt.InvocationID != r.invocation {
-		return // this is the end of an earlier unit, not of the unit that came late
+		return // this end belongs to an earlier unit, not to the unit that came late
 	}
 	if r != nil && r.gone && r.touched == "state lost" && n.State != job.Completed {
-		return // according to an older file it had not ended, and nobody can know how it ended
+		return // in the older state file the job had not ended, and nobody can know how it ended
 	}
 	if why := w.misjudged(n, r); why != "" {
 		w.breach(5, "job %d is recorded as %q, and %s", n.ID, words.Result(n.Result), why)
@@ -62,7 +62,7 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 		w.breach(20, "job %d answered a stop for %q, and is recorded as %q", n.ID, n.Stop, words.Result(n.Result))
 	}
 	again := n.Stop == job.StopPreempt && !n.StopAt.IsZero() || n.Request.OnTimeout == job.TimeoutRequeue && r.code != 0
-	waited := w.disk.jobs[n.ID].State == job.Queued // queued to run again until it was cancelled
+	waited := w.disk.jobs[n.ID].State == job.Queued // the job was queued to run again, and then cancelled
 	if r.warned && again && n.Stop != job.StopCancel && r.by == "" && r.touched == "" && !waited {
 		w.breach(20, "job %d left when it was warned, to run again, and is recorded as %q", n.ID, words.Result(n.Result))
 	}
@@ -70,8 +70,8 @@ func (w *World) judgeStopped(n *job.Job, r *run) {
 
 func (w *World) arrayActed(n *job.Job) bool { return n.Task != nil && w.tracked.acted[n.Task.Array] }
 
-// overtaken reports whether a command ended by itself after its stop was decided. Only systemd
-// knows which of the two came first.
+// overtaken reports whether a command ended by itself after it was decided to stop it. Only systemd
+// knows whether the stop or the end came first.
 func (w *World) overtaken(r *run) bool {
 	at, yes := w.tracked.stops[attemptKey(r.job, r.attempt)]
 	return yes && r.ended >= at
@@ -83,14 +83,15 @@ func (r *run) fine() bool {
 		r.behaviour.NotStart == 0 && r.behaviour.Launch == ""
 }
 
-// finding is a verdict on a result that applies if so is true. It says why the result is wrong, or
-// "" if it is right.
+// finding is a verdict on a result: why the result is wrong, or "" if it is right. The verdict
+// applies if so is true.
 type finding struct {
 	so  bool
 	why string
 }
 
-// misjudged returns the first finding that applies: why a result is wrong, or "" if it is right.
+// misjudged returns the verdict of the first finding that applies: why a result is wrong, or "" if
+// it is right.
 func (w *World) misjudged(n *job.Job, ran *run) string {
 	for _, f := range w.findings(n, ran) {
 		if f.so {
@@ -119,11 +120,11 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{res.Detail.IsZero() && n.Stop != job.StopIdle && !asked, "nobody asked for that"},
 		}
 	case job.Lost:
-		rebooted := n.Attempt.BootID != w.runID() // nobody could be sure that it started
+		rebooted := n.Attempt.BootID != w.runID() // nobody could be sure that the attempt started
 		again := n.Request.MayRequeue() && n.Stop == "" && !n.Recovered
 		return []finding{
 			{r.touched == "reboot" && again, "a reboot took its unit away, after which it wanted to run again"},
-			{none && j.lost, ""}, // according to an older file it had begun
+			{none && j.lost, ""}, // in the older state file the attempt had begun
 			{r.touched == "" && !rebooted && !j.swept[attemptKey(n.ID, n.Attempt.Number)], "nothing took its unit away"},
 		}
 	case job.TimedOut:
@@ -131,11 +132,11 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 		missed := r.touched == "vanish" && w.diedAt >= j.stops[attemptKey(n.ID, n.Attempt.Number)]
 		return []finding{
 			{n.Request.TimeLimit == 0, "it has no time limit"},
-			// It was stopped, as far as a daemon can know that did not see the decision.
+			// A daemon that did not see the decision knows only that the attempt was stopped.
 			{missed || r.by == givenUp || r.touched == "swept" || r.touched == "reboot", ""},
-			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended earlier, but only its unit could have told that
-			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from before the restart of its unit
-			{n.Recovered, ""}, // its limit counts from its recovery at the latest
+			{r.behaviour.Stopping && w.Elapsed-r.began >= limit, ""}, // it ended earlier, as only its unit could have told
+			{r.first != 0 && w.Elapsed-r.first >= limit, ""},         // its limit counts from its first begin
+			{n.Recovered, ""}, // its limit counts from its recovery, or earlier
 			{r.began == 0, "its command never began"},
 			{r.by == "" && !w.overtaken(r) || lasted < limit, "it ran for " + lasted.String() + ", ended by " + r.by},
 		}
@@ -154,7 +155,7 @@ func (w *World) findings(n *job.Job, ran *run) []finding {
 			{none, "it never began"},
 			{own && r.by == "the shutdown" && r.touched == "reboot", "the shutdown ended it"},
 			{own && r.by == "stop" && r.touched == "", "it was stopped, and nobody wanted that"},
-			{n.Recovered, ""}, // the lost file may have recorded its first end
+			{n.Recovered, ""}, // the lost state file may have recorded an earlier end
 			{r.by == "" && (res.ExitCode != r.code || res.Signal != r.signal), "it ended in another way"},
 		}
 	}

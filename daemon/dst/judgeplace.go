@@ -6,9 +6,9 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// judgeMemory checks invariant 3 for GPU memory when a job is placed. The memory that was seen free
-// must be enough for everything that jobs were promised and do not use yet. The mirror already
-// includes the step.
+// judgeMemory checks invariant 3 for GPU memory when a job is placed. The memory that a sample
+// showed free must be enough for all memory that jobs were promised and do not use yet. The mirror
+// already has the decisions of this step.
 func (w *World) judgeMemory(placed *job.Job) {
 	for _, ref := range placed.Attempt.GPUs {
 		d := w.toldOf(ref.UUID)
@@ -54,12 +54,13 @@ func (w *World) unusedPromise(o *job.Job, d *gpu.Device) int64 {
 	return max(0, promise-uses)
 }
 
-// judgeDependencies checks invariant 16 for a placed job. The mirror already includes the step.
+// judgeDependencies checks invariant 16 for a placed job. The mirror already has the decisions of
+// this step.
 func (w *World) judgeDependencies(placed *job.Job) {
 	for _, d := range placed.Request.After {
 		on, known := w.tracked.mirror.jobs[d.Job]
 		if !known {
-			continue // lost with the state file
+			continue // that job was lost with the state file
 		}
 		if v := d.Judge(on.State, on.Began); v != job.Met {
 			w.breach(16, "job %d is placed and waits for job %d (%s), which is %s", placed.ID, d.Job, d, on.State)
@@ -68,8 +69,8 @@ func (w *World) judgeDependencies(placed *job.Job) {
 }
 
 // judgeUpdate checks invariant 17 for an update by an owner who is not an administrator. Such an
-// update raises no priority. If an administrator has raised the priority, it also asks for no more
-// resources. The mirror does not include the step yet.
+// update raises no priority. If an administrator has raised the priority, the update also asks for
+// no more resources. The mirror does not have the decisions of this step yet.
 func (w *World) judgeUpdate(e *core.Command, eff *core.Effects) {
 	if e.What.Kind != job.CommandUpdate || e.Who.Admin ||
 		e.What.Change.Priority != nil && !e.What.Change.Priority.Raised() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// seeStrays notes which strays a sample shows in their jobs' units, and which strays it makes
-// attributable to their jobs in another way.
+// seeStrays looks at a sample. It notes which strays are shown in their jobs' units, and which
+// strays can now be attributed to their jobs in another way.
 func (w *World) seeStrays(s *gpu.Snapshot) {
 	for i := range s.Devices {
 		for _, p := range s.Devices[i].Processes {
@@ -31,8 +31,8 @@ func (w *World) countsAsLive(r *run) bool {
 	return w.tracked.states[r.job].Live() && w.tracked.attempts[r.job] == r.attempt
 }
 
-// ownerKnown reports whether a stray's job follows from its user and its start time. It does if no
-// other job of the user has the GPU and the unit in which the process began still exists.
+// ownerKnown reports whether the job of a stray follows from the stray's user and start time. It
+// does if no other job of the user has the GPU and the unit in which the stray began still exists.
 func (w *World) ownerKnown(s *stray, uuid string) bool {
 	j := w.tracked
 	if j.truth[attemptKey(s.run.job, s.run.attempt)] != s.run {
@@ -46,8 +46,9 @@ func (w *World) ownerKnown(s *stray, uuid string) bool {
 	return true
 }
 
-// forgetStrays notes the strays that a new process of the daemon cannot know. These are strays in
-// their units, and strays on a GPU whose last decision is not on record.
+// forgetStrays notes the strays that a new process of the daemon cannot know. These are strays that
+// are still in their units, and strays on a GPU if the last decision about that GPU is not on
+// record.
 func (w *World) forgetStrays(was *disk) {
 	for _, g := range w.gpus {
 		written := was != nil && reflect.DeepEqual(was.controls[g.UUID].Fault.Strays, w.disk.controls[g.UUID].Fault.Strays)
@@ -60,9 +61,9 @@ func (w *World) forgetStrays(was *disk) {
 	}
 }
 
-// leftOn returns a reason if the GPU has a process of a job that has ended, and the daemon was told
-// about the process. If an attempt was started again because its unit vanished without a trace,
-// nobody knows about its first run.
+// leftOn returns a reason if a process of an ended job is on the GPU and the daemon was told about
+// the process. If a unit vanished without a trace and its attempt was started again, nobody knows
+// about the attempt's first run.
 func (w *World) leftOn(g *card) string {
 	j := w.tracked
 	for _, p := range g.processes {
@@ -77,8 +78,8 @@ func (w *World) leftOn(g *card) string {
 	return ""
 }
 
-// taken returns a reason if the job asks for a whole GPU, a sample showed a foreign process on that
-// GPU, and the site does not want them together. Otherwise it returns "".
+// taken returns a reason if a job gets a whole GPU that a sample showed with a foreign process, and
+// the site does not want that. Otherwise it returns "".
 func (w *World) taken(placed *job.Job, ref job.Allocation) string {
 	j, q := w.tracked, &placed.Request
 	if ref.Milli != 0 || q.GPUMemBytes > 0 || q.MaxUsedPercent > 0 || q.Part() > 0 || j.policy.MaxForeignBytes == 0 {
@@ -102,7 +103,7 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 		w.breach(14, "process %d in the unit of a job is told to end as if it were outside", a.PID)
 	}
 	if s == nil {
-		return // it has ended in the meantime
+		return // the process has ended in the meantime
 	}
 	if w.tracked.policy.Strays != site.EndStrays {
 		w.breach(14, "process %d is told to end, and the site does not want that", a.PID)
@@ -117,8 +118,8 @@ func (w *World) judgeEndProcess(a core.EndProcess, s *stray) {
 	}
 }
 
-// during reports whether a process began while a job of its user had the GPU and still ran. It does
-// not matter when the daemon heard of that job's end.
+// during reports whether a process began while a job of its user had the GPU and still ran. The
+// time at which the daemon heard of that job's end does not matter.
 func (w *World) during(uuid string, s *stray) bool {
 	for key, h := range w.tracked.books.holds {
 		if h.uid != person(s.UID) || !h.has(uuid) || h.from > s.began+time.Second || !h.open() && s.began > h.to+time.Second {

@@ -15,7 +15,8 @@ import (
 // useKey identifies an attempt's use of one GPU.
 type useKey struct{ attempt, uuid string }
 
-// uses records what the daemon was told about the use of GPUs, and what it told owners about it.
+// uses records what the daemon was told about the use of GPUs, and what the daemon told owners
+// about that use.
 type uses struct {
 	bytes  map[useKey]int64         // GPU memory in the last sample
 	alive  map[useKey]bool          // a sample showed a process of the attempt alive on the GPU
@@ -50,8 +51,8 @@ func (u *uses) take(w *World, s *gpu.Snapshot) {
 	}
 }
 
-// forgetBusy notes what a new process of the daemon cannot know. It does not know that a job has
-// computed since it was told that it is idle, nor how much memory earlier samples showed.
+// forgetBusy notes what a new process of the daemon cannot know: that a job has computed since it
+// was warned of its idleness, and how much memory earlier samples showed.
 func (w *World) forgetBusy() {
 	clear(w.tracked.uses.bytes)
 	told := func(a job.Allocation) bool { return a.Use.IdleWarned > 0 }
@@ -62,7 +63,7 @@ func (w *World) forgetBusy() {
 	}
 }
 
-// say notes a warning.
+// say notes a warning to an owner.
 func (u *uses) say(w *World, t core.NotifyOwner) {
 	j := w.tracked.mirror.jobs[t.Job]
 	if j.Attempt == nil {
@@ -82,7 +83,7 @@ func (u *uses) say(w *World, t core.NotifyOwner) {
 }
 
 // judgeStopFor checks invariant 12 for a job that is to be stopped because of its use of GPUs. The
-// mirror does not include the step yet.
+// mirror does not have the decisions of this step yet.
 func (w *World) judgeStopFor(n *job.Job) {
 	if n.Stop == w.tracked.mirror.jobs[n.ID].Stop || n.Attempt == nil {
 		return
@@ -106,7 +107,7 @@ func (w *World) judgeStopFor(n *job.Job) {
 	}
 }
 
-// steady reports whether no clock jumped. A short jump looks like time that passed.
+// steady reports whether no clock has jumped. A short jump cannot be told from time that passed.
 func (w *World) steady() bool { return w.Counts[string(clock)]+w.Counts[string(reboot)] == 0 }
 
 // unwarned returns the reason why an attempt may not be stopped, at least not yet. It returns "" if
@@ -124,7 +125,8 @@ func (w *World) unwarned(key string, does site.Response, warned map[string]time.
 	return ""
 }
 
-// nobodyShort returns a reason if a job takes no memory from the other job for which it is stopped.
+// nobodyShort returns a reason if a job is stopped for another job and takes no memory from that
+// job.
 func (w *World) nobodyShort(n *job.Job) string {
 	u, key := &w.tracked.uses, attemptKey(n.ID, n.Attempt.Number)
 	if n.StopFor == n.ID || n.StopFor == 0 {
@@ -139,8 +141,8 @@ func (w *World) nobodyShort(n *job.Job) string {
 	return "it is within its budget where job " + n.StopFor.String() + " is short of its own"
 }
 
-// strayBytes returns the GPU memory of a user's processes outside units. It may count for any job
-// of that user, as if the processes had left the job's unit.
+// strayBytes returns the GPU memory of a user's processes outside units. It may count as memory of
+// any job of that user, as if the processes came from that job's unit.
 func (w *World) strayBytes(uuid string, uid int) (bytes int64) {
 	if d := w.toldOf(uuid); d != nil {
 		for _, p := range d.Processes {
@@ -174,9 +176,9 @@ func (w *World) shortOf(uuid string, id job.ID) bool {
 	return short && owed > free
 }
 
-// judgeQuota checks invariant 13 for the owner of a placed job and the owner's groups, as far as
-// jobs on record or of this process tell who is in them. The mirror already includes the step, so
-// ended jobs have made room.
+// judgeQuota checks invariant 13 for the owner of a placed job and for the owner's groups. Jobs on
+// record and jobs of this process tell who is in a group. The mirror already has the decisions of
+// this step, so ended jobs have made room.
 func (w *World) judgeQuota(placed *job.Job) {
 	j, uid := w.tracked, placed.Owner.UID
 	w.judgeShare(placed, j.quota(placed), placed.Owner.User, map[int]bool{uid: true})
@@ -202,7 +204,7 @@ func (w *World) judgeShare(placed *job.Job, q job.Quota, who string, uids map[in
 	}
 }
 
-// judgeAdmitted checks invariant 13 for a new job, before the mirror includes the job.
+// judgeAdmitted checks invariant 13 for a new job. The mirror does not have the job yet.
 func (w *World) judgeAdmitted(n *job.Job) {
 	p, q := &w.tracked.policy, w.tracked.quota(n)
 	waiting, bytes := 1, n.Weight()

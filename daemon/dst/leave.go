@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// shutdown makes systemd start nothing more and stop the units of jobs, and some seconds later the
-// daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes the
+// shutdown makes systemd refuse new starts and stop the units of jobs. Some seconds later it stops
+// the daemon. Then the machine restarts, or everything restarts except the kernel. Sometimes the
 // shutdown is called off.
 func (w *World) shutdown(d *dice) {
 	if w.leaving {
@@ -53,11 +53,11 @@ func (w *World) shutdown(d *dice) {
 	})
 }
 
-// givenUp becomes the cause of an end if the shutdown that caused it is called off. A daemon that
-// is started later does not learn about such an end.
+// givenUp replaces the cause of an end if a shutdown caused the end and was called off later. A
+// daemon that is started after that does not learn about such an end.
 const givenUp = "a shutdown that was given up"
 
-// sweep stops one unit in a shutdown.
+// sweep stops one unit during a shutdown.
 func (w *World) sweep(name string, r *run, takes time.Duration, code int) {
 	if !w.leaving || w.runs[name] != r || r.gone || r.stopping || r.stuck {
 		return

@@ -14,7 +14,7 @@ import (
 type card struct {
 	gpu.Device
 	processes []gpu.Process
-	ghost     int64 // memory that belongs to no process
+	ghost     int64 // bytes of memory that belong to no process
 	lost      bool
 	missing   bool
 }
@@ -29,7 +29,7 @@ func (g *card) leave(pid int) {
 	g.processes = slices.DeleteFunc(g.processes, func(p gpu.Process) bool { return p.PID == pid })
 }
 
-// onProcess changes what the GPUs show about a process.
+// onProcess changes a process as the GPUs show it.
 func (w *World) onProcess(pid int, change func(*gpu.Process)) {
 	for _, g := range w.gpus {
 		for i := range g.processes {
@@ -76,7 +76,7 @@ func (w *World) renumber(d *dice) {
 	}
 }
 
-// source is the child process that reads the GPUs, together with the driver.
+// source stands for the child process that reads the GPUs, and for the driver.
 type source struct{ w *World }
 
 var errChild = errors.New("the child has ended")

@@ -8,7 +8,7 @@ import (
 	"github.com/gpusched/gpusched/units"
 )
 
-// observe judges what a step of the core decided.
+// observe judges what the core decided in one step.
 func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	w.hear(ev, &eff)
 	if w.tracing {
@@ -29,7 +29,7 @@ func (w *World) observe(ev core.Event, eff core.Effects, c *core.Core) {
 	}
 }
 
-// hear notes what the core is told.
+// hear notes what the core is told in one step.
 func (w *World) hear(ev core.Event, eff *core.Effects) {
 	j := w.tracked
 	switch e := ev.(type) {
@@ -67,7 +67,7 @@ func (w *World) judgeDecided(eff *core.Effects) (placed []*job.Job) {
 		}
 	}
 	for _, r := range eff.Records {
-		if r.Usage != nil { // the record of the end that it counts may come after it
+		if r.Usage != nil { // a record of use may come before the record of the end that it counts
 			w.judgeUsage(r.Usage)
 		}
 	}
@@ -84,7 +84,7 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	}
 	if a := n.Attempt; a != nil && a.Number > j.attempts[n.ID] {
 		j.attempts[n.ID] = a.Number
-		r := w.runs[units.Name(int64(n.ID))] // with an older state file the daemon finds the job's unit
+		r := w.runs[units.Name(int64(n.ID))] // even with an older state file the daemon finds the job's unit
 		found := w.tracked.lost && r != nil && r.attempt == a.Number
 		if placed = !n.Recovered && !found; placed {
 			w.judgePlacement(n)
@@ -98,8 +98,7 @@ func (w *World) judgeJob(n *job.Job) (placed bool) {
 	return placed
 }
 
-// noteActions notes the warnings of a step, and the times at which stops of attempts are first
-// decided.
+// noteActions notes the warnings of a step, and the attempts that the step decided to stop.
 func (w *World) noteActions(eff *core.Effects) {
 	j := w.tracked
 	for _, a := range eff.Actions {

@@ -12,7 +12,7 @@ import (
 // Kind is the kind of an entry.
 type Kind string
 
-// Requests of clients. Commands have the same names as in the daemon.
+// These are requests of clients. Commands have the same names as in the daemon.
 const (
 	submit     Kind = "submit"
 	cancel          = Kind(job.CommandCancel)
@@ -38,7 +38,7 @@ const (
 // ofJobs are the kinds that refer to a submission.
 var ofJobs = []Kind{submit, cancel, hold, release, requeue, update, signal, suspend, goOn, await}
 
-// Faults.
+// These are faults.
 const (
 	crash         Kind = "crash"
 	stop          Kind = "stop of the daemon"
@@ -83,11 +83,11 @@ const (
 
 // Entry is one thing that happens to the daemon.
 type Entry struct {
-	At   time.Duration // time since the beginning
+	At   time.Duration // time since the beginning of the run
 	Kind Kind
-	For  time.Duration // duration; 0: it happens at one moment
+	For  time.Duration // duration; 0: the entry happens at one moment
 	Pick uint64        // random number that decides the details
-	Num  int           // position in the whole plan, which identifies the entry
+	Num  int           // position in the whole plan; it identifies the entry
 	Job  int           // number of the submission that the entry refers to; -1: none
 }
 
@@ -102,7 +102,7 @@ func (e Entry) String() string {
 	return s
 }
 
-// commands lists the clients' requests other than submissions, with their weights in thousandths.
+// commands lists the clients' requests except submissions, with their weights in thousandths.
 var commands = []struct {
 	kind   Kind
 	weight int
@@ -199,7 +199,8 @@ func NewPlan(seed uint64) Plan {
 			add(f.kind, f.longest)
 		}
 	}
-	// These entries have dice of their own, so that the rest of a plan stays the same.
+	// These entries have random numbers of their own, so that they do not change the rest of the
+	// plan.
 	if old := rand.New(rand.NewPCG(seed, 0x6f6c64)); old.IntN(8) == 0 {
 		at := time.Duration(old.Int64N(int64(p.Chaos)))
 		lasts := time.Duration(old.Int64N(int64(p.Chaos - at)))

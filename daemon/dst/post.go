@@ -15,7 +15,7 @@ type post struct {
 	letters map[messageKey]*letter // the last try to send each message
 	reached map[messageKey]int     // how often each message reached its recipient
 	told    map[messageKey]*life   // process that was last told that the message was sent
-	flying  map[int]int            // number of current tries of this process, by user
+	flying  map[int]int            // number of tries that this process has under way, by user
 }
 
 // letter is one try to send a message. The try has a unit of its own, which outlives the daemon.
@@ -23,11 +23,11 @@ type letter struct {
 	until   time.Duration // when the try ends
 	over    bool
 	reaches bool        // the message reaches its recipient, whatever is reported
-	why     job.Message // the reported failure; empty: it is reported as sent
+	why     job.Message // the failure that is reported; empty: success is reported
 	again   bool
 }
 
-// The maximum number of tries at the same time, for a user and in all.
+// These are the maximum numbers of tries under way at once, for one user and in all.
 const (
 	tryingOfUser = 1
 	tryingOfAll  = 8
@@ -60,7 +60,7 @@ func (w *World) deliver(ctx context.Context, n job.Notification, _ *job.Job, _ s
 	w.judgeSend(&n, key, l)
 	p.flying[n.UID]++
 	x := p.letters[key]
-	if x == nil || x.over { // otherwise a try of an earlier process still runs
+	if x == nil || x.over { // if not, a try of an earlier process still runs
 		x = w.write(key)
 	}
 	_ = w.sleep(ctx, max(0, x.until-w.Elapsed))
@@ -87,10 +87,10 @@ func (w *World) write(key messageKey) *letter {
 		case 2:
 			w.count("message that nobody takes")
 			x.reaches, x.why = false, job.Text("no such user")
-		case 3: // the unit is ended at its limit, and nobody knows what it had done by then
+		case 3: // the unit is stopped at its time limit, and nobody knows what it had done before
 			w.count("message that hangs")
 			x.reaches, x.why, x.again, took = d.percent(50), job.Text("it took too long"), true, 2*time.Minute
-		case 4: // for longer than the daemon waits
+		case 4: // the try takes longer than the daemon waits
 			took = 10 * time.Minute
 		case 5:
 			took = d.between(0, time.Minute)
@@ -111,7 +111,7 @@ func (w *World) write(key messageKey) *letter {
 	return x
 }
 
-// loseTries ends the current tries at a reboot.
+// loseTries ends the tries that are under way at a reboot.
 func (p *post) loseTries() {
 	for _, x := range p.letters {
 		if !x.over {
@@ -177,7 +177,8 @@ func (w *World) owedStill() (text string) {
 	return text
 }
 
-// judgeTellings checks invariant 18 at the end: nobody waits for a message in vain.
+// judgeTellings checks invariant 18 at the end: each message that an ended job asked for was
+// recorded as owed.
 func (w *World) judgeTellings() {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		j := w.disk.jobs[id]

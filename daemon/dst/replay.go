@@ -36,7 +36,7 @@ func (w *World) judgeReplay(eff *core.Effects, c *core.Core) {
 	}
 	for i := range live {
 		if r := &again[i]; r.State == job.Starting && live[i].State == job.Queued {
-			r.State = job.Queued // the job waits in line to be started, but a restart does not know that
+			r.State = job.Queued // the job waits to be started after other jobs, but a restart does not know that
 		}
 		if a, b := durable(&live[i].Job), durable(&again[i].Job); !reflect.DeepEqual(a, b) {
 			w.breach(10, "job %d is %+v, and after a restart %+v", live[i].ID, a, b)

@@ -23,20 +23,20 @@ type run struct {
 	mem     int64
 	cpus    int
 	grace   time.Duration
-	task    job.Task // for a task of an array
+	task    job.Task // if the run is of an array task: that task
 
 	behaviour unittest.Behaviour
 	demand    demand
 	lasts     time.Duration
-	deaf      bool          // it ends only after its whole grace
-	answers   int           // exit status when it is stopped; 0: the stop kills it or it exits 0
-	waits     []func() bool // each reports whether a caller that stopped it still waits
-	refused   bool          // systemd refuses its unit
+	deaf      bool          // the command ends only after its whole grace
+	answers   int           // the command's exit status if it is stopped; 0: the stop kills it, or it exits with 0
+	waits     []func() bool // one function per caller that stopped the run; it reports whether that caller still waits
+	refused   bool          // systemd refuses the run's unit
 	dead      bool          // the process that asked for its unit died before the unit came
 	oom       bool
 
-	saves  bool // it exits some time after its warning
-	warned bool // it exited because of a warning, not of another signal
+	saves  bool // the command exits some time after it is warned
+	warned bool // the command exited because of a warning, not because of another signal
 
 	began, ended time.Duration // 0: not yet
 	over         time.Duration // when the last process ended; 0: not yet
@@ -47,13 +47,13 @@ type run struct {
 	stopping     bool
 	by           string // who ended the command; "": it ended by itself
 	code, signal int
-	pid          int    // 0: its process has left the GPUs
-	number       int    // its pid, kept after it has left
-	touched      string // what was done to it that may explain a different end
-	stale        bool   // its spec was removed before it began, so none of it runs
-	kept         bool   // the machine could not start anything
-	stuck        bool   // its processes outlive SIGKILL
-	trespassed   bool   // it used a GPU that it does not have
+	pid          int    // pid of the run's process on the GPUs; 0: it has left them
+	number       int    // the same pid, kept after the process has left
+	touched      string // what was done to the run that may explain a different end
+	stale        bool   // the run's spec was removed before it began, so nothing of it runs
+	kept         bool   // the machine could not start any job at that time
+	stuck        bool   // the run's processes outlive SIGKILL
+	trespassed   bool   // the run used a GPU that it was not given
 }
 
 func (r *run) String() string { return fmt.Sprintf("job %d attempt %d", r.job, r.attempt) }
@@ -109,7 +109,7 @@ func (w *World) drawBehaviour(r *run, d *dice) {
 	case 0:
 		r.code = 1 + d.n(250)
 	case 1:
-		r.code = d.n(4) * 75 // 225 is also an exit status of the launcher
+		r.code = d.n(4) * 75 // 225 is also an exit status that the launcher uses
 	case 2:
 		r.signal = pick(d, 9, 11, 15, 6)
 	case 3:
@@ -136,7 +136,7 @@ func (w *World) behave(name string, _ []units.Property) unittest.Behaviour {
 	return unittest.Behaviour{}
 }
 
-// began is called when a unit's command is executed, or fails to be.
+// began is called when systemd executes a unit's command, or fails to execute it.
 func (w *World) began(name string, r *run) {
 	st, err := w.bus.sys.Status(context.Background(), name)
 	if r.began != 0 || err != nil || st.Load != units.LoadLoaded || r.gone {
@@ -192,8 +192,8 @@ func (w *World) emptied(name string, r *run) {
 	}
 }
 
-// notice compares what is known of a unit's command with systemd's answer, after something was done
-// to the unit.
+// notice is called after something was done to a unit. It asks systemd about the unit, and notes if
+// the command has ended.
 func (w *World) notice(name, by string) {
 	r := w.runs[name]
 	if r == nil {
@@ -219,7 +219,7 @@ func (w *World) vanish(name, by string) {
 	w.vanished(name, by)
 }
 
-// vanished notes that a unit is gone.
+// vanished notes that a unit no longer exists.
 func (w *World) vanished(name, by string) {
 	r := w.runs[name]
 	if r == nil || r.gone {
@@ -247,7 +247,7 @@ func (w *World) occupy(name string, r *run) {
 	}
 }
 
-// clear takes a run's process off its GPUs: now, or later if the driver is slow.
+// clear takes a run's process off its GPUs: at once, or later if the driver is slow.
 func (w *World) clear(name string, r *run) {
 	if r.pid == 0 || r.began == 0 {
 		return

@@ -8,9 +8,9 @@ import (
 // shrinkRuns is the maximum number of plans that Shrink tries.
 const shrinkRuns = 3000
 
-// Shrink leaves out entries of a plan that fails, as long as the plan still fails in the same way.
-// It first leaves out everything after the failure, then whole kinds, then parts, down to single
-// entries. run carries out a plan.
+// Shrink makes a failing plan smaller. It leaves out entries as long as the plan still fails in the
+// same way: first all entries after the failure, then whole kinds of entries, then parts of the
+// plan, down to single entries. The function run carries out a plan.
 func Shrink(p Plan, run func(Plan) Result) Plan {
 	s := shrinker{run: run, left: shrinkRuns}
 	first := run(p)
@@ -38,7 +38,7 @@ type shrinker struct {
 	left int
 }
 
-// invariantOf returns the part of a breach that failures of the same kind share.
+// invariantOf returns the part of a breach by which failures of the same kind are recognized.
 func invariantOf(breach string) string {
 	name, _, _ := strings.Cut(breach, ":")
 	return name
@@ -53,8 +53,8 @@ func (s *shrinker) fails(p Plan) bool {
 	return r.Failed() && invariantOf(r.Breaches[0]) == s.want
 }
 
-// without returns p without the entries that leave selects, if that plan still fails. Otherwise it
-// returns p.
+// without returns the plan p without the entries for which leave returns true, if that plan still
+// fails. Otherwise it returns p.
 func (s *shrinker) without(p Plan, leave func(int, Entry) bool) Plan {
 	less := p
 	less.Entries = nil
@@ -91,7 +91,7 @@ func (s *shrinker) byParts(p Plan, size int) Plan {
 	return p
 }
 
-// Only returns the plan with only these entries.
+// Only returns the plan with only the entries of these numbers.
 func (p Plan) Only(names []int) Plan {
 	p.Entries = slices.DeleteFunc(slices.Clone(p.Entries), func(e Entry) bool { return !slices.Contains(names, e.Num) })
 	return p

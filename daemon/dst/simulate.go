@@ -19,7 +19,7 @@ type Result struct {
 	Hash     uint64 // hash of everything that happened
 	Elapsed  time.Duration
 	Counts   map[string]int // how often each thing happened
-	Trail    []string       // the story, if asked for
+	Trail    []string       // the story of the run, if asked for
 }
 
 // Failed reports whether an invariant was violated.
@@ -37,7 +37,7 @@ func Run(p Plan, story bool) Result { return simulate(p, story, bug{}, "") }
 // RunOn carries out a plan on a real state file in an empty directory.
 func RunOn(p Plan, story bool, dir string) Result { return simulate(p, story, bug{}, dir) }
 
-// bug has the bugs that a test can plant, to check that they are found.
+// bug says which bugs a test plants, to check that the judge finds them.
 type bug struct {
 	lyingDisk   bool // a failed fsync is reported as success
 	idleStop    bool // a stop does nothing and reports success
@@ -69,14 +69,14 @@ func simulate(p Plan, story bool, planted bug, dir string) Result {
 	return w.Result
 }
 
-// end makes sure that no coroutine is left behind.
+// end ends all coroutines.
 func (w *World) end() {
 	if l := w.life; l != nil {
 		l.over = true
 		w.calls = nil
 		w.bury(l)
 	}
-	w.bus.sys.Reboot() // releases the calls that wait in it
+	w.bus.sys.Reboot() // releases the calls that wait in systemd
 	for _, a := range slices.Clone(w.own) {
 		w.current = a
 		for more := true; more; {
@@ -85,10 +85,10 @@ func (w *World) end() {
 	}
 }
 
-// watch checks from time to time whether everything has come to its end.
+// watch checks from time to time whether everything has ended.
 func (w *World) watch() {
 	if w.remains() == "" && w.daemon != nil && !w.life.over {
-		acked := maps.Clone(w.tracked.acked) // later jobs need not be in the answer
+		acked := maps.Clone(w.tracked.acked) // the answer need not include jobs that are acknowledged later
 		w.ask(time.Minute, func(ctx context.Context, d *daemon.Daemon) func() {
 			v, err := d.Query(ctx, job.Query{Ended: 1000})
 			return func() {
@@ -101,7 +101,7 @@ func (w *World) watch() {
 	w.after(20*time.Second, w.watch)
 }
 
-// remains describes what has not come to its end. It returns "" if everything has.
+// remains describes what has not ended yet. It returns "" if everything has.
 func (w *World) remains() string {
 	for _, id := range slices.Sorted(maps.Keys(w.disk.jobs)) {
 		if j := w.disk.jobs[id]; !j.State.Terminal() {
@@ -109,7 +109,7 @@ func (w *World) remains() string {
 		}
 	}
 	for _, name := range w.bus.sys.Names() {
-		if r := w.runs[name]; r == nil || !r.stale { // a stale unit is reported and left to people
+		if r := w.runs[name]; r == nil || !r.stale { // the daemon reports a stale unit and leaves it to people
 			return "there is still " + name
 		}
 	}
@@ -144,9 +144,9 @@ func (w *World) why() string {
 }
 
 // judgeFinal checks invariants 1 and 9 at the end, using what the daemon reports. It also checks
-// that the GPUs are free.
+// that the GPUs are free. The argument acked has the jobs that were acknowledged.
 func (w *World) judgeFinal(v *job.View, acked map[job.ID]*submission) {
-	if w.disk.doubt != nil { // the daemon is about to repeat that commit, and announces nothing before that
+	if w.disk.doubt != nil { // the daemon repeats that commit first, and announces nothing before
 		return // watch tries again
 	}
 	w.judgeTold(v.Jobs...)

@@ -15,11 +15,11 @@ const (
 	hostCPUs = 16
 )
 
-// slack is how much a share of a GPU's memory may lack.
+// slack is the number of bytes that a share of a GPU's memory may lack.
 const slack = gib / 2
 
 // settings returns the site's settings. Only some seeds have budgets, idleness, quotas and limits
-// of bytes, so that in the other seeds other things meet.
+// of bytes, so that other combinations occur in the other seeds.
 func (w *World) settings() daemon.Settings {
 	d := w.roll("site")
 	s := daemon.Settings{
@@ -40,14 +40,14 @@ func (w *World) settings() daemon.Settings {
 	if w.crowded() {
 		s.Policy.StartsInFlight = 1
 	}
-	if d.percent(30) { // short, so that hours of use count and decay before the day is over
+	if d.percent(30) { // a short half-life, so that use both counts and decays within the day
 		s.Policy.Sched.HalfLife = 20 * time.Minute
 		s.Policy.Quotas.Default.GPUHours = 1
 	}
 	return s
 }
 
-// crowded reports whether units start one after the other, so that other starts wait in line.
+// crowded reports whether the site starts one unit at a time, so that other starts must wait.
 func (w *World) crowded() bool { return w.roll("crowded").percent(25) }
 
 func drawWatch(d *dice) site.UsagePolicy {
@@ -59,7 +59,7 @@ func drawWatch(d *dice) site.UsagePolicy {
 	}
 }
 
-// groupsOf is daemon.Options.Groups. Some accounts turn out to be in groups after a while.
+// groupsOf is daemon.Options.Groups. Some users are found to be in groups only after a while.
 func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 	for _, name := range []string{"class", "lab"} {
 		d := w.roll("member of "+name, uint64(uid))
@@ -70,7 +70,7 @@ func (w *World) groupsOf(uid int, _ job.GIDs, _ bool) (in []string) {
 	return in
 }
 
-// drawQuotas draws quotas that each allow every job by itself.
+// drawQuotas draws quotas. Each of them is large enough for any single job.
 func drawQuotas(d *dice) job.Quotas {
 	if d.percent(60) {
 		return job.Quotas{}

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// stamp returns a time as time.Now would return it. It has the wall clock, which may be set, and
-// the monotonic clock, which may not. Package time has no way to make such a time, and clock jumps
-// are about the difference between the two clocks. TestStamp checks that stamp works.
+// stamp returns a time as time.Now would return it. It has a wall clock, which may be set, and a
+// monotonic clock, which may not. Package time has no way to make such a time, but the difference
+// between the two clocks is what clock jumps are about. TestStamp checks that stamp works.
 func stamp(wall time.Time, monotonic time.Duration) time.Time {
 	const hasMonotonic, secondsFrom1885To1970 = 1 << 63, (85*365 + 20) * 86400
 	raw := struct {

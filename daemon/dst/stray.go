@@ -8,24 +8,24 @@ import (
 	"github.com/gpusched/gpusched/gpu"
 )
 
-// stray is a process on GPUs that is in no job's unit.
+// stray is a process on GPUs that is not in the unit of any job.
 type stray struct {
 	gpu.Process
 	began    time.Duration
-	run      *run // run that started it; nil: it belongs to no job
-	stubborn bool // SIGTERM does not end it
-	told     bool // the daemon was told about it while its job was known
-	noted    bool // the daemon was also told that it is outside its unit
+	run      *run // run that started the process; nil: the process belongs to no job
+	stubborn bool // SIGTERM does not end the process
+	told     bool // the daemon was told about the process while its job was known
+	noted    bool // the daemon was also told that the process is outside its unit
 }
 
-// The uid of a process in a user's container is the user's uid plus subordinates. strangers is
-// added to the uids of separate accounts, which lie in the range of the user's containers as well.
+// The uid of a process in a user's container is the user's uid plus subordinates. Some accounts of
+// their own also have uids in the range of the containers: strangers plus a number.
 const (
 	subordinates = 100_000
 	strangers    = 2 * subordinates
 )
 
-// person returns the user that a uid belongs to.
+// person returns the user to whom a uid belongs.
 func person(uid int) int {
 	if uid >= strangers {
 		return uid
@@ -51,7 +51,7 @@ func (w *World) person(uid int) (whose int, certain bool) {
 	return person(uid), true
 }
 
-// ticks returns the time since boot as the kernel records the start of a process.
+// ticks returns the time since boot in the unit in which the kernel records the start of a process.
 func (w *World) ticks() uint64 { return uint64(w.Elapsed/tick) + 1 }
 
 const tick = 10 * time.Millisecond
@@ -59,7 +59,7 @@ const tick = 10 * time.Millisecond
 // ticked is the inverse of ticks.
 func ticked(start uint64) time.Duration { return time.Duration(start-1) * tick }
 
-// firstStray is lower than the pids of all strays.
+// firstStray is a number below the pids of all strays.
 const firstStray = 900_000
 
 // put starts a process outside all units.
@@ -92,8 +92,8 @@ func (w *World) free(g *card) int64 {
 	return max(0, free)
 }
 
-// leaves moves a process of a job out of its unit, either from its start or after it was seen in
-// the unit.
+// leaves moves a process of a job out of the job's unit: at its start, or after a sample showed it
+// in the unit.
 func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	if !r.alive || len(r.gpus) == 0 {
 		return
@@ -116,7 +116,7 @@ func (w *World) leaves(name string, r *run, lasts time.Duration, d *dice) {
 	w.after(d.between(0, 20*time.Second), func() { w.outside(s.PID) })
 }
 
-// outside takes a process out of its unit.
+// outside takes a process out of the unit in which it is.
 func (w *World) outside(pid int) {
 	if s := w.strays[pid]; s != nil {
 		s.Unit = ""

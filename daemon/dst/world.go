@@ -16,13 +16,13 @@ import (
 
 const gib = 1 << 30
 
-// World is everything there is in one run.
+// World is everything that exists in one run.
 type World struct {
 	seed    uint64
 	plan    Plan
 	planted bug
 	Result                // the result so far
-	skew    time.Duration // error of the wall clock
+	skew    time.Duration // how far the wall clock is wrong
 	agenda  agenda
 
 	life       *life
@@ -33,7 +33,7 @@ type World struct {
 	current    *activity
 	waiting    []*activity // activities that wait for a bell
 	activities uint64
-	doom       int // number of boundaries until the daemon dies; 0: it lives on
+	doom       int // number of boundaries that the daemon passes before it dies; 0: it does not die
 	calls      []*request
 
 	until    map[Kind]time.Duration // when each lasting fault ends
@@ -41,11 +41,11 @@ type World struct {
 	disk     *disk
 	specs    *specs
 	gpus     []*card
-	tellsUse bool // the driver reports load
+	tellsUse bool // the driver reports the load of GPUs
 	kernel   *kernel
 	boot     int
 	reboots  int    // number of reboots of any kind
-	leaving  bool   // systemd stops everything
+	leaving  bool   // systemd is stopping everything
 	reserved uint64 // MiB that the driver keeps of each GPU
 	unified  bool   // the GPUs have no memory of their own
 	untold   bool   // the driver does not report each process's memory
@@ -56,8 +56,8 @@ type World struct {
 	pids     int
 	runs     map[string]*run // runs of existing units, by unit
 	healed   bool
-	notFree  string      // a GPU that was not free at the last check
-	settled  bool        // everything has come to its end
+	notFree  string      // name of a GPU that was not free at the last check
+	settled  bool        // everything has ended
 	own      []*activity // the world's own activities
 	tracked  *judge
 	subs     map[int]*submission
@@ -94,14 +94,14 @@ func (w *World) on(k Kind) bool { return w.Elapsed < w.until[k] }
 
 func (w *World) count(what string) { w.Counts[what]++ }
 
-// tell adds to the story.
+// tell adds a line to the story.
 func (w *World) tell(format string, args ...any) {
 	if w.tracing {
 		w.Trail = append(w.Trail, fmt.Sprintf("%12.6f ", w.Elapsed.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
-// breach notes a violated invariant.
+// breach notes that an invariant is violated.
 func (w *World) breach(invariant int, format string, args ...any) {
 	text := fmt.Sprintf("invariant %d: ", invariant) + fmt.Sprintf(format, args...)
 	w.Breaches = append(w.Breaches, text)
@@ -170,7 +170,7 @@ func (w *World) died() {
 	w.after(w.roll("restart", uint64(w.Elapsed)).between(50*time.Millisecond, 5*time.Second), w.start)
 }
 
-// note is daemon.Options.Tell. It gets a sentence for a job's journal.
+// note is daemon.Options.Tell, which adds a sentence to a job's journal.
 func (w *World) note(ctx context.Context, _ job.ID, _ int, _ string) error {
 	d := w.roll("note", uint64(w.Elapsed))
 	if w.on(lostCalls) && d.percent(50) {

@@ -9,14 +9,14 @@ import (
 
 // A Book turns records into events, by comparing them with earlier records.
 type Book struct {
-	jobs    map[job.ID]*mark // the marks are never modified
-	waits   *mark            // mark that most jobs of a long queue share
+	jobs    map[job.ID]*mark // last mark of each job; a mark is never modified
+	waits   *mark            // mark that most jobs of a long queue have in common
 	faults  map[string]bool  // by GPU: whether the GPU is out of service
-	indexes map[string]int   // of the GPUs seen so far
+	indexes map[string]int   // index of each GPU seen so far
 	drained bool
 }
 
-// A mark is the state of a job that was last announced.
+// A mark is the state of a job that the book announced last.
 type mark struct {
 	state     job.State
 	attempt   int
@@ -32,7 +32,7 @@ func markOf(j *job.Job) mark {
 	return m
 }
 
-// NewBook returns a book that knows the records at the start.
+// NewBook returns a book that knows the records with which the daemon starts.
 func NewBook(r *job.Restored) *Book {
 	b := &Book{
 		jobs: map[job.ID]*mark{}, waits: &mark{state: job.Queued},
@@ -73,7 +73,7 @@ func (b *Book) Record(r *job.Record, at time.Time) (list []job.Event) {
 	return list
 }
 
-// News completes an event that belongs to no record.
+// News completes an event that comes from no record.
 func (b *Book) News(e job.Event, at time.Time) job.Event {
 	if e.GPU != nil {
 		b.indexes[e.GPU.UUID] = e.GPU.Index
@@ -83,7 +83,7 @@ func (b *Book) News(e job.Event, at time.Time) job.Event {
 }
 
 // job returns the events of a job's record. One step may have taken the job through several states.
-// Important states in between are announced too.
+// The important states on the way are announced too.
 func (b *Book) job(r *job.Record) (list []job.Event) {
 	j := r.Job
 	now, was := markOf(j), mark{}
@@ -120,7 +120,8 @@ func (b *Book) job(r *job.Record) (list []job.Event) {
 	return list
 }
 
-// announceIf announces that a condition has begun or ended.
+// announceIf announces a condition that has begun or ended: was says whether it applied before, and
+// now whether it applies now.
 func announceIf(now, was bool, begun, over job.EventKind, state job.State, announce func(job.EventKind, job.State)) {
 	switch {
 	case now && !was:

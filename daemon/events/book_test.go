@@ -67,7 +67,7 @@ func TestLifeOfAJob(t *testing.T) {
 		{jobIn(job.Running, 1), "job-resumed=running#1"},
 		{jobIn(job.Ending, 1, func(j *job.Job) { j.Stop, j.StopBy = job.StopRequeue, "alice" }), "job-ending=ending#1 by alice"},
 		{jobIn(job.Queued, 1), "job-requeued=queued#1"},
-		{jobIn(job.Queued, 2), "job-placed=starting#2, job-requeued=queued#2"}, // in one step
+		{jobIn(job.Queued, 2), "job-placed=starting#2, job-requeued=queued#2"}, // both happen in one step
 		{jobIn(job.Running, 3), "job-started=running#3"},
 		{jobIn(job.Starting, 4), "job-requeued=queued#4, job-placed=starting#4"},
 		{jobIn(job.Failed, 4, func(j *job.Job) { j.Result = &job.Result{Outcome: job.Failed} }), "job-ended=failed#4"},

@@ -1,5 +1,5 @@
-// Package events turns records into events, and keeps the last events for subscribers. It remembers
-// what it last announced about each job. It makes no decisions and never blocks.
+// Package events turns records into events, and keeps the last events for subscribers. For each job
+// it remembers what it last announced. It makes no decisions and never blocks.
 //
 // Invariants:
 //

@@ -6,11 +6,11 @@ import "github.com/gpusched/gpusched/daemon/job"
 type Ring struct {
 	most int
 	last int64       // number of the last event
-	list []job.Event // the last element has the number last; when there are more than most, the first ones are not read
+	list []job.Event // the events that are kept, the newest last, and up to as many older ones
 }
 
-// NewRing returns a ring that keeps the given number of events. Their numbers continue after a
-// number.
+// NewRing returns a ring that keeps the given number of events. The number of its first event is
+// after plus one.
 func NewRing(most int, after int64) *Ring { return &Ring{most: most, last: after} }
 
 // Last returns the number of the last event.
@@ -28,8 +28,8 @@ func (r *Ring) Add(list []job.Event) {
 	}
 }
 
-// After returns the events after a number, at most most of them. If these events are no longer
-// kept, or the number was never used, it returns a gap without events.
+// After returns the events after a number, no more than the given number of events. If the ring no
+// longer keeps these events, or the number was never used, After returns a gap without events.
 func (r *Ring) After(number int64, most int) job.Events {
 	out := job.Events{Last: r.last, Gap: true, Oldest: r.last - int64(min(len(r.list), r.most)), Newest: r.last}
 	if number < out.Oldest || number > r.last {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Upper bounds of the buckets in seconds: longTimes for the times that people wait, shortTimes for
-// the daemon's own work.
+// These are upper bounds of the buckets, in seconds. longTimes is for the times that people wait,
+// and shortTimes for the daemon's own work.
 var (
 	longTimes  = []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600}
 	shortTimes = []float64{0.0001, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
@@ -15,8 +15,8 @@ var (
 
 // A Distribution counts durations in buckets.
 type Distribution struct {
-	bounds []float64 // upper, ascending
-	counts []uint64  // one element more than bounds, for larger values
+	bounds []float64 // upper bounds of the buckets, ascending
+	counts []uint64  // counts by bucket; one bucket more than bounds counts larger values
 	sum    float64
 }
 

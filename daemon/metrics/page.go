@@ -29,16 +29,16 @@ func (f Format) ContentType() string {
 	return "application/openmetrics-text; version=1.0.0; charset=utf-8"
 }
 
-// A Page is one answer, to which callers add samples.
+// A Page collects samples for one answer.
 type Page struct {
 	table   []Family
 	samples map[string][]sample
 }
 
 type sample struct {
-	labels []string // values of the labels, in the order of the family
+	labels []string // values of the labels, in the order in which the family lists the labels
 	value  float64
-	spread *Distribution // only in a histogram
+	spread *Distribution // nil except in a histogram
 }
 
 // NewPage returns a page without samples.
@@ -78,7 +78,7 @@ func (p *Page) put(name string, s sample) {
 	p.samples[name] = append(p.samples[name], s)
 }
 
-// Text returns the page in a format.
+// Text returns the text of the page in a format.
 func (p *Page) Text(format Format) []byte {
 	var b bytes.Buffer
 	for i := range p.table {
@@ -152,7 +152,7 @@ func line(b *bytes.Buffer, name string, labels, values []string, le string, valu
 	b.WriteByte('\n')
 }
 
-// number formats whole numbers without an exponent, even large ones.
+// number formats a value. Whole numbers get no exponent, even large ones.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return strconv.FormatInt(int64(v), 10)
@@ -160,8 +160,8 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// bound formats a bucket's bound. Both formats use OpenMetrics' canonical form, because two
-// spellings would be two series.
+// bound formats a bucket's bound. Both formats use the canonical form of OpenMetrics: a bound that
+// is spelled in two ways would be two series.
 func bound(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {

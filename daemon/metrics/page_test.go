@@ -61,7 +61,7 @@ func TestGoldenPages(t *testing.T) {
 	}
 }
 
-// The grammar of OpenMetrics 1.0, as far as a page uses it.
+// This is the grammar of OpenMetrics 1.0, as far as a page uses it.
 var (
 	comment = regexp.MustCompile(`^# (HELP|TYPE|UNIT) ([a-z][a-z0-9_]*) (.+)$`)
 	point   = regexp.MustCompile(`^([a-z][a-z0-9_]*)((?:\{(?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+\})?) ([0-9.e+-]+)$`)
@@ -136,7 +136,7 @@ gpusched_job_run_seconds_count 5
 	}
 }
 
-// Invariant 1: a metric that is not in the table panics.
+// A metric that is not in the table panics (invariant 1).
 func TestUnknownMetricsPanic(t *testing.T) {
 	for name, labels := range map[string][]string{"gpusched_command": {"rm"}, "gpusched_up": {"alice"}, "gpusched_jobs": {"queued"}} {
 		func() {
@@ -150,7 +150,7 @@ func TestUnknownMetricsPanic(t *testing.T) {
 	}
 }
 
-// Invariant 2: the list below has all names of labels.
+// The list in this test has all names of labels (invariant 2).
 func TestLabelsNameNoJob(t *testing.T) {
 	known := map[string]bool{
 		"version": true, "commit": true, "goversion": true, "part": true, "state": true, "action": true, "code": true, "class": true,

@@ -14,9 +14,9 @@ const (
 
 // A Family is a metric with all its label values.
 type Family struct {
-	Name   string // without the endings that its unit and type add
+	Name   string // name without the endings for unit and type
 	Type   Type
-	Unit   string // "" if it counts things
+	Unit   string // "" if the family counts things
 	Help   string
 	Labels []string
 }
@@ -43,7 +43,7 @@ func (f *Family) Exposed() string {
 // Families returns the table, in the order of a page.
 func Families() []Family { return slices.Concat(schedulerTable, jobsTable, gpuTable, processTable) }
 
-// onGPU has the labels of values that belong to one GPU.
+// onGPU has the labels of samples about one GPU.
 var onGPU = []string{"gpu", "uuid"}
 
 var schedulerTable = []Family{

@@ -18,14 +18,14 @@ type Tally struct {
 	submitted uint64
 	ended     map[job.State]uint64
 	requeued  map[string]uint64
-	attempts  map[job.ID]attempt // of jobs that have not ended
+	attempts  map[job.ID]attempt // attempts of jobs that have not ended
 	gpuErrors map[gpuError]uint64
 	failures  struct{ commit, sample uint64 }
 
 	wait, run, pass, lag, commit, sample *Distribution
 }
 
-// attempt records what has been counted of a job's current attempt.
+// attempt is a job's current attempt, with what has been counted of it.
 type attempt struct {
 	number         int
 	began, counted bool
@@ -69,8 +69,8 @@ func (t *Tally) Submitted() {
 	t.submitted++
 }
 
-// Job counts the changes in a job's record. The same record may come again until the job has ended.
-// One record may show several changes.
+// Job counts the changes that a job's record shows. One record may show several changes, and the
+// same record may come again until the job has ended.
 func (t *Tally) Job(j *job.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +120,7 @@ func (t *Tally) Pass(took time.Duration) { t.observe(t.pass, took) }
 // Lag counts the time for which an event or query waited for the loop.
 func (t *Tally) Lag(took time.Duration) { t.observe(t.lag, took) }
 
-// Commit counts a transaction.
+// Commit counts a transaction of the state file.
 func (t *Tally) Commit(took time.Duration, failed bool) {
 	t.observe(t.commit, took)
 	t.countFailure(&t.failures.commit, failed)
@@ -156,7 +156,7 @@ func (t *Tally) GPUError(pci string, xid int) {
 	}
 }
 
-// AddTo adds the counts to a page. The view names the GPUs.
+// AddTo adds the counts to a page. The view v gives the names of the GPUs.
 func (t *Tally) AddTo(p *Page, v *job.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,8 +21,8 @@ func lines(tally *Tally, prefix string) string {
 	return strings.Join(list, "; ")
 }
 
-// A job's life is counted once, however often its records come, and even if a record shows several
-// changes.
+// Each event in a job's life is counted once, however often the job's records come, and even if a
+// record shows several changes.
 func TestALifeIsCountedOnce(t *testing.T) {
 	tally := NewTally()
 	j := job.Job{ID: 7, SubmittedAt: noon, State: job.Queued, Life: job.Life{QueuedAt: noon.Add(time.Hour)}}

@@ -1,12 +1,13 @@
-// Package predict learns how long jobs run and how much memory they take. It is pure: its input are
-// attempts that ended, with the moment of their end. It returns estimates, and records from which
-// it can be restored. It never stops a job.
+// Package predict learns how long jobs run and how much memory they take. It is pure: its input is
+// the attempts that ended and when they ended. It returns estimates, and records from which its
+// knowledge can be restored. It never stops a job.
 //
 // For run times it learns the mean and the spread of the logarithm, since run times extend over
 // many orders of magnitude. It learns them for four keys of each job, from the widest to the
 // narrowest. The first key is the user. Each further key adds something: the number of GPUs, the
 // program, and the whole command. An Estimate begins with the mean and spread of all users' jobs.
-// Then it moves towards each narrower key, and moves further the more runs that key has seen.
+// Then it moves towards each narrower key. The more runs a key has seen, the further the estimate
+// moves.
 //
 // # Invariants
 //

@@ -5,31 +5,32 @@ import (
 	"time"
 )
 
-// Estimate is a distribution of run times. It consists of a lognormal distribution, and of the
-// shape that the last runs of the kind had. The zero value means that there is no estimate.
+// Estimate is a distribution of the run times of a kind of jobs. It has two parts: a lognormal
+// distribution, and the shape that the last runs of the kind had. The zero value means that there
+// is no estimate.
 type Estimate struct {
 	Median time.Duration
 	Spread float64 // standard deviation of the natural logarithm; 0: the run time is known
 	Ended  int     // number of jobs of the kind that have ended
 	Known  bool    // a job of the same program has run to its end, so ends can be predicted
 	forms  lengths
-	trials lengths // the shape for Effort; it begins as logUniform
+	trials lengths // distribution that Effort uses; without runs it is logUniform
 }
 
-// minTail is the lowest probability of still running at which an estimate counts. At a lower
-// probability the estimate was wrong.
+// minTail is a probability. If an estimate says that a job still runs only with a lower
+// probability, the estimate was wrong and does not count.
 const minTail = 1e-6
 
-// longestRun keeps durations far from the end of their range. For runs between a second and
-// longestRun the spread is at most 9.8. maxSpread keeps results that are computed from a spread in
+// longestRun keeps durations far from the end of their range. If all runs take between a second and
+// longestRun, the spread is at most 9.8. maxSpread keeps results that are computed from a spread in
 // the range of floating point.
 const (
 	longestRun = 10 * 365 * 24 * time.Hour
 	maxSpread  = 10
 )
 
-// Total returns the median of the total run time of a job that has already run for ran. It is
-// longer than ran.
+// Total returns the median of the total run time of a job that has already run for the time ran.
+// The result is longer than ran.
 func (e *Estimate) Total(ran time.Duration) time.Duration {
 	if ran <= 0 {
 		return e.Median
@@ -40,14 +41,14 @@ func (e *Estimate) Total(ran time.Duration) time.Duration {
 // LateTail is the probability that a job runs longer than Late.
 const LateTail = 0.2
 
-// Late returns a total run time for a job that has already run for ran. The job exceeds it in one
-// case of five.
+// Late returns a total run time for a job that has already run for the time ran. In one case of
+// five the job runs longer than that.
 func (e *Estimate) Late(ran time.Duration) time.Duration {
 	return max(e.total(ran, LateTail), e.Total(ran))
 }
 
-// total returns a total run time for a job that has already run for ran. The job exceeds it with
-// the probability chance.
+// total returns a total run time for a job that has already run for the time ran. The job runs
+// longer than that with the probability chance.
 func (e *Estimate) total(ran time.Duration, chance float64) time.Duration {
 	ran = max(ran, 0)
 	switch {
@@ -72,7 +73,7 @@ func (e *Estimate) tail(run float64) float64 {
 	return math.Erfc(math.Log(run/float64(e.Median))/e.Spread/math.Sqrt2) / 2
 }
 
-// overrun doubles an expected run time until it is longer than the time that the job has run.
+// overrun returns an expected run time, doubled until it is longer than the time ran.
 func overrun(expected, ran time.Duration) time.Duration {
 	expected = max(expected, time.Second)
 	for expected <= ran {
@@ -84,16 +85,16 @@ func overrun(expected, ran time.Duration) time.Duration {
 	return expected
 }
 
-// Remaining returns how much longer a job is expected to run. The job was expected to run for
-// expected, and has already run for ran.
+// Remaining returns how much longer a job is expected to run. The argument expected is the run time
+// that was expected when it started, and ran is how long it has run.
 func Remaining(expected, ran time.Duration) time.Duration { return overrun(expected, ran) - ran }
 
-// Effort returns the run time to spend on jobs of the kind, per job that ends. Each of these jobs
-// has already run for ran, and may be stopped for good after at least a slice; Effort takes the
-// best plan for stopping. It is the inverse of the Gittins index (J. Gittins, Bandit Processes and
-// Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run times are alike, Effort
-// is what is left of the run time. If they differ by orders of magnitude, it grows with the time
-// that the job has run.
+// Effort returns how much run time jobs of the kind cost for each job that ends. Each of these jobs
+// has already run for the time ran, and may be stopped for good after at least a slice. Effort
+// assumes the best choice of when to stop. It is the inverse of the Gittins index (J. Gittins,
+// Bandit Processes and Dynamic Allocation Indices, 1979; Tiresias, NSDI 2019, for GPUs). If run
+// times are alike, Effort is what is left of the run time. If they differ by orders of magnitude,
+// Effort grows with the time that the job has run.
 func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return overrun(e.Median, ran) - ran
@@ -103,7 +104,7 @@ func (e *Estimate) Effort(ran, slice time.Duration) time.Duration {
 }
 
 // Draw returns the total run time at quantile u of the estimate, for a job that has already run for
-// ran.
+// the time ran.
 func (e *Estimate) Draw(u float64, ran time.Duration) time.Duration {
 	if e.Spread <= 0 {
 		return e.Total(ran)

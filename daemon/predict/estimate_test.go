@@ -15,8 +15,8 @@ const (
 // noon is the time at which these tests learn everything.
 var noon = time.Unix(1_700_000_000, 0)
 
-// Total is the median of the runs that are longer than what the job ran. Four in five of these runs
-// take at most Late. If the run time is known, Total and Late both equal it.
+// Total is the median of the runs that are longer than the job has already run. Four in five of
+// these runs take at most Late. If the run time is known, Total and Late both equal it.
 func TestTotal(t *testing.T) {
 	e := Estimate{Median: time.Hour, Spread: 1}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -61,8 +61,8 @@ func kindOf(runs int, draw func(*rand.Rand) time.Duration) Estimate {
 }
 
 // If run times are alike, a job that has run takes less effort than a new job, and the longer it
-// ran the less. If run times have a heavy tail, it takes more. If jobs take either minutes or half
-// a day, a job that outlasted the minutes takes more effort than a new job.
+// has run, the less. If run times have a heavy tail, it takes more. If jobs take either minutes or
+// half a day, a job that has run longer than minutes takes more effort than a new job.
 func TestEffort(t *testing.T) {
 	const slice = 30 * time.Minute
 	alike := kindOf(100, func(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(180))*time.Minute + time.Hour })

@@ -9,8 +9,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Extreme run times, from a second to a hundred years, and spreads from none to the whole range.
-// With these, nearly equal numbers are subtracted.
+// These are extreme run times, from a second to a hundred years, and spreads from none to the whole
+// range. Computing with them subtracts numbers that are nearly equal.
 var (
 	extremeSpreads = []float64{1e-12, 1e-3, 0.1, 1, 3, 6.5, 8, maxSpread}
 	extremeRuns    = []time.Duration{
@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// The expected run time is longer than what a job ran, and results that are computed from it stay
-// in range.
+// The expected run time is longer than the job has already run, and results that are computed from
+// it stay in range.
 func TestEstimatesAtExtremes(t *testing.T) {
 	for _, spread := range append(extremeSpreads, 0) {
 		for _, median := range extremeRuns {

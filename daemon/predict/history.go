@@ -17,10 +17,10 @@ const (
 	maxKeys     = 100_000
 )
 
-// levels is the number of run-time keys of a kind, from the widest to the narrowest.
+// levels is the number of keys for run times that a kind has, from the widest to the narrowest.
 const levels = 4
 
-// Histories at these levels belong to a command, whatever its number of GPUs: see Memory and Most.
+// These levels have the histories of a command, whatever its number of GPUs: see Memory and Most.
 const (
 	memoryLevel = levels + iota
 	mostLevel
@@ -36,7 +36,7 @@ type historyKey struct {
 	hash  string
 }
 
-// key returns the kind's key at a level. It returns false if the kind has none.
+// key returns the kind's key at a level. It returns false if the kind has no key at that level.
 func (k Kind) key(level int) (historyKey, bool) {
 	switch level {
 	case 0:
@@ -49,7 +49,7 @@ func (k Kind) key(level int) (historyKey, bool) {
 	return historyKey{level, k.Milli, k.Shape}, k.Shape != ""
 }
 
-// record returns a key as text for the record.
+// record returns a key of a user as text, as records have it.
 func (k historyKey) record(uid int) string {
 	text := strconv.Itoa(uid)
 	if k.level > 0 {
@@ -102,7 +102,7 @@ type history struct {
 	peak    int64 // GPU memory in bytes, see Predictor.Memory
 }
 
-// of returns a user's history, and creates it if needed.
+// of returns the history of a user, and creates a history if the user has none.
 func (p *Predictor) of(uid int) *userHistory {
 	u := p.users[uid]
 	if u == nil {
@@ -112,8 +112,8 @@ func (p *Predictor) of(uid int) *userHistory {
 	return u
 }
 
-// at returns the kind's history at a level, or nil. It returns false if the kind has no key at that
-// level.
+// at returns the kind's history at a level, or nil if there is none yet. It returns false if the
+// kind has no key at that level.
 func (u *userHistory) at(k Kind, level int) (*history, bool) {
 	key, ok := k.key(level)
 	if !ok {
@@ -130,7 +130,7 @@ func (u *userHistory) get(key historyKey) *history {
 	return u.seen[key].Value.(*history)
 }
 
-// touch returns the history of a key, and creates it if needed.
+// touch returns the history of a key, and creates a history if the key has none.
 func (u *userHistory) touch(p *Predictor, key historyKey) *history {
 	if e := u.seen[key]; e != nil {
 		u.order.MoveToFront(e)
@@ -183,8 +183,8 @@ func (h *history) record(key string, now time.Time) job.Prediction {
 }
 
 // restore sets the values that record returned. It corrects values that record never writes, such
-// as those of a file that was tampered with, since they would make everything computed from them
-// meaningless.
+// as values in a file that was tampered with: they would spoil everything that is computed from
+// them.
 func (h *history) restore(p *job.Prediction) {
 	h.typical, h.runs = min(max(p.Typical, time.Second), longestRun), min(max(p.Runs, 0), maxRuns)
 	h.spread, h.weight, h.forms = inRange(p.Spread, maxSpread), inRange(p.Weight, maxRuns), lengths{}

@@ -16,13 +16,13 @@ func binOf(run time.Duration) int {
 	return min(int(2*math.Log2(max(run.Seconds(), 1))), len(lengths{})-1)
 }
 
-// learn adds a run whose weight in the distribution is 1/weight.
+// learn adds a run to the distribution. The run then makes up 1/weight of the distribution.
 func (l *lengths) learn(run time.Duration, weight float64) {
 	for i := range l {
 		l[i] *= 1 - 1/weight
 	}
 	l[binOf(run)] += 1 / weight
-	for i := range l { // records leave out negligible parts, so drop them here too
+	for i := range l { // drop negligible parts, since records leave them out
 		if l[i] <= minTail {
 			l[i] = 0
 		}
@@ -47,7 +47,7 @@ func Lognormal(median time.Duration, spread float64) Estimate {
 const longestTrial = 72 * time.Hour
 
 // logUniform is the distribution for jobs about which nothing is known. It extends from shortestRun
-// to longestTrial, with each order of magnitude equally likely.
+// to longestTrial, and each order of magnitude is equally likely.
 var logUniform = func() (l lengths) {
 	first, last := binOf(shortestRun), binOf(longestTrial)
 	for i := first; i <= last; i++ {
@@ -56,14 +56,14 @@ var logUniform = func() (l lengths) {
 	return l
 }()
 
-// mix moves a distribution towards another one that comes from this number of runs.
+// mix moves a distribution towards the distribution other, which comes from this number of runs.
 func (l *lengths) mix(other *lengths, runs float64) {
 	for i := range l {
 		l[i] = (runs*other[i] + priorRuns*l[i]) / (runs + priorRuns)
 	}
 }
 
-// effort is Estimate.Effort for this distribution, in nanoseconds.
+// effort computes Estimate.Effort for this distribution, in nanoseconds.
 func (l *lengths) effort(ran, slice time.Duration) float64 {
 	a, left := ran.Seconds(), 0.0
 	first := binOf(ran)
@@ -91,7 +91,8 @@ func (l *lengths) effort(ran, slice time.Duration) float64 {
 	return best * float64(time.Second)
 }
 
-// draw returns the quantile u of the run times longer than ran. It returns false if there are none.
+// draw returns the run time at quantile u among the run times longer than ran. It returns false if
+// there are none.
 func (l *lengths) draw(u float64, ran time.Duration) (time.Duration, bool) {
 	a, left := ran.Seconds(), 0.0
 	first := binOf(ran)

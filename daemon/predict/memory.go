@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// peakDecay is a divisor: a run that needed less memory lowers the command's peak by the difference
-// divided by peakDecay.
+// peakDecay is a divisor. If a run needs less memory than the command's peak, the peak decreases by
+// the difference divided by peakDecay.
 const peakDecay = 4
 
 // memoryKey returns the key for the GPU memory of a command. It returns false if the kind has no
@@ -26,9 +26,9 @@ func (p *Predictor) Memory(k Kind) int64 {
 	return 0
 }
 
-// ObserveMemory learns from an attempt's GPU memory. A higher peak counts at once. A lower peak
-// counts in part, and only if the command came to its end. ObserveMemory returns the record to
-// store, or nil.
+// ObserveMemory learns from the GPU memory that an attempt used. A peak above the known peak counts
+// in full. A lower peak counts in part, and only if the command came to its end. ObserveMemory
+// returns the record to store, or nil.
 func (p *Predictor) ObserveMemory(k Kind, peak int64, ended bool, now time.Time) *job.Prediction {
 	key, ok := k.memoryKey()
 	known := p.Memory(k)

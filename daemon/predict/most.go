@@ -7,8 +7,8 @@ import (
 )
 
 // Most is the most that any run of a command took, whatever its number of GPUs and however the run
-// ended. Unlike Memory and Estimate it never decreases: a lower limit has ended a run before, or
-// would have. Each field is 0 if unknown.
+// ended. Unlike Memory and Estimate, Most never decreases: a limit below it has ended a run before,
+// or would have. Each field is 0 if unknown.
 type Most struct {
 	Run     time.Duration
 	GPUMem  int64 // bytes of one GPU
@@ -20,8 +20,8 @@ func (m Most) Max(o Most) Most {
 	return Most{max(m.Run, o.Run), max(m.GPUMem, o.GPUMem), max(m.HostMem, o.HostMem)}
 }
 
-// mostKeys returns the keys of the histories that hold Most for a command. It returns false if the
-// kind has no command.
+// mostKeys returns the keys of the two histories in which the Most of a command is kept. It returns
+// false if the kind has no command.
 func (k Kind) mostKeys() (run, host historyKey, ok bool) {
 	return historyKey{mostLevel, 0, k.Shape}, historyKey{hostLevel, 0, k.Shape}, k.Shape != ""
 }
@@ -47,7 +47,7 @@ func (p *Predictor) ObserveMost(k Kind, took Most, now time.Time) (out []job.Pre
 	}
 	known := p.Most(k)
 	m := known.Max(took)
-	for _, key := range []historyKey{run, host} { // keep the history of a running command from being evicted
+	for _, key := range []historyKey{run, host} { // using both keys keeps them from being evicted
 		if u := p.users[k.UID]; u.get(key) != nil {
 			u.touch(p, key)
 		}

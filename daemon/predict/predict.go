@@ -15,23 +15,23 @@ const (
 	unknownSpread = 2
 )
 
-// priorRuns is the number of runs that the wider keys count for when the spread and the shape are
-// computed.
+// priorRuns is the number of runs that the wider keys count as when the spread and the shape of a
+// narrower key are computed.
 const priorRuns = 2
 
-// These constants limit how many runs of one kind count. In the mean a new run weighs at least one
-// in meanRuns, so that all runs together count as at most 2·meanRuns - 1. In the shape a new run
-// weighs at least one in formRuns.
+// These constants limit how many runs of one kind count. In the mean, the weight of a new run is at
+// least 1/meanRuns, so all runs together count as at most 2·meanRuns - 1 runs. In the shape, the
+// weight of a new run is at least 1/formRuns.
 const (
 	meanRuns = 10
 	formRuns = 30
 )
 
-// boundWeight is the weight of a job that was stopped, compared with a run that ended. Such a job
-// counts as a run of the length that was expected when it was stopped.
+// boundWeight is the weight of a job that was stopped, if a run that ended has weight 1. The
+// stopped job counts as a run of the length that was expected at the stop.
 const boundWeight = 0.1
 
-// Kind identifies jobs that are expected to run alike. The zero value identifies no jobs.
+// Kind identifies jobs that are expected to run alike. The zero value identifies none.
 type Kind struct {
 	UID    int
 	Milli  int
@@ -51,24 +51,24 @@ type Predictor struct {
 	keys       int // number of keys of all users
 
 	common   moments // mean and spread of all users' jobs
-	commonOf uint64  // generation for which common was computed
+	commonOf uint64  // value of generation for which common was computed
 
 	lognormals map[medianSpread]lengths // cache
 }
 
-// medianSpread determines a lognormal distribution. Kinds without runs share a few of these
+// medianSpread identifies a lognormal distribution. All kinds without runs have one of a few such
 // distributions.
 type medianSpread struct {
 	median time.Duration
 	spread float64
 }
 
-// maxLognormals is the size of the cache. It is larger than the number of users, so that nothing is
-// computed twice.
+// maxLognormals is the size of the cache of lognormal distributions. It is larger than the number
+// of users, so that nothing is computed twice.
 const maxLognormals = 256
 
-// lognormal caches the shape that Lognormal computes. Computing it is expensive, and when the
-// scheduler starts, each kind in a long queue needs one.
+// lognormal returns the shape that Lognormal computes, from a cache if possible. Computing a shape
+// is expensive, and when the scheduler starts, each kind of job in a long queue needs one.
 func (p *Predictor) lognormal(e *Estimate) lengths {
 	k := medianSpread{e.Median, e.Spread}
 	forms, known := p.lognormals[k]
@@ -85,7 +85,7 @@ func (p *Predictor) lognormal(e *Estimate) lengths {
 // moments is a mean and a spread of logarithms of nanoseconds, and the number of runs behind them.
 type moments struct{ mean, spread, weight float64 }
 
-// NewPredictor returns a Predictor that knows these records, given the oldest first.
+// NewPredictor returns a Predictor that knows these records. The oldest record comes first.
 func NewPredictor(known []job.Prediction) *Predictor {
 	p := &Predictor{generation: 1, users: map[int]*userHistory{}}
 	for i := range known {
@@ -100,17 +100,17 @@ func NewPredictor(known []job.Prediction) *Predictor {
 func (p *Predictor) Generation() uint64 { return p.generation }
 
 // levelVariances say how much the mean of a narrower key varies around the mean of the wider key,
-// as a variance of logarithms. The same command takes about the same time again; different jobs of
-// a user do not.
+// as variances of logarithms. Runs of the same command take similar times; different jobs of a user
+// do not.
 var levelVariances = [levels]float64{1, 0.5, 1, 4}
 
-// commonVariance says how much the mean of all users' jobs varies around the prediction that is
-// made if nothing is known.
+// commonVariance is the variance of the mean of all users' jobs around the prediction that is made
+// if nothing is known.
 const commonVariance = 100
 
-// programLevel is the first level at which jobs count as alike, since they have the same program.
-// The run times of a user's other programs help to decide which jobs to try first, but not to
-// predict when a job ends.
+// programLevel is the first level at which jobs count as alike: they have the same program. Run
+// times of a user's other programs help to decide which jobs to try first, but not to predict when
+// a job ends.
 const programLevel = 2
 
 // Estimate predicts the run time of jobs of a kind, ignoring time limits.
@@ -142,8 +142,8 @@ func (p *Predictor) Estimate(k Kind) Estimate {
 	return e
 }
 
-// moveTowards moves b towards the moments of a narrower key. The mean of such a key varies around
-// the mean of b with this variance.
+// moveTowards moves b towards the moments of a narrower key. The mean of such a key has this
+// variance around the mean of b.
 func (b *moments) moveTowards(narrow moments, variance float64) {
 	if narrow.weight <= 0 {
 		return
@@ -153,12 +153,12 @@ func (b *moments) moveTowards(narrow moments, variance float64) {
 	b.spread = math.Sqrt(own)
 }
 
-// runsPerUser is the number of runs that each user counts for in the mean and spread of all users'
+// runsPerUser is the number of runs that each user counts as in the mean and spread of all users'
 // jobs.
 const runsPerUser = 5
 
-// updateCommon computes the mean and spread of all users' jobs. All jobs of a user together count
-// once. It adds whole millionths, so that the result does not depend on the order.
+// updateCommon computes the mean and spread of all users' jobs. All jobs of one user together count
+// as one value. The sums are in whole millionths, so that the result does not depend on the order.
 func (p *Predictor) updateCommon() {
 	if p.commonOf == p.generation {
 		return
@@ -181,8 +181,8 @@ func (p *Predictor) updateCommon() {
 	p.common = moments{mean, spread, min(runsPerUser*float64(n), 2*meanRuns-1)}
 }
 
-// Observe learns from a job that ran for run, and returns the records to store. If the job did not
-// come to its end, it would have run for at least that time.
+// Observe learns from a job that ran for the time run, and returns the records to store. If ended
+// is false, the job was stopped before its end, so its full run time is longer.
 func (p *Predictor) Observe(k Kind, run time.Duration, ended bool, now time.Time) []job.Prediction {
 	var out []job.Prediction
 	run = min(max(run, time.Second), longestRun)

@@ -94,8 +94,8 @@ func TestTypical(t *testing.T) {
 	}
 }
 
-// A job that was stopped raises the estimate. It raises it less if more is known. It does not count
-// as ended.
+// A job that was stopped raises the estimate. The more is known, the less it raises it. It does not
+// count as ended.
 func TestBoundsTeach(t *testing.T) {
 	p, kind := NewPredictor(nil), Kind{UID: 1, Milli: 1000, Shape: "a"}
 	before := p.Estimate(kind).Median
@@ -114,8 +114,8 @@ func TestBoundsTeach(t *testing.T) {
 	}
 }
 
-// A predictor that is made from the records of Observe knows the same as the original, even if that
-// has nearly forgotten a run. A job without a known command and program has two keys.
+// A predictor that is made from the records of Observe knows the same as the original, even if the
+// original has nearly forgotten a run. A job without a known command and program has two keys.
 func TestPredictionsOnRecord(t *testing.T) {
 	p := NewPredictor(nil)
 	var known []job.Prediction
@@ -177,7 +177,7 @@ func TestPredictionsAreBounded(t *testing.T) {
 	}
 }
 
-// On overrun the expected run time doubles until it is longer than the time that the job ran.
+// The expected run time doubles until it is longer than the time that the job has already run.
 func TestOverrun(t *testing.T) {
 	for _, c := range [][3]time.Duration{
 		{10 * minute, 0, 10 * minute}, {10 * minute, 9 * minute, 10 * minute}, {10 * minute, 10 * minute, 20 * minute},

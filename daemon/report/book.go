@@ -15,17 +15,17 @@ import (
 // maxRows is the maximum number of rows of a report (invariant 5).
 const maxRows = 5000
 
-// maxValues is the maximum number of run times and waits that are kept to compute medians, 8 bytes
-// each.
+// maxValues is the maximum number of run times and waits that a book keeps to compute medians. Each
+// takes 8 bytes.
 const maxValues = 10_000_000
 
 // ErrTooMany means that the report would be too large.
 var ErrTooMany = fmt.Errorf("the report would have more than %d rows", maxRows)
 
-// A Dim is a grouping: a report has a row for each of its values.
+// A Dim is a way to group runs: a report has a row for each of its values.
 type Dim struct {
 	Kind string // one of Kinds
-	Key  string // key of a tag; "": every tag, by key and value
+	Key  string // key of a tag; "": all tags, with a row for each key and value
 }
 
 // Kinds returns the kinds of groupings.
@@ -63,7 +63,8 @@ func (d Dim) String() string {
 	return d.Kind
 }
 
-// A Query defines a report: the window, the current time, and the rows.
+// A Query defines a report: its window of time, the current time, and how runs are grouped into
+// rows.
 type Query struct {
 	From, To time.Time
 	Now      time.Time
@@ -76,11 +77,12 @@ type Book struct {
 	q      Query
 	spans  []span // the periods, or the whole window
 	rows   map[string]*Row
-	values int // number of times that the rows keep
+	values int // number of run times and waits that the rows keep
 	Total  *Row
 }
 
-// NewBook returns an empty book. A window that ends in the future ends now.
+// NewBook returns an empty book. If the query's window ends in the future, the book's window ends
+// now.
 func NewBook(q Query) *Book {
 	if q.To.IsZero() || q.To.After(q.Now) {
 		q.To = q.Now
@@ -122,7 +124,8 @@ func (b *Book) Add(r *job.Run) error {
 	return nil
 }
 
-// addSpan adds the part of a run that lies in a span, to each row that it belongs to.
+// addSpan adds the part of a run that lies in a span. It adds the part to each row to which the run
+// belongs.
 func (b *Book) addSpan(r *job.Run, s span) error {
 	gpus := []int{-1} // all GPUs
 	if slices.ContainsFunc(b.q.By, func(d Dim) bool { return d.Kind == "gpu" }) && len(r.Attempt.GPUs) > 0 {

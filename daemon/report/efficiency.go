@@ -6,8 +6,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Ratio compares what was used with what was requested. Both are sums over the runs for which
-// both are known.
+// A Ratio compares what runs used with what they requested. Used and Asked are sums over the runs
+// for which both values are known.
 type Ratio struct{ Used, Asked float64 }
 
 // Percent returns the used part, or nil if nothing is known.
@@ -26,7 +26,7 @@ func (r *Ratio) add(used, asked, weight float64) {
 	}
 }
 
-// Efficiency is the used part of what was requested.
+// Efficiency says which part of what they requested runs used.
 type Efficiency struct {
 	GPU    Ratio // time in which the GPU computed, as a part of the observed time
 	GPUMem Ratio // peak GPU memory of its processes, as a part of the request
@@ -44,7 +44,8 @@ func EfficiencyOf(r *job.Run, now time.Time) (e Efficiency) {
 	return e
 }
 
-// addGPU adds one GPU, with the part of a run that took the given seconds.
+// addGPU adds one GPU of a run. part is the fraction of the run that counts, and seconds its
+// length.
 func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64) {
 	if g.Use.Seen > 0 {
 		e.GPU.add(g.Use.Busy.Seconds(), g.Use.Seen.Seconds(), part)
@@ -54,7 +55,7 @@ func (e *Efficiency) addGPU(g *job.Allocation, r *job.Run, part, seconds float64
 	}
 }
 
-// addHost adds memory and CPUs. A value of 0 counts as unknown, because nothing runs without memory
+// addHost adds memory and CPUs. A value of 0 counts as unknown, because no run does without memory
 // or CPU time.
 func (e *Efficiency) addHost(r *job.Run, ran time.Duration, part, seconds float64) {
 	a := &r.Attempt

@@ -7,25 +7,25 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Row sums up runs within the row's period. Only the parts of runs inside the period count, and
-// starts and ends that are inside.
+// A Row sums up runs within the row's period. Of a run that crosses an edge of the period, only the
+// part inside counts. A start or an end counts if it is inside.
 type Row struct {
 	Keys []string
 
-	Jobs  int // jobs that had resources in that time, or ended in it
+	Jobs  int // jobs that had resources in the period, or ended in it
 	Ended map[job.State]int
 
-	GPUSeconds    float64 // a part of a GPU counts as that part
+	GPUSeconds    float64 // a part of a GPU counts as that fraction
 	GPUMemSeconds float64 // bytes that processes used, multiplied by seconds
 	GPUMemKnown   float64 // GPU-seconds for which GPUMemSeconds is known
 	MemSeconds    float64 // bytes of requested host memory, multiplied by seconds
 	Joules        float64
 	JoulesKnown   float64 // GPU-seconds for which Joules is known
-	PeakBusy      int     // percent, valid with BusyKnown
+	PeakBusy      int     // percent; valid if BusyKnown
 	BusyKnown     bool
-	PeakBytes     int64 // maximum of any job on one GPU, 0 if unknown
+	PeakBytes     int64 // maximum over all jobs on one GPU; 0: unknown
 
-	Waits, Runs []float64 // seconds, of runs that started or ended in that time
+	Waits, Runs []float64 // seconds, of runs that started or ended in the period
 	Efficiency
 
 	several map[job.ID]bool // jobs that may have other runs
@@ -115,8 +115,8 @@ func (w *Row) add(r *job.Run, s span, only *job.Allocation, now time.Time) {
 	}
 }
 
-// countJob counts the job of a run once. If a job ended with its first attempt, it had only this
-// run.
+// countJob counts the job of a run, but only once if the job has several runs. A job that ended
+// with its first attempt had only this run.
 func (w *Row) countJob(r *job.Run) {
 	if r.End == "" || r.Attempt.Number > 1 {
 		if w.several[r.Job] {
@@ -133,7 +133,7 @@ func (w *Row) countJob(r *job.Run) {
 // values returns the number of values that the row keeps. Each takes 8 bytes.
 func (w *Row) values() int { return len(w.Waits) + len(w.Runs) + mapEntry*len(w.several) }
 
-// mapEntry is the size of a map entry, as a number of such values.
+// mapEntry is the size of a map entry, divided by the size of a value.
 const mapEntry = 5
 
 // addUse adds one GPU of a run.

@@ -13,14 +13,15 @@ type Zone []Shift
 
 // A Shift is an offset from UTC in seconds, and the time from which it applies.
 type Shift struct {
-	From   int64 // Unix seconds, ignored in the first Shift
+	From   int64 // Unix seconds; ignored in the first Shift
 	Offset int64
 }
 
-// maxShifts is more than the number of shifts of any zone in the longest window.
+// maxShifts is the maximum number of shifts of a Zone. No real zone has so many in the longest
+// window.
 const maxShifts = 200
 
-// ZoneOf returns the zone of loc during a window.
+// ZoneOf returns the zone loc during a window.
 func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
 	for at := from; len(z) < maxShifts; {
 		_, offset := at.In(loc).Zone()
@@ -34,7 +35,7 @@ func ZoneOf(loc *time.Location, from, to time.Time) (z Zone) {
 	return z
 }
 
-// String returns the zone as a request spells it: "3600", or "3600;1774746000:7200".
+// String returns the zone in the form that a request has: "3600", or "3600;1774746000:7200".
 func (z Zone) String() string {
 	var b strings.Builder
 	for i, s := range z {
@@ -46,7 +47,7 @@ func (z Zone) String() string {
 	return b.String()
 }
 
-// ParseZone parses the text of String. "" is UTC.
+// ParseZone parses the text that String returns. "" is UTC.
 func ParseZone(text string) (z Zone, err error) {
 	if text == "" {
 		return nil, nil
@@ -74,7 +75,7 @@ func ParseZone(text string) (z Zone, err error) {
 	return z, nil
 }
 
-// local returns the time that a local clock shows. The result has UTC as its time zone.
+// local returns the time that a local clock shows, as a time in UTC.
 func (z Zone) local(at time.Time) time.Time {
 	offset := int64(0)
 	for i, s := range z {
@@ -121,7 +122,8 @@ func (p Period) begin(local time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// next returns the first midnight after the period that begins at begin.
+// next returns the first midnight after a period. The argument begin is the period's first
+// midnight.
 func (p Period) next(begin time.Time) time.Time {
 	switch p {
 	case Week:
@@ -135,7 +137,7 @@ func (p Period) next(begin time.Time) time.Time {
 // A span is a half-open interval of time.
 type span struct {
 	from, to time.Time
-	label    string // the first day of its period
+	label    string // the first day of the span's period
 }
 
 // cut divides a window at the beginnings of the periods.

@@ -29,20 +29,20 @@ type Account struct {
 	usage usage
 	clock cappedClock
 
-	entered bool    // it is part of the current pass; the fields below are of that pass
+	entered bool    // the account is part of the current pass; the fields below are of that pass
 	used    int64   // decayed use, in milliseconds of a GPU
 	within  sums    // sums over a group's active members
 	factor  float64 // fair-share factor
 	newJobs,
 	newMilli int // given to jobs that this pass starts
 	newHost      hostShare
-	over         bool // its GPU time is used up
+	over         bool // the account's GPU time is used up
 	unbounded    bool // no quota of the account or of its groups applies
-	failedShapes int  // number of its shapes for which no reservation was possible
+	failedShapes int  // number of shapes of its jobs for which no reservation was possible
 	place        quotaPlace
 	gpuJobOpen   bool // a waiting GPU job of this account is within all quotas
 	cpuJobOpen   bool // a waiting job without GPUs is within all quotas
-	heldSizes    int  // number of the largest sizes of which quotas hold back all jobs
+	heldSizes    int  // number of sizes, from the largest down, of which quotas hold back every job
 }
 
 // member reports whether the account belongs to the group of this name.
@@ -80,7 +80,7 @@ func (a *Account) full(n *amount) bool {
 // running returns what the account's running jobs use of its quotas.
 func (a *Account) running() *quotaUse { return &quotaUse{a.Jobs, a.Milli, a.host} }
 
-// inUse returns what running returns, plus what the pass gave out.
+// inUse returns what running returns, plus what the current pass has given to the account.
 func (a *Account) inUse() *quotaUse {
 	host := hostShare{a.host.mem + a.newHost.mem, a.host.cpus + a.newHost.cpus}
 	return &quotaUse{a.Jobs + a.newJobs, a.Milli + a.newMilli, host}

@@ -28,7 +28,8 @@ func factors(t *testing.T, half time.Duration, users ...*Account) (list []float6
 }
 
 // A user's use is compared with the user's fair part of the use of all active users. evenPart adds
-// one hour of the machine to this use: to each user its fair part.
+// one hour of the whole machine to this use, and each user's fair part of that hour to the user's
+// own use.
 func TestFactor(t *testing.T) {
 	used := func(share int, hours float64, groups ...*Account) *Account {
 		a := &Account{UID: 1, Share: share, Groups: groups}

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// notice is the time before an advance reservation begins. During this time its GPUs take no jobs
-// without a time limit.
+// notice is the time before an advance reservation begins in which its GPUs take no jobs without a
+// time limit.
 const notice = 24 * time.Hour
 
 // advanceReservationFor returns an advance reservation that keeps the GPU from the query's job, or
-// nil. Such a reservation is for other accounts, and the job could run into it by its time limit.
+// nil. Such a reservation belongs to other accounts, and the job might still run when it begins, as
+// far as the job's time limit says.
 func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation {
 	for i := range s.Reserved {
 		r := &s.Reserved[i]
@@ -21,8 +22,8 @@ func (s *Snapshot) advanceReservationFor(q *query, gpu int) *AdvanceReservation 
 	return nil
 }
 
-// overlaps reports whether a job that starts at the given moment could run into the reservation by
-// its time limit.
+// overlaps reports whether a job with this time limit that starts at the given moment might still
+// run when the reservation begins.
 func (r *AdvanceReservation) overlaps(limit time.Duration, at Instant) bool {
 	if limit == 0 {
 		limit = notice

@@ -8,16 +8,16 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead is a waiting job that goes before another waiting job, and why.
+// Ahead is a waiting job that goes before another waiting job, with the reason.
 type Ahead struct {
 	ID       job.ID
 	Cause    job.AheadCause
 	Its, Own job.Merits
 }
 
-// Ahead lists the first of the waiting jobs that go before a queued job, in order, and counts all
-// of them. It leaves out jobs that the queued job may pass: jobs that a quota or throttle of their
-// own holds back, and jobs that can use none of the same GPUs.
+// Ahead lists the waiting jobs that go before a queued job, in order and only the first ones, and
+// counts all of them. It leaves out jobs that a quota or throttle of their own holds back, and jobs
+// that can use none of the same GPUs: the queued job may pass these.
 func (p *Planner) Ahead(s *Snapshot, q *Queue, id job.ID, most int) (list []Ahead, all int) {
 	e := q.entries[id]
 	if e == nil {
@@ -74,7 +74,7 @@ func (p *pass) countBefore(b *bucket, own *rank) int {
 	return b.len
 }
 
-// keepFirst inserts a cursor into a sorted list, and cuts the list to the length most.
+// keepFirst inserts a cursor into a sorted list, and keeps only the given number of first elements.
 func keepFirst(list []cursor, c cursor, most int) []cursor {
 	at := len(list)
 	for at > 0 && c.rank.before(&list[at-1].rank) {
@@ -99,7 +99,7 @@ func (f *footprint) rivals(o *footprint) bool {
 	return false
 }
 
-// compare returns the reason why the job at c goes before the job at own.
+// compare returns the reason why the job at cursor c goes before the job at cursor own.
 func (p *pass) compare(c, own *cursor) Ahead {
 	a := Ahead{ID: c.entry.ID, Its: p.weigh(c), Own: p.weigh(own)}
 	x, o := &c.rank, &own.rank
@@ -137,8 +137,8 @@ func (p *pass) weigh(c *cursor) job.Merits {
 }
 
 // With returns the forecast for the case that one waiting job had another request and another
-// expected run time. It ends at until: a caller that looks for an earlier start needs no later
-// moment. The two forecasts share the data that neither changes.
+// expected run time. The forecast ends at the moment until, so that a caller who looks for an
+// earlier start does not pay for later moments. Both forecasts share the data that neither changes.
 func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until Instant) *Forecast {
 	own := &Forecast{s: f.s, estimates: f.estimates, width: f.width, until: until, waiting: slices.Clone(f.waiting)}
 	for i := range own.waiting {
@@ -150,8 +150,8 @@ func (f *Forecast) With(id job.ID, r *job.Request, expected time.Duration, until
 	return own
 }
 
-// StartsNow reports whether a job starts at once. The run times of other jobs do not matter for
-// that, so a call costs only about as much as a pass.
+// StartsNow reports whether a job starts at once. The run times of other jobs do not matter to the
+// answer, so a call costs only about as much as a pass.
 func (f *Forecast) StartsNow(id job.ID, asked func() bool) bool {
 	one := newFuture(f, sampling{0, 1}, maxPasses, nil)
 	one.until = f.s.Now.Add(1)

@@ -102,9 +102,9 @@ func TestLoadKeepsNothing(t *testing.T) {
 	sc.expect("start 2 on 0")
 }
 
-// A memory share that was not requested in bytes may be smaller by the slack, but must not delay a
+// A memory share that was not requested in bytes may be smaller by the slack. It must not delay a
 // job that requested bytes. Here job 1 needs exactly what job 101 leaves and job 102 returns, and
-// job 2 would take more than is left then.
+// job 2 would leave job 1 less than that.
 func TestSlackDelaysNobody(t *testing.T) {
 	for slack, want := range map[int64]string{
 		0:   "keep 250m of 0 for 1 at +30m0s",
@@ -121,9 +121,9 @@ func TestSlackDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestReservationOfAnAdministrator asks for one of two GPUs. From two until five hours from now,
-// the second GPU is reserved for bob. Other users' jobs may use it if their time limit ends before
-// that. Jobs without a limit are assumed to run for a day.
+// In TestReservationOfAnAdministrator a job asks for one of two GPUs. From two until five hours
+// from now, the second GPU is reserved for bob. Jobs of other users may use it if their time limit
+// ends before that. Jobs without a limit are assumed to run for a day.
 func TestReservationOfAnAdministrator(t *testing.T) {
 	limit := func(d time.Duration) func(*Waiting) { return asks(func(r *job.Request) { r.TimeLimit = job.Span(d) }) }
 	lab := &Account{UID: -1, Name: "lab"}

@@ -10,7 +10,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Ahead searches each bucket from both ends. The result is the same as if it looked at each job.
+// Ahead searches each bucket from both ends. The result is the same as if it looked at each job by
+// itself.
 func TestAheadCountsAsOneByOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 60 {

@@ -14,14 +14,14 @@ type backfillReservation struct {
 	id           job.ID
 	at           Instant // when the job starts
 	late         Instant // when the job starts if all running jobs end late
-	until        Instant // for at, late ends count up to this moment
+	until        Instant // at counts late ends of other jobs up to this moment
 	run          time.Duration
 	lateRun      time.Duration
 	grants       []Grant
 	host         hostShare
-	spare        capacity // what the machine has left at that moment once the job starts
-	saved        capacity // spare, as it was before the pass looked for victims
-	then         rank     // the job's rank at that moment
+	spare        capacity // what the machine has left at the reserved start, once the job has its part
+	saved        capacity // copy of spare from before the pass looked for victims
+	then         rank     // the job's rank at the reserved start
 	account      *Account
 	preemptedFor bool // other jobs were told to stop for the job
 }
@@ -44,9 +44,9 @@ const (
 type backfill struct {
 	pass    *pass
 	room    *room
-	list    []backfillReservation // capacity maxDepth; reuses the memory of earlier passes
+	list    []backfillReservation // its capacity is maxDepth; reuses the memory of earlier passes
 	ends    []release
-	counted []release // copy of ends with late ends, sorted by time
+	counted []release // copy of ends that counts late ends, sorted by time
 	listed  bool      // ends includes the running jobs, GPUs and advance reservations
 	sorted  bool      // ends is sorted by time and ahead is up to date
 
@@ -64,8 +64,8 @@ func (b *backfill) begin() {
 // keepsMore reports whether the policy allows one more reservation.
 func (b *backfill) keepsMore() bool { return len(b.list) < b.pass.s.Policy.ReservationDepth }
 
-// delays reports whether the job at the cursor, if it starts now, may still run at the start of the
-// reserved job: it runs longer, and cannot be preempted by then.
+// delays reports whether the job at the cursor, started now, may still run at the reserved start.
+// In that case the job runs longer than until then, and cannot be preempted by then.
 func (b *backfill) delays(c *cursor, r *backfillReservation) bool {
 	run, late := c.bucket.run, c.bucket.late
 	if c.bucket.shape.yields {
@@ -97,8 +97,8 @@ func (b *backfill) delayed(c *cursor) (mask uint32) {
 	return mask
 }
 
-// delayedBy returns these reservations for every job of a bucket that is not preemptible and has no
-// reservation.
+// delayedBy returns, as bits, the reservations that a job with these run times may delay. It is
+// valid for jobs that are not preemptible and have no reservation.
 func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 	for i := range b.list {
 		if b.list[i].delayedBy(b.pass.s.Now, run, late) {
@@ -109,8 +109,8 @@ func (b *backfill) delayedBy(run, late time.Duration) (mask uint32) {
 }
 
 // capacityBehind returns the part of a capacity that the reservations in mask leave to a query. An
-// advance reservation may give a GPU to the query's account now. Such a GPU is not withheld for a
-// reserved job that may not use it now.
+// advance reservation may now give a GPU to the query's account and not to the account of a
+// reserved job. Such a GPU is not withheld for the reserved job.
 func (b *backfill) capacityBehind(q *query, l *capacity, mask uint32) *capacity {
 	b.behind.copyFrom(l)
 	for i := range b.list {
@@ -198,7 +198,7 @@ func (b *backfill) lookAhead(l *capacity) {
 
 // find returns a reservation for the job at the cursor, or nil if none is possible. The reservation
 // starts at the first moment at which the job fits if all jobs end when expected. It takes effect
-// only with keep.
+// only once keep is called.
 func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	r := b.newReservation()
 	if !b.findStart(q, r, b.ends) {
@@ -211,8 +211,8 @@ func (b *backfill) find(c *cursor, q *query) *backfillReservation {
 	return r
 }
 
-// newReservation returns the element after the end of the list, which is not part of the list yet.
-// Its capacities reuse the memory of an earlier pass.
+// newReservation returns the element behind the last element of the list, without adding it to the
+// list. Its capacities reuse the memory of an earlier pass.
 func (b *backfill) newReservation() *backfillReservation {
 	return &b.list[:len(b.list)+1][len(b.list)]
 }
@@ -234,9 +234,9 @@ func (b *backfill) findStart(q *query, r *backfillReservation, ends []release) b
 	return false
 }
 
-// countLate sets the late start of a reservation whose start is known. Running jobs are no longer
-// expected to end late once other jobs have passed the reserved job for Policy.Patience times its
-// run time.
+// countLate sets the late start of a reservation whose start is known. Late ends of running jobs do
+// not count for ever: they stop to count once other jobs have passed the reserved job for
+// Policy.Patience times its run time.
 func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late, r.until = r.at, 0
 	times := b.pass.s.Policy.Patience
@@ -250,8 +250,8 @@ func (b *backfill) countLate(c *cursor, q *query, r *backfillReservation) {
 	r.late = max(r.late, r.at)
 }
 
-// countUntil fills b.counted with the releases. Late ends count up to the given moment. It reports
-// whether any release is then later than expected.
+// countUntil fills b.counted with the releases. Up to the given moment, the late ends of jobs count
+// instead of the expected ends. It reports whether any release is then later than expected.
 func (b *backfill) countUntil(until Instant) (later bool) {
 	b.counted = append(b.counted[:0], b.ends...)
 	for i := range b.counted {
@@ -276,9 +276,9 @@ func (l *capacity) comeBack(e *release) {
 	}
 }
 
-// keep puts a reservation from find into effect, with these GPUs. If the job asked for exact
-// memory, keep also subtracts the slack that memory shares may lack, so that later shares leave the
-// job enough.
+// keep puts a reservation that find returned into effect, with these GPUs. If the job asked for
+// exact memory, keep also subtracts the slack, which is how much a memory share may lack. Later
+// shares then leave the job enough.
 func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	r.grants = grants
 	r.spare.take(r.grants, r.host)
@@ -293,8 +293,8 @@ func (b *backfill) keep(r *backfillReservation, grants []Grant, exact bool) {
 	})
 }
 
-// placed subtracts a started job's resources from the spare capacity of each reservation that it
-// delays.
+// placed subtracts a started job's resources from the spare capacity of each reservation that the
+// job delays.
 func (b *backfill) placed(c *cursor, grants []Grant, h hostShare) {
 	for i := range b.list {
 		if b.delays(c, &b.list[i]) {

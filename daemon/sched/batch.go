@@ -44,7 +44,7 @@ func bySize(a, b *bucket) int {
 	return cmp.Or(cmp.Compare(b.extent.area, a.extent.area), cmp.Compare(b.extent.length, a.extent.length))
 }
 
-// joinBatch inserts a bucket into its batch, if it has one.
+// joinBatch inserts a bucket into the batch of its jobs, if they name one.
 func (q *Queue) joinBatch(b *bucket) {
 	if b.bucketKey.batch == "" || b.owed {
 		return
@@ -61,7 +61,7 @@ func (q *Queue) joinBatch(b *bucket) {
 	b.of = g
 }
 
-// leaveBatch removes a bucket from its batch. It drops the batch with its last bucket.
+// leaveBatch removes a bucket from its batch, and drops a batch that has no buckets left.
 func (q *Queue) leaveBatch(b *bucket) {
 	g := b.of
 	if g == nil {
@@ -112,8 +112,8 @@ func (p *pass) fallBehind(r *rank, b *bucket) {
 	}
 }
 
-// scoreBehind returns the score of a job in its batch at a moment. The given score is the job's
-// own.
+// scoreBehind returns the score at which a job ranks in its batch at a moment. The argument score
+// is the score of the job by itself.
 func (p *pass) scoreBehind(score float64, b *bucket, at Instant) float64 {
 	if b.behind == nil {
 		return score

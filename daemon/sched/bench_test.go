@@ -72,7 +72,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 }
 
-// BenchmarkPushRemove measures the cost of one job that enters and leaves the queue.
+// BenchmarkPushRemove measures the cost when one job enters and leaves the queue.
 func BenchmarkPushRemove(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint("jobs=", n), func(b *testing.B) {

@@ -8,7 +8,7 @@ type gpuCapacity struct {
 	milli int
 	jobs  int
 	mem   int64
-	since Instant // in a look ahead: when it last increased
+	since Instant // in a look ahead: when the GPU's free part last increased
 }
 
 // capacity is what the machine has left at one moment.
@@ -23,8 +23,8 @@ type hostShare struct {
 	cpus int
 }
 
-// hostRoom is what is left of the host's memory, CPUs and job slots. A resource that is not counted
-// is unlimited.
+// hostRoom is what is left of the host's memory, CPUs and job slots. An amount without a limit is
+// very large.
 type hostRoom struct {
 	hostShare
 	slots int // number of further jobs that may start
@@ -102,7 +102,7 @@ func (r *gpuCapacity) clampTo(o *gpuCapacity) {
 	r.milli, r.mem = min(r.milli, o.milli), min(r.mem, o.mem)
 }
 
-// moveNoGPU does the same as move in the part for jobs without GPUs. It ignores jobs with GPUs.
+// moveNoGPU applies move to the host's part for jobs without GPUs. It ignores jobs with GPUs.
 func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	if len(grants) == 0 {
 		l.noGPUJobs -= sign
@@ -110,8 +110,8 @@ func (l *capacity) moveNoGPU(sign int, grants []Grant, h hostShare) {
 	}
 }
 
-// noGPUHasMem reports whether the part for jobs without GPUs has this much memory left. While no
-// such job runs, a single job may take more than the part, so that none waits for ever.
+// noGPUHasMem reports whether the host's part for jobs without GPUs has this much memory left.
+// While no such job runs, one job may take more than the part: otherwise it would wait for ever.
 func (l *hostCapacity) noGPUHasMem(mem int64) bool { return mem <= l.noGPU.mem || l.noGPUJobs == 0 }
 
 // take subtracts what a job gets.
@@ -126,7 +126,7 @@ func (l *capacity) take(grants []Grant, h hostShare) {
 	l.moveNoGPU(-1, grants, h)
 }
 
-// giveBack reverts take.
+// giveBack adds what take subtracted for a job.
 func (l *capacity) giveBack(grants []Grant, h hostShare, at Instant) {
 	for _, g := range grants {
 		r := &l.gpus[g.GPU]

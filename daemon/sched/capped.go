@@ -9,14 +9,14 @@ import (
 )
 
 // Time that a job waits because of its account's quotas does not count as waiting. This time is
-// measured per account and job size, so that all jobs of a bucket lose the same time and keep their
+// measured for each account and job size. So all jobs of a bucket lose the same time and keep their
 // order.
 
 // cappedSizes is the number of sizes: no GPU, a part of a GPU, 1 to 15 GPUs, and 16 or more GPUs.
 const cappedSizes = 18
 
-// sizeOf returns the size of jobs that ask for this much of GPUs. Of one and a half GPUs it counts
-// only the whole GPU: an account that is capped for a smaller job is capped for a larger job.
+// sizeOf returns the size of jobs that ask for this much of GPUs. A part in addition to whole GPUs
+// does not count: an account that may not start a smaller job may not start a larger job either.
 func sizeOf(milli int) int {
 	switch {
 	case milli <= 0:
@@ -40,8 +40,8 @@ func smallest(size int) int {
 
 // cappedClock measures, for each size, how long the account could not start any job of that size.
 type cappedClock struct {
-	at    Instant // the totals are complete up to this moment
-	sizes int     // number of sizes, from the largest down, that have been capped since
+	at    Instant // the totals include the time up to this moment
+	sizes int     // number of sizes, from the largest down, that have been capped since at
 	total [cappedSizes]time.Duration
 }
 
@@ -53,9 +53,9 @@ func (c *cappedClock) read(size int, now Instant) time.Duration {
 	return sum
 }
 
-// Capped returns how long, up to now, quotas have kept the account from starting a job of this
-// size. This total never decreases. Between two moments it grows by the time that did not count as
-// waiting.
+// Capped returns how long, up to now, quotas have kept the account from starting any job of this
+// size. The total never decreases. If it grows between two moments, that much of the time between
+// them does not count as waiting.
 func (a *Account) Capped(milli int, now Instant) time.Duration {
 	return a.clock.read(sizeOf(milli), now)
 }
@@ -84,13 +84,14 @@ func (a *Account) RestoreCapped(times []time.Duration, sizes int, at Instant) {
 	a.clock.sizes, a.clock.at = max(0, min(sizes, cappedSizes)), at
 }
 
-// findOpen marks the accounts that have a waiting GPU job within all quotas that the pass does not
-// start. While such a job waits, the wait of the account's larger jobs counts as well: otherwise a
-// stream of smaller jobs would overtake them for ever and use up the quota.
+// findOpen marks each account with a waiting GPU job that its quotas allow and that the pass does
+// not start. While such a job waits, the wait of the account's larger jobs counts as well.
+// Otherwise a stream of smaller jobs would overtake the larger jobs for ever and use up the quota.
 //
-// If an account's quotas hold back everything that waits, whatever resource they limit, findOpen
-// also notes the smallest waiting size. That size and all larger sizes count as capped, since what
-// jobs ask of host memory and CPUs does not follow from their size.
+// The quotas of an account may hold back all of its waiting jobs, whatever resource they limit. For
+// such an account findOpen also notes the smallest size of a waiting job. That size and all larger
+// sizes count as capped: the size of a job does not tell how much host memory or how many CPUs it
+// asks for.
 func (p *pass) findOpen() {
 	p.work += len(p.q.buckets)
 	for _, b := range p.q.buckets {
@@ -108,9 +109,9 @@ func (p *pass) findOpen() {
 	}
 }
 
-// leaves reports whether the pass leaves a job of the bucket waiting that no array throttle holds
-// back. Jobs that the pass starts are still in the queue, so leaves subtracts them. After the plan
-// was carried out, callers use bucket.waits instead.
+// leaves reports whether the bucket has a job that waits after this pass and that no array throttle
+// holds back. Jobs that the pass starts are still in the queue, so leaves subtracts them. After the
+// plan was carried out, callers use bucket.waits instead.
 func (p *pass) leaves(b *bucket) bool {
 	for e := b.head; e != nil; e = e.next {
 		if c := (cursor{entry: e, used: e.startedBy(p.number)}); c.open() {

@@ -22,11 +22,11 @@ func TestQuotaIsNoWaiting(t *testing.T) {
 	sc.waits(2, 1000, since(3*time.Hour), func(w *Waiting) { w.Capped = 17 * time.Hour })
 	sc.waits(3, 1000, since(2*time.Hour), of(bob))
 	ann.Milli = 1000
-	ann.CountCapped(ago(time.Hour), false) // since an hour ago, one of them could have started
+	ann.CountCapped(ago(time.Hour), false) // from then on, one of the jobs could have started
 	sc.expectOrder("[3 1 2]")
 	sc.s.Policy.GuardAfter, sc.s.GuardOpen = 90*time.Minute, true
 	sc.expectOrder("[3 1 2]")
-	sc.s.Now = noon.Add(45 * time.Minute) // each has waited for longer than GuardAfter
+	sc.s.Now = noon.Add(45 * time.Minute) // each job has waited for longer than GuardAfter
 	sc.waits(4, 1000, func(w *Waiting) { w.Since, w.Expected = noon, time.Second })
 	sc.expectOrder("[3 1 2 4]")
 }

@@ -43,9 +43,9 @@ func TestChoiceOfAPart(t *testing.T) {
 	}
 }
 
-// A part goes to a GPU without a reservation even if a reserved GPU is fuller: if its job runs
-// longer than expected, it would delay a job of whole GPUs. If only the reserved GPU has room, the
-// part goes there if its job is expected to end in time.
+// A part of a GPU goes to a GPU without a reservation even if a reserved GPU is fuller. On a
+// reserved GPU it would delay a job of whole GPUs if it runs longer than expected. If only the
+// reserved GPU has room, the part goes there if its job is expected to end in time.
 func TestChoiceOfAPartBesideAReservation(t *testing.T) {
 	readPolicy(t).says("A job that asks for a part of a GPU gets one that is not kept as a whole, if such a GPU has room, " +
 		"even if a fuller one has room too.")

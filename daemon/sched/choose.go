@@ -51,7 +51,7 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 			continue
 		}
 		if c.pass.s.wholeFits(q, l, i) && len(c.candidates) <= q.shape.whole {
-			continue // needed as a whole GPU
+			continue // this GPU is needed as a whole GPU
 		}
 		if best < 0 || c.betterPart(q.shape, l, i, best) {
 			best = i
@@ -66,7 +66,8 @@ func (c *chooser) choosePart(q *query, l *capacity) {
 	}
 }
 
-// betterPart reports whether GPU a suits a part better than GPU b, which has a lower index.
+// betterPart reports whether GPU a suits a part of a GPU better than GPU b. Index a is higher than
+// index b.
 func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	x, y := &l.gpus[a], &l.gpus[b]
 	switch {
@@ -82,8 +83,8 @@ func (c *chooser) betterPart(sh *resourceShape, l *capacity, a, b int) bool {
 	return x.jobs < y.jobs
 }
 
-// chooseLatest returns the GPUs that become free last. Until the job starts on these, other jobs
-// can use the GPUs that become free earlier.
+// chooseLatest returns, for a reservation, the GPUs that become free last. Until the reserved
+// start, other jobs can use the GPUs that become free earlier.
 func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	c.grants = c.grants[:0]
 	for range q.shape.whole {
@@ -103,8 +104,9 @@ func (c *chooser) chooseLatest(q *query, l *capacity) []Grant {
 	return c.grants
 }
 
-// latestPart grants the part of one more GPU. If the part fits only on GPUs that were already
-// chosen as whole GPUs, it takes one of these, and another GPU is chosen as a whole GPU instead.
+// latestPart grants the part of a GPU, in addition to the whole GPUs. If the part fits only on GPUs
+// that were already chosen as whole GPUs, it takes one of these, and another GPU is chosen as a
+// whole GPU instead.
 func (c *chooser) latestPart(q *query, l *capacity) {
 	best, taken := -1, -1
 	for i := range l.gpus {
@@ -134,7 +136,7 @@ func (c *chooser) anotherWhole(q *query, l *capacity) int {
 			return i
 		}
 	}
-	return -1 // unreachable: fits found one GPU more than the whole GPUs of the query
+	return -1 // unreachable: the query fits, so there is one more GPU than the whole GPUs that it asks for
 }
 
 // sortGrants sorts a few grants by position without allocating.

@@ -19,18 +19,18 @@ const maxStays = 4096
 
 // Stay is a job's time on its GPUs.
 type Stay struct {
-	Job    job.ID // id of the array, for a task that has not become a job
+	Job    job.ID // for a task that has not become a job: the id of its array
 	Grants []Grant
-	From   Instant // if the job already runs, the start of its attempt
+	From   Instant // for a job that already runs: the start of its attempt
 	Until  Instant // Never: unknown
-	Late   Instant // ended by then in four of five cases; the time limit if nothing is known; Never: unknown
+	Late   Instant // in four of five cases the job has ended by then; the time limit if nothing is known; Never: unknown
 	Known  bool    // Until comes from an estimate or a request to stop, not only from a limit
 	Runs   bool    // the job already runs
 }
 
 // Course predicts the use of the GPUs for the duration far, if no job is added and every job runs
-// for as long as expected. The prediction is valid up to the time until. Course gives up once asked
-// returns false; done reports whether it finished.
+// for as long as expected. The prediction is valid up to the moment until. Course gives up once
+// asked returns false. The result done reports whether Course finished.
 func (f *Forecast) Course(asked func() bool, far time.Duration) (stays []Stay, until Instant, done bool) {
 	if f.course == nil {
 		f.course = newCourse(f, far)
@@ -65,7 +65,7 @@ func newCourse(of *Forecast, far time.Duration) *future {
 	return f
 }
 
-// beginStay records that a job begins to run. at is its index among the running jobs.
+// beginStay records that a job begins to run. The argument at is its index among the running jobs.
 func (f *future) beginStay(id job.ID, at int, runs bool) {
 	c := f.course
 	if c == nil || len(f.machine.Running[at].Grants) == 0 {

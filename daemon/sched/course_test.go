@@ -40,8 +40,8 @@ func (sc *scene) course(estimated func(job.ID) *predict.Estimate, far time.Durat
 	return strings.Join(list, ", ")
 }
 
-// TestCourse predicts the stays of running jobs and of the jobs that follow them, by the planner's
-// own rules, in scenes of different kinds.
+// TestCourse predicts the stays of running jobs, and of the jobs that follow them, in several
+// scenes. The planner's own rules decide.
 func TestCourse(t *testing.T) {
 	for what, test := range map[string]struct {
 		gpus int

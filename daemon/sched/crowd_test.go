@@ -11,8 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users, each job of another
-// shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on the
+// awkward describes a machine of 8 GPUs, and a queue of n jobs of some users. No two jobs have the
+// same shape. GPU 7 is out of service, GPU 6 is free but has a foreign process, and jobs run on the
 // other GPUs.
 type awkward struct {
 	users     int
@@ -122,8 +122,8 @@ func TestAPassIsLinear(t *testing.T) {
 	}
 }
 
-// mostLooks is the maximum number of times that a pass looks at each shape. It looks a few more
-// times at the first shapes of an account for which it can make no reservation.
+// mostLooks is the maximum number of times that a pass looks at each shape. A pass looks more often
+// at an account's first shapes for which no reservation is possible.
 const mostLooks = 9
 
 // used returns the processor time of this process. Other load on the machine changes it less than

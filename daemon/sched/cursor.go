@@ -6,18 +6,18 @@ type cursor struct {
 	bucket *bucket
 	entry  *entry
 	used   int  // number of the entry's tasks that the pass has started
-	given  bool // the pass tries no further reservation for the bucket
+	given  bool // the pass makes no further reservation for the bucket
 }
 
-// cursor returns a cursor at an entry.
+// cursor returns a cursor that points to an entry of a bucket.
 func (p *pass) cursor(b *bucket, e *entry) cursor {
 	c := cursor{bucket: b, entry: e}
 	p.rank(&c.rank, b, e)
 	return c
 }
 
-// seek moves the cursor to the first entry from here on that may start, and ranks its job. It
-// returns false if the bucket has none.
+// seek moves the cursor forward to the first entry that may start, and ranks its job. It stays
+// where it is if its entry may start. It returns false if no entry is left.
 func (p *pass) seek(c *cursor) bool {
 	for c.entry != nil {
 		if c.open() {
@@ -35,14 +35,14 @@ func (c *cursor) open() bool {
 	return c.used < int(c.entry.Count) && (g == nil || g.used < g.Left)
 }
 
-// skip moves to the next entry.
+// skip moves the cursor to the next entry of the bucket.
 func (p *pass) skip(c *cursor) {
 	if c.entry, c.used = c.entry.next, 0; c.entry != nil {
 		c.used = c.entry.startedBy(p.number)
 	}
 }
 
-// next moves past the job at the cursor.
+// next moves the cursor past its job.
 func (p *pass) next(c *cursor) bool {
 	p.skip(c)
 	return p.seek(c)

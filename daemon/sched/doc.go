@@ -3,8 +3,8 @@
 // same Snapshot and Queue always give the same Plan. contrib/SCHEDULING.md has the reasons for the
 // rules, their details and measurements.
 //
-// A Planner makes passes over the queue. plan.go has a pass from top to bottom. The parts of a
-// Planner own their state:
+// A Planner makes passes over the queue. plan.go shows a pass from top to bottom. A Planner
+// consists of parts, and each part has its own state:
 //   - pass: what the pass reads, and the order of the jobs
 //   - walk: the buckets of jobs that the pass has not looked at
 //   - room: what the machine has left
@@ -14,26 +14,27 @@
 //   - victims: which jobs are preempted
 //
 // A bucket is a list of jobs that differ only in id and waiting time. A shape is what a job asks
-// for, and a footprint the part of it that concerns GPUs. Amounts of GPUs are in milli: thousandths
-// of a GPU.
+// for. A footprint is the part of a shape that concerns GPUs. Amounts of GPUs are in milli:
+// thousandths of a GPU.
 //
 // Order. Jobs of a higher class come first, then jobs of a higher number. Next come jobs that are
 // owed their start, and then guarded jobs. Jobs that are not guarded are then ordered by score, the
-// highest first. Last come the moment from which a job's wait counts, and its id. The score is
-// 1 + F·w/E: w is the wait, E the expected run time, and F the account's fair-share factor, 2^-x,
-// where x is the account's use above its fair part, relative to that part. A job is owed its start
-// once other jobs were stopped for it. It is guarded once it has waited longer than
-// Policy.GuardAfter. Under Policy.FIFO only class, number, Since and id count.
+// highest first. On a tie, the job whose wait counts from an earlier moment comes first, and then
+// the job with the lower id. The score is 1 + F·w/E: w is the wait, E the expected run time, and F
+// the account's fair-share factor. F is 2^-x, where x is how far the account's use is above its
+// fair part, relative to that part. A job is owed its start once other jobs were stopped for it. It
+// is guarded once it has waited longer than Policy.GuardAfter. Under Policy.FIFO only class,
+// number, Since and id count.
 //
 // Batches. Jobs of one account, class and number that name the same batch run in order of size,
-// largest first. A batch only moves jobs back.
+// largest first. A batch never moves a job forward.
 //
 // Placement. A pass looks at the jobs in order and places each job that fits. The first
-// Policy.ReservationDepth jobs that do not fit get a reservation. It keeps the GPUs that become
-// free last, from the moment at which enough running jobs will have ended. A later job starts only
+// Policy.ReservationDepth jobs that do not fit get a reservation. A reservation begins when enough
+// running jobs will have ended, and takes the GPUs that become free last. A later job starts only
 // if it ends before that moment, or if it fits into what the reservation leaves free.
 //
-// Quotas. A job that exceeds a quota of its account is skipped. The first job of an account that
+// Quotas. A job that exceeds a quota of its account is skipped. In each account, the first job that
 // only a quota holds back keeps its place in that quota: later jobs of the account may not delay
 // it.
 //
@@ -42,13 +43,13 @@
 // with foreign processes come last.
 //
 // Preemption. The first 16 jobs that do not fit may preempt running jobs. A victim is preemptible
-// and has run for at least a slice. It is of a lower class or number, or its score is lower by a
-// margin that grows with its width (its number of GPUs). A preempted job that runs again keeps its
-// GPUs for four slices against jobs that are no wider.
+// and has run for at least a slice. Either it is of a lower class or number, or its score is lower
+// by a margin that grows with its width (its number of GPUs). A preempted job that runs again keeps
+// its GPUs for four slices against jobs that are no wider.
 //
 // Forecast. A forecast simulates the coming passes by these rules on copies, as if no jobs were
-// added. It does so in 19 futures, with run times drawn from the jobs' estimates. It gives a job's
-// start as the most central moment and a range.
+// added. It simulates 19 futures, with run times drawn from the jobs' estimates. The forecast of a
+// job's start is the most central moment and a range.
 //
 // # Invariants
 //
@@ -58,19 +59,19 @@
 //  2. Gang: a job gets all of its GPUs, distinct ones, or none. A job that names GPUs gets exactly
 //     these.
 //  3. No job is placed on a GPU that is not in state OK or that is reserved for other accounts.
-//  4. Work conservation: a waiting job that no limit and no earlier job of its account holds back
-//     does not fit into what the reservations leave free.
+//  4. Work conservation: if a job waits, and neither a limit nor an earlier job of its account
+//     holds it back, then it does not fit into what the reservations leave free.
 //  5. No delay: while jobs end no later than expected, the first reservation moves later only for
-//     jobs that go before it. Under FIFO with exact run times its job starts at the moment that was
-//     first reserved for it.
+//     jobs that go before its job. Under FIFO with exact run times, that job starts at the moment
+//     that was first reserved for it.
 //  6. After a plan all accounts are within their quotas. The first job that a quota holds back
-//     starts no later than at the moment that was found for it.
+//     starts no later than the planner first found for it.
 //  7. The optimised pass decides as the plain pass in the tests does, which sorts all jobs.
 //  8. A pass that places nothing allocates nothing.
-//  9. A wait does not include time in which quotas allowed no job of that size to start, except
-//     under FIFO.
-//  10. If a job is stopped twice, the job that caused the first stop has ended before the second
-//     stop, or has had its GPUs for a slice.
+//  9. The wait of a job does not include time in which quotas allowed no job of that size to start,
+//     except under FIFO.
+//  10. If a job is stopped twice, then before the second stop the job that caused the first stop
+//     has ended, or has had its GPUs for a slice.
 //  11. A job that was stopped after at least a slice and runs again is safe for four slices from
 //     jobs of its class and number that are no wider and not guarded.
 //  12. A user who comes to a queue that another user has flooded gets 45 % of the GPU time of the

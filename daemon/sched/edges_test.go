@@ -57,7 +57,7 @@ func TestWakesForWhatComes(t *testing.T) {
 	}
 }
 
-// No moment is after Never.
+// A moment that would overflow is Never.
 func TestMomentsDoNotOverflow(t *testing.T) {
 	for _, c := range []struct {
 		at   Instant
@@ -163,7 +163,8 @@ func TestMemoryBesideWhatIsKept(t *testing.T) {
 }
 
 // A user with an advance reservation may get no backfill reservation because only load keeps the
-// user's job waiting. Another user's job of the same shape may still get a reservation.
+// user's job waiting. A job of another user with the same shape may still get a backfill
+// reservation.
 func TestKeptAfterAnotherInVain(t *testing.T) {
 	sc := newScene(t, 1)
 	sc.s.Policy.MaxLoadPercent, sc.s.GPUs[0].LoadPercent = 50, 60

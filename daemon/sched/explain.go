@@ -6,10 +6,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Explain returns the reasons why a job does not start, or nil if it fits. They refer to the last
-// call of Plan or Placements, which must have been for the same moment. Reasons about the owner and
-// the whole machine come first. If the job asks for GPUs, one reason per GPU follows, in index
-// order.
+// Explain returns the reasons why a job does not start, or nil if the job fits. The reasons refer
+// to the last call of Plan or Placements, which must have been for the same moment. Reasons about
+// the owner and the whole machine come first. If the job asks for GPUs, one reason per GPU follows,
+// in index order.
 func (p *Planner) Explain(w *Waiting) []job.Reason {
 	c := p.cursorOf(w)
 	sh := c.bucket.shape
@@ -43,7 +43,7 @@ func (p *Planner) Explain(w *Waiting) []job.Reason {
 	return append(why, perGPU...)
 }
 
-// cursorOf returns a cursor at a job that need not be in the queue.
+// cursorOf returns a cursor that points to a job, which need not be in the queue.
 func (p *Planner) cursorOf(w *Waiting) cursor {
 	sh := newShape(w.Request)
 	sh.qualify(p.pass.s)
@@ -52,7 +52,7 @@ func (p *Planner) cursorOf(w *Waiting) cursor {
 	return p.pass.cursor(b, e)
 }
 
-// hostReasons returns the reasons why the capacity lacks host resources that the job asks for.
+// hostReasons returns a reason for each host resource that the job asks for and the capacity lacks.
 func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	var why []job.Reason
 	add := func(code job.ReasonCode, need, have int64, most job.Message) {
@@ -84,8 +84,8 @@ func (p *Planner) hostReasons(sh *resourceShape, l *capacity) []job.Reason {
 	return why
 }
 
-// countNoGPU, memNoGPU and cpusNoGPU return the job slots, memory and CPUs of a job without GPUs.
-// They return 0 for other jobs.
+// countNoGPU, memNoGPU and cpusNoGPU return how many job slots, how much memory and how many CPUs a
+// job without GPUs has. They return 0 for other jobs.
 func countNoGPU(r *Running) int64 {
 	if len(r.Grants) > 0 {
 		return 0
@@ -117,8 +117,8 @@ func size(n int64) any  { return job.Size(n) }
 func cpus(n int64) any  { return job.CPUs(n) }
 func gpus(n int64) any  { return job.FormatGPUs(int(n)) }
 
-// quotaReasons returns the quotas that refuse the job. If none does, it returns the quota in which
-// a place is kept for another job of the account or group.
+// quotaReasons returns the quotas that refuse the job. If none refuses it, quotaReasons returns the
+// quota in which another job of the account or group keeps its place.
 func (p *Planner) quotaReasons(w *Waiting, sh *resourceShape) []job.Reason {
 	why := quotaReasons(w.Account, &sh.amount, p.pass.s)
 	c := p.cursorOf(w)
@@ -169,8 +169,8 @@ func quotaReasons(a *Account, n *amount, s *Snapshot) []job.Reason {
 	return why
 }
 
-// explainGPU returns the most important reason why the job does not get this GPU. l is what the
-// reservations leave to the job.
+// explainGPU returns the most important reason why the job does not get this GPU. The capacity l is
+// what the reservations leave to the job.
 func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	g := &p.pass.s.GPUs[i]
 	reason := explainState(q.shape, g)
@@ -194,7 +194,7 @@ func (p *Planner) explainGPU(q *query, l *capacity, i int) job.Reason {
 	return reason
 }
 
-// explainState returns a reason that lies in the GPU's own state.
+// explainState returns the reason, if any, that lies in the GPU's own state.
 func explainState(sh *resourceShape, g *GPU) job.Reason {
 	switch {
 	case !sh.allows(g.Index):
@@ -223,7 +223,7 @@ func explainState(sh *resourceShape, g *GPU) job.Reason {
 	return job.Reason{}
 }
 
-// heldBy returns a reason that names the jobs on a GPU, or the first of many.
+// heldBy returns a reason that names the jobs on a GPU. It names only the first of many.
 func (g *GPU) heldBy() job.Reason {
 	r := job.Reason{Code: job.ReasonGPUBusy, Job: g.Held[0].Job}
 	if len(g.Held) > 1 {

@@ -84,11 +84,12 @@ func TestLargerShare(t *testing.T) {
 	}
 }
 
-// Of two users with shares of 1 and 3, the second gets three times as much if all their jobs came
-// at once and have the same expected run time. If each user always has ten jobs waiting, and gets a
-// new one for each that starts, the second gets less. A user who gets less waits longer, until the
-// ratio of the waits matches the ratio of the factors. The first user then has 1.54 of its fair
-// part and the second 0.82 of its own. 2^(1.54 - 0.82) is 1.6, and so is the ratio of their waits.
+// Two users have shares of 1 and 3. If all their jobs came at once and have the same expected run
+// time, the second user gets three times as much. If each user always has ten jobs waiting, and a
+// new job comes for each job that starts, the second user gets less than that. A user who gets less
+// waits longer, until the ratio of the waits matches the ratio of the factors. The first user then
+// has 1.54 of its fair part and the second user 0.82 of its own. 2^(1.54 - 0.82) is 1.6, and so is
+// the ratio of their waits.
 func TestUnequalShares(t *testing.T) {
 	readPolicy(t).says("If two users with shares of 1 and 3 queue the same jobs at the same time, the second gets three times as much. " +
 		"If each queues a new job whenever one starts, the second gets 1.6 times as much.")
@@ -115,8 +116,8 @@ func usedOf(uid int, hours int, groups ...*Account) *Account {
 	return a
 }
 
-// Accounts without waiting and running jobs do not count, whatever they used: the factors of the
-// other accounts are as if these did not exist.
+// Accounts without waiting and running jobs do not count, whatever they used. The other accounts
+// have the same factors as without them.
 func TestIdleAccounts(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.s.Policy.HalfLife = week

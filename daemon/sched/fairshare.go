@@ -15,15 +15,16 @@ func (s *sums) add(a *Account) {
 	s.used += a.used
 }
 
-// weight returns the account's weight among the accounts that it competes with.
+// weight returns the account's share, as its weight in a comparison with other accounts.
 func (a *Account) weight() int64 { return int64(max(a.Share, 1)) }
 
 // evenPart dampens small amounts of use. Each account is treated as if it had also used its fair
-// part of the whole machine for evenPart of a half-life: an hour of a week.
+// part of the whole machine for this part of a half-life. That is an hour if the half-life is a
+// week.
 const evenPart = 1.0 / (7 * 24)
 
 // excess returns how far the account's use is above its fair part of the sum, relative to that
-// part: -1 if it used nothing, 0 if it used its part.
+// part: -1 if the account used nothing, 0 if it used exactly its part.
 func (s *sums) excess(a *Account, even float64) float64 {
 	entitled := float64(a.weight()) / float64(s.share)
 	return (float64(a.used)+even*entitled)/(float64(s.used)+even)/entitled - 1
@@ -70,7 +71,8 @@ func (p *pass) beginAccounts() {
 }
 
 // enter adds an active user to the sums of those of its groups that have a share, and adds each
-// such group once to the top sum. A user without such a group is added to the top sum.
+// such group once to the top sum. If the user has no such group, enter adds the user to the top
+// sum.
 func (p *pass) enter(a *Account, top *sums) {
 	if a.entered {
 		return
@@ -111,8 +113,9 @@ func (a *Account) beginPass(now Instant, half time.Duration) {
 
 func (a *Account) beginCounts() { a.newJobs, a.newMilli, a.newHost = 0, 0, hostShare{} }
 
-// exponent returns the user's excess. For a user in groups with a share it is a mean over these
-// groups: of the group's excess plus the user's excess within the group.
+// exponent returns the user's excess. If the user is in groups with a share, each of these groups
+// counts with its own excess plus the user's excess within the group, and exponent returns the
+// mean.
 func (a *Account) exponent(top *sums, even float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, g := range a.Groups {

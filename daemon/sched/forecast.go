@@ -8,7 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// maxForecast is the maximum number of waiting jobs whose starts are forecast: the first in order.
+// maxForecast is the maximum number of waiting jobs whose starts are forecast. They are the first
+// in order.
 const maxForecast = 200
 
 // manyFutures is the number of futures that are simulated if run times are uncertain. It must be
@@ -23,8 +24,8 @@ type Forecast struct {
 	waiting   []waitingCopy
 	estimates map[job.ID]*predict.Estimate
 	futures   []*future
-	course    *future // the future for Course; nil: not asked for
-	until     Instant // end of the forecast; 0: the farthest moment
+	course    *future // the future that Course simulates; nil: Course was not called
+	until     Instant // end of the forecast; 0: the farthest possible moment
 	width     int     // value of Planner.maxFailedShapes
 }
 
@@ -37,7 +38,8 @@ type waitingCopy struct {
 
 // Forecast returns a forecast of when the first waiting jobs start if no jobs are added. A job
 // without an estimate runs for as long as expected. The forecast leaves out jobs that never fit,
-// and jobs that only the load of a GPU keeps waiting. A call costs about as much as a pass.
+// and jobs that only the load of a GPU keeps waiting. A call of Forecast costs about as much as a
+// pass.
 func (p *Planner) Forecast(s *Snapshot, q *Queue, estimateOf func(job.ID) *predict.Estimate) *Forecast {
 	c := newCopies()
 	f := &Forecast{s: c.snapshot(s), estimates: map[job.ID]*predict.Estimate{}, width: p.maxFailedShapes}
@@ -61,14 +63,14 @@ func (f *Forecast) keepEstimate(id job.ID, estimateOf func(job.ID) *predict.Esti
 	}
 }
 
-// Range is the time range of a job's expected start. The job starts between Early and Late with a
-// probability of about four in five. Late is Never if unknown. If Likely is unknown, all three are
-// zero. If a person fixed the moment, such as the end of a reservation or a drain, all three are
-// equal.
+// Range is the expected start of a job: Likely, within a range of time. The job starts between
+// Early and Late with a probability of about four in five. Late is Never if unknown. If Likely is
+// unknown, all three are zero. If a person fixed the moment, such as the end of a reservation or a
+// drain, all three are equal.
 type Range struct {
 	Early, Likely, Late Instant
-	Latest              bool // only limits of other jobs are known: it starts at Late or before, possibly long before
-	Unknown             bool // jobs that it waits for run for ever, as far as is known
+	Latest              bool // only limits of other jobs are known: the job starts at Late or before, possibly long before
+	Unknown             bool // the job waits for other jobs that run for ever, as far as is known
 }
 
 // Simulate runs passes until the job's start is known. It stops early and returns false once asked
@@ -107,8 +109,8 @@ func (f *Forecast) Start(id job.ID) Range {
 	return Range{Early: now.Add(time.Duration(float64(at[0]-now) / margin)), Likely: likely, Late: late}
 }
 
-// fixed reports whether a person fixed the moment at. That is so if all futures agree on it and no
-// running job of unknown length could end before it.
+// fixed reports whether a person fixed this moment. That is so if all futures agree on the moment
+// and no running job of unknown length could end before it.
 func (f *Forecast) fixed(at Instant) bool {
 	for i := range f.s.Running {
 		if e := f.estimates[f.s.Running[i].ID]; e != nil && !e.Known {
@@ -119,12 +121,13 @@ func (f *Forecast) fixed(at Instant) bool {
 		slices.ContainsFunc(f.s.Reserved, func(r AdvanceReservation) bool { return r.From == at || r.To == at })
 }
 
-// margin is the factor by which a wait may be shorter or longer than in all futures, since these
+// margin is a factor: a wait may be shorter or longer by it than in all futures, since the futures
 // know nothing of jobs to come.
 const margin = 1.25
 
-// likely returns the most central of the sorted starts: the middle of the half that lies closest
-// together, relative to the wait until then. It returns Never if half of the starts are unknown.
+// likely returns the most central of the sorted starts. It takes the half of the starts that lie
+// closest together, relative to the wait until then, and returns the middle of that half. It
+// returns Never if half of the starts are unknown.
 func (f *Forecast) likely(at []Instant) Instant {
 	half, best, least := len(at)/2, Never, 2.0
 	for i := 0; i+half < len(at) && at[i+half] < Never; i++ {
@@ -136,7 +139,7 @@ func (f *Forecast) likely(at []Instant) Instant {
 	return best
 }
 
-// begin creates the futures: one is enough if all run times are known.
+// begin creates the futures. If all run times are known, one future is enough.
 func (f *Forecast) begin() {
 	if len(f.futures) > 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// A job that would delay the first job that does not fit is forecast to start after that job, as in
-// the passes to come.
+// If a job would delay the first job that does not fit, the forecast lets it start after that job,
+// as the coming passes will.
 func TestForecastKeepsForWideJobs(t *testing.T) {
 	sc := newScene(t, 2)
 	sc.s.Policy.ReservationDepth = 1
@@ -120,8 +120,8 @@ func TestForecastOfBounds(t *testing.T) {
 	}
 }
 
-// A part counts in quotas as a whole GPU if its job names the GPU. That also holds in a forecast,
-// when such a job ends, starts or waits.
+// If a job asks for a part of a GPU and names the GPU, the part counts in quotas as a whole GPU. A
+// forecast counts it in the same way when such a job ends, starts or waits.
 func TestForecastOfChosenParts(t *testing.T) {
 	sc := newScene(t, 4)
 	ann := sc.user("ann")
@@ -187,9 +187,9 @@ func TestForecastOfPreemption(t *testing.T) {
 	}
 }
 
-// Two jobs that began together have a median run time of an hour, give or take a factor of e. The
-// first of them to end lets a third job start. Once the two have run for a day, they may end in
-// minutes or in hours. Limits apply, and a job that was told to stop ends.
+// Two jobs began together. Their median run time is an hour, and the spread is a factor of e. When
+// the first of them ends, a third job starts. Once both have run for a day, they may end in minutes
+// or in hours. Time limits apply, and a job that was told to stop ends.
 func TestForecastOfRanges(t *testing.T) {
 	hour := known(time.Hour, 1)
 	limit := &job.Request{TimeLimit: job.Span(20 * minute)}
@@ -271,8 +271,8 @@ func TestForecastOfFixedMoments(t *testing.T) {
 	}
 }
 
-// A forecast simulates only while it is asked to, and continues where it stopped. All its futures
-// together make a limited number of passes. If these do not suffice, it has no answer.
+// A forecast simulates only while its caller wants more, and later continues where it stopped. All
+// its futures together make a limited number of passes. If these do not suffice, it has no answer.
 func TestForecastStops(t *testing.T) {
 	sc, wide := newScene(t, 1), known(time.Minute, 1)
 	sc.runs(101, time.Hour, on(0)...)
@@ -295,7 +295,8 @@ func TestForecastStops(t *testing.T) {
 }
 
 // A start is reported as unknown if the job waits for jobs that run for ever as far as is known. It
-// is not if the job waits for anything else that never comes, or if a future was cut short.
+// is not reported as unknown if the job waits for something else that never comes, or if a future
+// was cut short.
 func TestUnknownStarts(t *testing.T) {
 	hour, none := &predict.Estimate{Median: time.Hour, Known: true}, &predict.Estimate{}
 	for name, c := range map[string]struct {
@@ -362,8 +363,8 @@ func TestForecastComesTrue(t *testing.T) {
 	}
 }
 
-// foretellOnce draws jobs of some users, the last of whom may run two at once, and forecasts their
-// starts in the first pass.
+// foretellOnce draws jobs of some users, and forecasts their starts in the first pass. The last
+// user may run at most two jobs at once.
 func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instant {
 	var accounts []*Account
 	for i := range users {
@@ -383,8 +384,8 @@ func (l *loop) foretellOnce(users, jobs int, preemptible bool) map[job.ID]Instan
 	return foretold
 }
 
-// Forecasts come true for nearly all jobs if jobs are preempted after their slice, although a
-// forecast skips some moments.
+// If jobs are preempted after their slice, the forecasts of nearly all jobs still come true,
+// although a forecast skips some moments.
 func TestForecastWithPreemption(t *testing.T) {
 	all, late := 0, 0
 	for seed := range uint64(200) {

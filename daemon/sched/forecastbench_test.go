@@ -11,10 +11,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// deepest is the maximum of scheduling.reservation_depth.
+// deepest is the maximum value of scheduling.reservation_depth.
 const deepest = 16
 
-// dear are machines on which a forecast is expensive: 64 GPUs are all in use, and 10 000 waiting
+// dear has machines on which a forecast is expensive: all 64 GPUs are in use, and 10 000 waiting
 // jobs all have different requests.
 var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	"limits": func(_ *Snapshot, r *job.Request, i int) { r.TimeLimit = seconds(i) },
@@ -31,7 +31,7 @@ var dear = map[string]func(s *Snapshot, r *job.Request, i int){
 	},
 }
 
-// dearForecast returns one of these machines, with estimates of a wide spread.
+// dearForecast returns one of the machines of dear, with estimates of a wide spread.
 func dearForecast(name string) (*Planner, *Snapshot, *Queue, func(job.ID) *predict.Estimate) {
 	s, _ := crowded(0)
 	wide := known(time.Hour, 2)

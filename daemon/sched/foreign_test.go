@@ -16,7 +16,7 @@ func (sc *scene) takenBy(bytes int64, gpu int) {
 }
 
 // A job that asks for whole GPUs and names no memory gets no GPU with a foreign process. Other jobs
-// do, as far as there is room.
+// get such a GPU if it has room.
 func TestTakenGPU(t *testing.T) {
 	for name, c := range map[string]struct {
 		milli int

@@ -20,20 +20,21 @@ type future struct {
 	passes    int  // number of passes so far
 	most      int  // maximum number of passes
 	over      bool // further passes would add nothing
-	freed     bool // jobs that would run for ever were ended; later starts are unknown
+	freed     bool // jobs that would run for ever have been ended, so later starts count as unknown
 	running   []fate
 	arrays    map[*Throttle]job.ID
 	wanted    map[job.ID]bool              // jobs that have not started yet
-	starts    map[job.ID]Instant           // Never: only after jobs that would run for ever end
+	starts    map[job.ID]Instant           // Never: only after jobs that would run for ever
 	estimates map[job.ID]*predict.Estimate // the forecast's estimates
 	ofTasks   map[job.ID]*predict.Estimate // estimates of array tasks that start in this future
 	runTimes  map[job.ID]time.Duration
-	tasks     job.ID  // last id given to a task, counting down from 0
-	course    *course // nil: only starts are asked for
+	tasks     job.ID  // last id given to an array task; the ids count down from 0
+	course    *course // nil: the caller asked only for starts
 	until     Instant // the forecast's end
 }
 
-// fate is what a future knows of a running job beyond the snapshot, at the same index.
+// fate is what a future knows of a running job in addition to the snapshot. It has the same index
+// there.
 type fate struct {
 	ends     Instant // when the job really ends; Running.End is what the planner expects
 	limit    Instant // when the time limit ends the job
@@ -90,7 +91,7 @@ func (f *future) enter(c *waitingCopy) {
 	}
 }
 
-// owe ranks a job first because other jobs stop for it. It does nothing for an array.
+// owe ranks a job before others, because other jobs stop for it. It does nothing for an array.
 func (f *future) owe(id job.ID) {
 	e := f.queue.entries[id]
 	if e == nil || e.bucket.owed || e.Count > 1 {
@@ -117,7 +118,7 @@ func (f *future) place(x *Placement) {
 		ID: e.ID, Grants: slices.Clone(x.Grants), MemBytes: b.shape.mem, CPUs: x.CPUs, Quota: b.shape.quota,
 		Preemptible: b.shape.yields, Priority: b.priority, Program: b.program, Untried: b.untried,
 		Account: b.account, Since: waits, Start: f.machine.Now, Expected: e.Expected, Served: e.Served, Guarded: x.Guarded,
-		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are ignored here
+		Rate: Rate{GPU: b.shape.milli, Charge: b.shape.milli}, // host resources are left out here
 	}
 	if e.Count > 1 {
 		f.tasks--
@@ -151,7 +152,7 @@ func (f *future) run(r *Running, x fate) {
 	f.machine.Running, f.running = append(f.machine.Running, *r), append(f.running, x)
 }
 
-// nextTask begins the wait of an array's next task.
+// nextTask begins the wait of the next task of an array.
 func (f *future) nextTask(e *entry) {
 	if f.machine.Policy.FIFO {
 		return
@@ -193,7 +194,7 @@ func (f *future) count(r *Running, sign int) {
 	}
 }
 
-// move advances to a moment and ends the jobs that end by then.
+// move advances the simulated time to a moment, and ends the jobs that end by then.
 func (f *future) move(at Instant) {
 	if f.machine.Now = at; at > f.begun {
 		for i := range f.machine.GPUs {

@@ -11,8 +11,8 @@ import (
 )
 
 // The same events give the same decisions, from run to run and from version to version. The golden
-// files are hashes of all decisions of a few busy days under each policy. After a change that is
-// meant to decide otherwise, -update rewrites them.
+// files are hashes of all decisions of a few busy days under each policy. If a change is meant to
+// alter decisions, -update rewrites the files.
 func TestSameDecisions(t *testing.T) {
 	got := ""
 	for _, c := range []struct {

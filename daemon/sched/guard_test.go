@@ -9,9 +9,9 @@ import (
 )
 
 // Under overload, with an endless stream of jobs with better scores, the wait of a job is bounded.
-// First it waits until it is guarded. Then it waits for the work of the guarded jobs before it, at
-// the guard's part of the machine. Last it waits until running jobs have ended: once for itself and
-// once for each job before it, as the guard earns no credit while it owes none.
+// First the job waits until it is guarded. Then it waits for the work of the guarded jobs before
+// it, at the guard's part of the machine. Last it waits until running jobs have ended: once for
+// itself and once for each job before it, since the guard earns no credit while no job is guarded.
 func TestGuardBoundsTheWait(t *testing.T) {
 	const gpus, longest = 8, 4 * time.Hour
 	for seed := range drawing(15) {

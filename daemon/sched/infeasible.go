@@ -25,9 +25,9 @@ func Infeasible(s *Snapshot, a *Account, r *job.Request) *job.Refusal {
 	return infeasibleQuota(a, r)
 }
 
-// Never is Infeasible for a waiting job. The job was feasible when it was submitted, but since then
-// a quota was lowered or the machine lost something. Never returns nil while no GPU is visible,
-// since GPUs come back.
+// Never does the same as Infeasible for a waiting job. Such a job was feasible when it was
+// submitted, but a quota may have been lowered since, or the machine may have lost something. Never
+// returns nil while no GPU is visible, since GPUs come back.
 func (s *Snapshot) Never(a *Account, r *job.Request) *job.Refusal {
 	if r.GPUMilli > 0 && len(s.GPUs) == 0 && (s.Host.NoGPUs != "" || !s.Host.GPUsSeen) {
 		return nil
@@ -120,8 +120,8 @@ func (s *Snapshot) partsOn() string {
 	return job.FormatGPUList(list)
 }
 
-// MostUsable returns the most memory that a job could be promised on an empty GPU that its request
-// allows. It returns 0 if the GPUs use only host memory.
+// MostUsable returns the most GPU memory that a job could be promised on any one GPU that its
+// request allows, if that GPU is empty. It returns 0 if the GPUs use only host memory.
 func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	sh := newShape(r)
 	for i := range s.GPUs {
@@ -132,13 +132,13 @@ func MostUsable(s *Snapshot, r *job.Request) (most int64) {
 	return most
 }
 
-// partStep is the step to which parts of GPUs are rounded up.
+// partStep is the unit to which parts of GPUs are rounded up.
 const partStep = job.WholeGPU / 100
 
-// MemoryPart returns the part of a GPU that a request for a part needs for its memory. It is
-// computed for the smallest GPU that the request allows and that has enough memory. If there is no
-// such GPU, the part is a whole GPU. It is 0 if no memory is asked for, or if a GPU that was not
-// read yet could serve.
+// MemoryPart returns the part of a GPU that a request for GPU memory amounts to. It computes the
+// part on the smallest GPU that the request allows and that has enough memory. If no GPU has
+// enough, the part is a whole GPU. It is 0 if the request names no memory, or if a GPU that was not
+// read yet could serve the request.
 func MemoryPart(s *Snapshot, r *job.Request) int {
 	if r.Part() == 0 || r.GPUMemBytes <= 0 {
 		return 0
@@ -173,7 +173,7 @@ func (sh *resourceShape) mostMemory(s *Snapshot) (most int64) {
 	return most
 }
 
-// requested returns the GPUs that the request asks for, as a refusal names them.
+// requested returns the GPUs that the request asks for, in the form that a refusal shows.
 func requested(r *job.Request) job.GPURequest {
 	return job.GPURequest{
 		GPUs: job.GPUs(r.GPUMilli), Type: r.GPUType, From: r.GPUsFrom,

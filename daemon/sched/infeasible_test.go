@@ -8,8 +8,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/words"
 )
 
-// TestNever has each reason why this machine can never serve a request, as people read the reason.
-// It also has requests that the machine can serve now or later.
+// TestNever has each reason why this machine can never serve a request, in the words that people
+// read. It also has requests that the machine can serve now or later.
 func TestNever(t *testing.T) {
 	lab := &Account{UID: -1, Name: "lab", MaxMilli: 3000}
 	for want, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestNever(t *testing.T) {
 		sc := newScene(t, 4)
 		sc.s.GPUs[2].WholeOnly, sc.s.GPUs[3].WholeOnly = true, true
 		sc.s.Host = c.host
-		sc.s.GPUs[0].State = Lost // may come back
+		sc.s.GPUs[0].State = Lost // the GPU may come back
 		sc.s.GPUs[1].Held = []Hold{{Job: 9, Milli: 1000}}
 		checkNever(t, Infeasible(&sc.s, c.a, &c.r), want)
 	}
@@ -98,8 +98,8 @@ func TestNeverWithoutGPUs(t *testing.T) {
 	checkNever(t, Infeasible(&Snapshot{Host: Host{GPUsSeen: true}}, nil, &job.Request{}), "")
 }
 
-// GPUs that use host memory have no memory to ask for. Other GPUs of the same machine may have
-// some.
+// GPUs that use host memory have no memory that a job can ask for. Other GPUs of the same machine
+// may have memory.
 func TestNeverOfUnifiedMemory(t *testing.T) {
 	for want, c := range map[string]struct {
 		unified int

@@ -7,18 +7,19 @@ import (
 )
 
 // The entries of a bucket form a skip list, doubly linked in order. One entry in four has a height
-// of 1 or more, and also points to the next entry of at least that height. The same holds for each
-// further height. An entry in the middle finds its place in few steps.
+// of 1 or more. Such an entry also points to the next entry of height 1 or more. Of these, one in
+// four has a height of 2 or more, and so on. So an entry that belongs in the middle is inserted in
+// few steps.
 
 // maxHeight is enough for millions of entries.
 const maxHeight = 10
 
-// height returns the height of a job's entry. It follows from the id, but is as good as random.
+// height returns the height of a job's entry. It is computed from the id, and is as good as random.
 func height(id job.ID) int {
 	return min(bits.LeadingZeros64(uint64(id)*0x9E3779B97F4A7C15)/2, maxHeight)
 }
 
-// path is the place of an entry: for each height, the last entry before it, or nil.
+// path is the position of an entry in the list: for each height, the last entry before it, or nil.
 type path [maxHeight + 1]*entry
 
 func (b *bucket) find(e *entry) (to path) {
@@ -36,10 +37,10 @@ func (b *bucket) find(e *entry) (to path) {
 	return to
 }
 
-// after returns the entry that follows e at a height. If e is nil, it returns the first entry.
+// after returns the entry that follows e at height h. If e is nil, it returns the first entry.
 func (b *bucket) after(e *entry, h int) *entry { return *b.link(e, h) }
 
-// link returns the pointer to the entry that follows e at a height. If e is nil, it returns the
+// link returns the pointer to the entry that follows e at height h. If e is nil, it returns the
 // bucket's own pointer.
 func (b *bucket) link(e *entry, h int) **entry {
 	switch {
@@ -72,7 +73,7 @@ func (b *bucket) insert(e *entry) {
 	}
 }
 
-// put links an entry after prev, or first if prev is nil.
+// put links the entry e after the entry prev. If prev is nil, e becomes the first entry.
 func (b *bucket) put(e, prev *entry) {
 	b.count(e, 1)
 	from := b.link(prev, 0)

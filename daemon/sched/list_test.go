@@ -70,8 +70,8 @@ func (b *bucket) has(want []job.ID) error {
 }
 
 // BenchmarkRepredict gives each of 20 000 waiting jobs a new expected run time. The jobs move from
-// one bucket to another, or from many buckets of one job each to one bucket: in order of
-// submission, with other jobs of the new bucket in between, and in another order.
+// one bucket to another, or from many buckets of one job each to one bucket. They move in order of
+// submission, with other jobs of the new bucket in between, or in another order.
 func BenchmarkRepredict(b *testing.B) {
 	const n = 20_000
 	for _, x := range []struct {

@@ -12,8 +12,8 @@ import (
 )
 
 // loop is a machine with GPUs of 80 GiB under a virtual clock: jobs come, the planner decides, and
-// jobs run for the time that they were given. Nothing else takes time: a job that is told to stop
-// has stopped at once.
+// jobs run for the time that the test gave them. Nothing else takes time: a job that is told to
+// stop stops at once.
 type loop struct {
 	*testing.T
 	*rand.Rand
@@ -160,7 +160,7 @@ func (l *loop) pass() bool {
 	return len(plan.Place)+len(plan.Preempt) > 0
 }
 
-// owe ranks a job first because other jobs stop for it.
+// owe ranks a job before others, because other jobs stop for it.
 func (l *loop) owe(j *loopJob) {
 	if !j.Owed {
 		j.Owed = true

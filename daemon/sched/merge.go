@@ -26,7 +26,7 @@ func (w *walk) head(n int) []job.ID {
 	return ids
 }
 
-// Arrange returns the given jobs that are in the queue, in the order of a pass.
+// Arrange returns those of the given jobs that are in the queue, in the order of a pass.
 func (p *Planner) Arrange(s *Snapshot, q *Queue, ids []job.ID) []job.ID {
 	p.begin(s, q)
 	var list []rank

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// The first n jobs have the order that they have among all jobs, and so has any selection of jobs.
+// The first n jobs are in the same order as among all jobs. So are any jobs that are selected.
 func TestPartsOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(300) {

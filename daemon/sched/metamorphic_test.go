@@ -51,9 +51,9 @@ func scaled(t *testing.T, seed uint64, factor time.Duration) *loop {
 	return l
 }
 
-// The labels of GPUs decide nothing unless a tie must be broken: if the GPUs are in another order,
-// each job gets the same GPUs. Whole GPUs are asked of one model, whose links have different
-// weights. Parts are asked of another model, whose GPUs all have different shares left.
+// The labels of GPUs decide nothing except on a tie: if the GPUs are listed in another order, each
+// job gets the same GPUs. Jobs ask for whole GPUs of one model, whose links have different weights,
+// and for parts of GPUs of another model, which all have different shares left.
 func TestPermutedGPUs(t *testing.T) {
 	placed := 0
 	for seed := range drawing(500) {

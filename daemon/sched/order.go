@@ -7,26 +7,26 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// rank is a job's place in the order of the package doc.
+// rank is a job's place in the order that the package doc defines.
 type rank struct {
-	level     int64 // see the function level
+	level     int64 // the priority as one number: see the function level
 	score     float64
 	since     Instant
-	lead      job.ID  // the job that score and since belong to: this job, or another of its batch
-	came      Instant // the since of this job itself
+	lead      job.ID  // the job whose score and since these are: this job, or another job of its batch
+	came      Instant // since of this job itself
 	id        job.ID
-	sizeRank  int32 // place of its size in the batch
-	milli     int32 // GPUs in thousandths; not part of the order
-	wide      bool  // it asks for more than half of the GPUs in service that could serve it
+	sizeRank  int32 // position of the job's size in its batch
+	milli     int32 // GPUs in thousandths; does not affect the order
+	wide      bool  // the job asks for more than half of the GPUs in service that could serve it
 	guarded   bool
-	protected bool         // it was preempted, runs again, and is within its guaranteed time
-	ranBefore bool         // it ran before and waits to go on
-	owed      bool         // others were stopped for it and it has not started
+	protected bool         // the job was preempted, runs again, and is within its guaranteed time
+	ranBefore bool         // the job ran before and waits to continue
+	owed      bool         // other jobs were stopped for this job, and it has not started
 	program   predict.Kind // user, size and program, without the arguments
-	untried   bool         // too few jobs of its kind have ended to know how long they run
+	untried   bool         // too few jobs of this kind have ended to know how long they run
 }
 
-// level returns a priority as one number, by class and then number.
+// level returns a priority as one number, which orders jobs by class and then by number.
 func level(p job.Priority) int64 { return int64(p.Class)<<32 + int64(p.Number) }
 
 // before reports whether the job of r goes before the job of o.
@@ -44,7 +44,7 @@ func (r *rank) before(o *rank) bool {
 		return r.since < o.since
 	case r.lead != o.lead:
 		return r.lead < o.lead
-	case r.sizeRank != o.sizeRank: // both take their place from the same job of their batch
+	case r.sizeRank != o.sizeRank: // both jobs rank by the same job of their batch
 		return r.sizeRank < o.sizeRank
 	case r.came != o.came:
 		return r.came < o.came
@@ -86,8 +86,8 @@ func (b *bucket) score(since, at Instant) float64 {
 	return 1 + b.account.factor*float64(max(0, at-since))*b.inverse
 }
 
-// rankAlone returns the rank of the job at the cursor regardless of its batch. The job will have
-// this rank once it runs.
+// rankAlone returns the rank of the job at the cursor regardless of its batch. Once the job runs,
+// it has this rank.
 func (p *pass) rankAlone(c *cursor) rank {
 	r := c.rank
 	if c.bucket.of != nil {

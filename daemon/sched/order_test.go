@@ -88,8 +88,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// On random states, the first n jobs are the beginning of the whole order. A selection of jobs has
-// the same order as in the whole.
+// On random states, the first n jobs are the beginning of the whole order. Some of the jobs,
+// arranged by themselves, have the same order as among all jobs.
 func TestHeadOfTheOrder(t *testing.T) {
 	p := NewPlanner()
 	for seed := range drawing(1000) {

@@ -5,10 +5,10 @@ type pass struct {
 	s      *Snapshot
 	q      *Queue
 	number uint64 // number of passes over the queue so far
-	work   int    // number of buckets, jobs and capacities that were looked at: the cost of the pass
+	work   int    // cost of the pass: number of buckets, jobs and capacities that it looked at
 }
 
-// begin starts a pass and computes what the order of the jobs depends on.
+// begin starts a pass and computes the values that determine the order of the jobs.
 func (p *pass) begin(s *Snapshot, q *Queue) {
 	q.passes++
 	*p = pass{s: s, q: q, number: q.passes}
@@ -16,7 +16,7 @@ func (p *pass) begin(s *Snapshot, q *Queue) {
 	p.beginBatches()
 }
 
-// open prepares a footprint for the pass, unless it was prepared already.
+// open prepares a footprint for the pass. It does nothing if the pass has prepared it before.
 func (p *pass) open(f *footprint) {
 	if f.pass == p.number {
 		return

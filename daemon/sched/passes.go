@@ -9,7 +9,7 @@ import (
 
 // maxPasses is the maximum number of simulated passes in one future, and allPasses the maximum in a
 // whole forecast. Each future has its own share of allPasses, so that the result does not depend on
-// what is asked first.
+// the order in which callers ask.
 const (
 	maxPasses = 1000
 	allPasses = 400 * manyFutures
@@ -50,7 +50,7 @@ func (f *future) nextPass() {
 		return
 	}
 	if len(plan.Place) > 0 && len(plan.Backfill) > 0 {
-		return // the next pass makes the reservations anew, which may leave more free
+		return // the next pass makes its reservations anew, and may then have more room
 	}
 	at := f.next(plan)
 	if at >= f.farthest() {
@@ -62,8 +62,8 @@ func (f *future) nextPass() {
 	f.move(at)
 }
 
-// endEndless ends now all jobs that would run for ever, and reports whether there are any. A later
-// start depends on the end of such a job, not on something that never happens.
+// endEndless ends all jobs that would run for ever, and reports whether there are any. A start that
+// comes later depends on the end of such a job, and not on something that never happens.
 func (f *future) endEndless() bool {
 	found := false
 	for i := range f.running {
@@ -79,7 +79,7 @@ func (f *future) endEndless() bool {
 func (f *future) dropLoaded() {
 	for _, b := range slices.Clone(f.queue.buckets) {
 		f.planner.pass.open(b.shape.footprint)
-		c := cursor{bucket: b} // without a rank: batches were ranked only as the pass began
+		c := cursor{bucket: b} // the cursor has no rank: batches are ranked only when a pass begins
 		room, now, ahead := &f.planner.room, c.query(f.machine.Now, whenNow), c.query(f.machine.Now, whenAhead)
 		if c.capped(room) || room.fits(&now, &room.now) || !room.fits(&ahead, &room.now) {
 			continue
@@ -109,9 +109,10 @@ func (f *future) carryOut(plan *Plan) {
 	}
 }
 
-// next returns the moment of the next pass: when something ends or becomes free. If jobs may be
-// preempted, a pass is also made when such a job has had its slice. Another is made after an
-// interval that grows with the time since the beginning, since scores drift apart.
+// next returns the moment of the next pass: the first moment at which something ends or becomes
+// free, or at which a plan may differ although nothing happened (plan.Wake). If plan.Wake is very
+// soon, next replaces it by a later moment. How much later grows with the simulated time, to save
+// passes.
 func (f *future) next(plan *Plan) Instant {
 	at := Never
 	for i := range f.machine.Running {
@@ -133,5 +134,5 @@ func (f *future) next(plan *Plan) Instant {
 	return at
 }
 
-// next divides the simulated time by stepDivisor to get the interval between such passes.
+// stepDivisor is a divisor: next waits for plan.Wake at least the simulated time divided by it.
 const stepDivisor = 16

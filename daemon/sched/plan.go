@@ -2,8 +2,8 @@ package sched
 
 import "time"
 
-// A Planner makes plans, with the parts that the package doc lists. Between passes it keeps nothing
-// but working memory. It must be used by one goroutine.
+// A Planner makes plans. The package doc lists its parts. Between passes it keeps nothing but
+// working memory. It must be used by one goroutine.
 type Planner struct {
 	pass            pass
 	room            room
@@ -13,7 +13,7 @@ type Planner struct {
 	walk            walk
 	victims         victims
 	out             Plan
-	grants          []Grant // memory for the grants of placements and reservations
+	grants          []Grant // memory for the grants of the plan's placements and reservations
 	maxFailedShapes int     // see the constant maxFailedShapes; tests lower it
 }
 
@@ -61,8 +61,9 @@ func (p *Planner) Placements(s *Snapshot, q *Queue) []Placement {
 }
 
 // PlannedStarts returns when waiting jobs are planned to start. It covers the jobs with
-// reservations, as many as a pass can make whatever the policy, and for each of the groups the
-// first job that its quotas hold back. The result is valid until the next call of any method.
+// reservations, and for each of the groups the first job that the group's quotas hold back. It
+// makes as many reservations as a pass can make, whatever the policy allows. The result is valid
+// until the next call of any method.
 func (p *Planner) PlannedStarts(s *Snapshot, q *Queue, groups []*Account) []BackfillReservation {
 	deep := *s
 	deep.Policy.ReservationDepth = maxDepth
@@ -88,8 +89,8 @@ func (p *Planner) decide(s *Snapshot, q *Queue) {
 	}
 }
 
-// splitByFit finds the buckets whose jobs fit now and the buckets that may get reservations. It
-// skips the other buckets.
+// splitByFit sorts the buckets. It finds the buckets whose jobs fit now, and the buckets whose jobs
+// do not fit and may get reservations. It skips all other buckets.
 func (p *Planner) splitByFit() {
 	w := &p.walk
 	w.begin()
@@ -110,8 +111,8 @@ func (p *Planner) splitByFit() {
 	w.blocked.order()
 }
 
-// step handles the first job in order that is left. It returns false when nothing is left to do:
-// once all reservations are made, jobs that do not fit are skipped.
+// step handles the first job of the walk. It returns false when nothing is left to do. Once all
+// reservations are made, jobs that do not fit are not looked at any more.
 func (p *Planner) step() bool {
 	p.pass.work++
 	fit, blocked := &p.walk.fit, &p.walk.blocked
@@ -127,8 +128,9 @@ func (p *Planner) step() bool {
 	return true
 }
 
-// refuse handles a job that does not fit. It makes a reservation, unless quotas hold the job back
-// by now. If no reservation is possible, the pass skips the rest of the bucket.
+// refuse handles a job that does not fit. It makes a reservation, unless quotas have come to hold
+// the job back during the pass. If no reservation is possible, the pass skips the rest of the
+// bucket.
 func (p *Planner) refuse() {
 	c := p.walk.blocked.first()
 	if p.hopeless(c.bucket) {
@@ -140,7 +142,7 @@ func (p *Planner) refuse() {
 	switch {
 	case c.capped(&p.room):
 		p.walk.blocked.pop()
-	case !c.open(): // other tasks of its array have used up the throttle
+	case !c.open(): // other tasks of the job's array have used up the throttle
 		p.walk.blocked.reinsert(p.pass.seek(c))
 	case p.limits.behindOwn(c).hold != nil:
 		p.walk.blocked.pop()
@@ -152,13 +154,13 @@ func (p *Planner) refuse() {
 	}
 }
 
-// maxFailedShapes is the maximum number of shapes of one account for which a pass tries in vain to
-// make a reservation.
+// maxFailedShapes limits, for each account, the number of shapes for which a pass fails to make a
+// reservation.
 const maxFailedShapes = 16
 
-// hopeless reports whether trying to make a reservation for a job of the bucket is useless. If
-// there are advance reservations, the answer depends on the account, so a shape is tried for each
-// account.
+// hopeless reports whether the pass need not try to make a reservation for a job of the bucket.
+// With advance reservations, whether one is possible depends on the account. So a shape that failed
+// for one account is tried again for other accounts.
 func (p *Planner) hopeless(b *bucket) bool {
 	return b.account.failedShapes >= p.maxFailedShapes || len(p.pass.s.Reserved) == 0 && b.shape.hopeless == p.pass.number
 }
@@ -169,14 +171,14 @@ func (p *Planner) giveUp(b *bucket) {
 	b.account.failedShapes++
 }
 
-// tryFirst handles the first job that may fit: it places the job, or moves its bucket.
+// tryFirst handles the first job that may fit. It places the job, or moves the job's bucket.
 func (p *Planner) tryFirst() {
 	c := p.walk.fit.first()
 	if c.capped(&p.room) {
 		p.walk.fit.pop()
 		return
 	}
-	if !c.open() { // other tasks of its array have used up the throttle
+	if !c.open() { // other tasks of the job's array have used up the throttle
 		p.walk.fit.reinsert(p.pass.seek(c))
 		return
 	}
@@ -185,7 +187,7 @@ func (p *Planner) tryFirst() {
 	switch {
 	case fits:
 		ahead := p.limits.behindOwn(c)
-		if ahead.hold != nil { // the rest of the bucket is held back too
+		if ahead.hold != nil { // the earlier job also holds back the rest of the bucket
 			p.walk.fit.pop()
 			return
 		}
@@ -201,15 +203,16 @@ func (p *Planner) tryFirst() {
 	}
 }
 
-// block moves a bucket whose jobs no longer fit to the buckets that may get reservations.
+// block moves a bucket whose jobs no longer fit: it becomes one of the buckets that may get
+// reservations.
 func (p *Planner) block(c *cursor) {
 	if p.backfill.keepsMore() {
 		p.walk.blocked.push(c)
 	}
 }
 
-// stillFits reports whether a job of the bucket may still fit, and blocks the bucket otherwise. In
-// a preemptible bucket a later job may fit even if the first job does not.
+// stillFits reports whether any job of the bucket may still fit, and blocks the bucket if not. In a
+// preemptible bucket a later job may fit even if the first job does not.
 func (p *Planner) stillFits(c *cursor) bool {
 	if b := c.bucket; b.shape.yields || p.backfill.roomFor(b, p.backfill.delayedBy(b.run, b.late)) {
 		return true
@@ -218,9 +221,9 @@ func (p *Planner) stillFits(c *cursor) bool {
 	return false
 }
 
-// placeBehind places the job at the cursor, which fits behind the reservations in mask. A job that
-// names no number of CPUs gets at most besideOwn: the CPUs that earlier jobs of its own account
-// leave.
+// placeBehind places the job at the cursor. The job fits into what the reservations in mask leave.
+// A job that names no number of CPUs gets at most besideOwn CPUs, which earlier jobs of the same
+// account leave.
 func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	q, l := c.query(p.pass.s.Now, whenNow), &p.room.now
 	if mask != 0 {
@@ -233,9 +236,10 @@ func (p *Planner) placeBehind(c *cursor, mask uint32, besideOwn int) {
 	p.place(c, p.choice.choose(&q, l), h)
 }
 
-// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower, so a
-// reserved job may be able to preempt a later job but not this one. Such a later job may fit. The
-// last job of the bucket delays the fewest reservations. passOver returns false if no job fits.
+// passOver handles a preemptible job that does not fit. Later jobs of its bucket rank lower. A
+// reserved job may therefore be able to preempt a later job, although it cannot preempt this one:
+// so the later job may fit. The last job of the bucket delays the fewest reservations. passOver
+// returns false if no job of the bucket fits.
 func (p *Planner) passOver(c *cursor) bool {
 	mask := p.backfill.delayed(c)
 	if p.backfill.keepsMore() && !c.given && !p.hopeless(c.bucket) {
@@ -260,7 +264,7 @@ func (p *Planner) passOver(c *cursor) bool {
 	return false
 }
 
-// place adds a placement to the plan and takes its resources.
+// place adds a placement of the job at the cursor to the plan, and takes the job's resources.
 func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	grants = p.stored(grants)
 	p.out.Place = append(p.out.Place, Placement{Job: c.entry.ID, Grants: grants, CPUs: h.cpus, Guarded: c.guarded})
@@ -271,10 +275,10 @@ func (p *Planner) place(c *cursor, grants []Grant, h hostShare) {
 	c.entry.start(p.pass.number)
 }
 
-// reserve makes a reservation for the job at the cursor. It starts at the first moment at which the
-// job fits if all jobs end when expected. reserve returns false if there is no such moment. It also
-// returns false if only the load of a GPU keeps the job from fitting now, since load may drop at
-// any moment.
+// reserve makes a reservation for the job at the cursor. The reservation starts at the first moment
+// at which the job fits if all jobs end when expected. reserve returns false if there is no such
+// moment. It also returns false if only the load of a GPU keeps the job from fitting now, since
+// load may drop at any moment.
 func (p *Planner) reserve(c *cursor) bool {
 	if len(p.backfill.list) >= maxDepth || !p.room.fitsEver(c.bucket.shape) {
 		return false
@@ -301,9 +305,9 @@ func (p *Planner) stored(grants []Grant) []Grant {
 	return p.grants[at:len(p.grants):len(p.grants)]
 }
 
-// wake sets the moment at which a new plan may differ though nothing happened. At that moment a
-// running job has had its slice, scores have drifted apart, or an advance reservation begins or
-// ends.
+// wake sets the next moment at which a new plan may differ from this one although nothing happened.
+// At such a moment a running job has had its slice, scores have drifted apart, or an advance
+// reservation begins or ends.
 func (p *Planner) wake() {
 	if p.pass.q.Len() == 0 {
 		return

@@ -134,9 +134,9 @@ func normal(list []Placement) []Placement {
 	return list
 }
 
-// conserved checks invariant 4 after all placements. A job that no limit and no other job of its
-// account holds back must not fit into what is free now. If the job would delay reservations, free
-// means free now and also at their starts.
+// conserved checks invariant 4 after all placements. A job that neither a limit nor another job of
+// its account holds back must not fit into what is free. This means free now, and also at the
+// starts of those reservations that the job would delay.
 func (r *reference) conserved() error {
 	for _, j := range r.jobs {
 		if r.waits(j) && r.fits(j.Waiting, r.leftFor(j), r.s.Now, whenNow) && !r.behindOwn(j) && !slices.Contains(r.held, j.ID) {
@@ -146,11 +146,11 @@ func (r *reference) conserved() error {
 	return nil
 }
 
-// undelayed checks invariant 5 for the first reservation. That reservation moves later only up to
-// the late ends, and another job takes its place only if that job goes before. It may vanish if the
-// placements used up the job's quota or throttle, or left these to an earlier job of its account.
-// The check leaves out states with preemptible jobs, and jobs that start on GPUs of an advance
-// reservation of their own.
+// undelayed checks invariant 5 for the first reservation. The reservation may move later, but not
+// beyond the late ends of jobs. Another job may take its place only if that job goes before. It may
+// vanish if the placements used up the job's quota or throttle, or left these to an earlier job of
+// its account. The check leaves out states with preemptible jobs, and jobs that start on GPUs of an
+// advance reservation of their own.
 func (d *drawn) undelayed(before, now *reference) error {
 	if len(before.kept) == 0 || d.stoppable || d.most < maxFailedShapes {
 		return nil
@@ -189,8 +189,8 @@ func (d *drawn) latestStart(k refKept) Instant {
 	return at
 }
 
-// victims checks that each stopped job is preemptible, has run for its slice, and is stopped once,
-// and that it is stopped for a job that does not start.
+// victims checks four things: each stopped job is preemptible, has run for its slice and is stopped
+// only once, and the job for which it is stopped does not start.
 func (d *drawn) victims(plan *Plan) error {
 	var seen []job.ID
 	for _, v := range plan.Preempt {

@@ -14,8 +14,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// The planner computes the examples of gpusched-policy(7) here, and the page must have the
-// resulting tables and sentences.
+// The planner computes the examples of gpusched-policy(7) here. The page must have the same tables
+// and sentences.
 
 const policyPage = "../../cmd/gpusched/manual/text/policy.txt"
 

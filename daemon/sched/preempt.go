@@ -8,10 +8,10 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// preemptionThreshold returns the factor by which a waiting job's score must exceed a running job's
-// score to preempt that job. It is 1 for a victim that is no wider than the waiting job. It grows
-// by 0.5 for each doubling of the victim's width, since most of a wide victim is stopped for
-// nothing.
+// preemptionThreshold returns a factor. A waiting job preempts a running job only if its score is
+// higher than the running job's score times this factor. The factor is 1 for a victim that is no
+// wider than the waiting job. It grows by 0.5 for each doubling of the victim's width: most of a
+// wide victim would be stopped for nothing.
 func preemptionThreshold(victim, milli int32) float64 {
 	if milli == 0 || victim <= milli {
 		return 1
@@ -20,30 +20,31 @@ func preemptionThreshold(victim, milli int32) float64 {
 }
 
 // guaranteedSlices is the number of time slices for which a preempted job is protected once it runs
-// again. It is protected from jobs of its class and number that are no wider or ask for at most
-// half of the GPUs. Such jobs can mostly be served on other GPUs.
+// again. It is protected from jobs of its class and number that are no wider, or that ask for at
+// most half of the GPUs. Such jobs can mostly be served on other GPUs.
 const guaranteedSlices = 4
 
-// guaranteed returns how long a job that has run for served is protected once it runs again. That
-// is at least a slice, and at most guaranteedSlices times served, so that nobody gains by being
-// requeued right after a start.
+// guaranteed returns how long a job is protected once it runs again. The argument served is its run
+// time so far. The result is at least a slice, and at most guaranteedSlices times served, so that
+// nobody gains by being requeued right after a start.
 func (p *Policy) guaranteed(served time.Duration) time.Duration {
 	return max(p.Slice, guaranteedSlices*min(served, p.Slice))
 }
 
-// A victim leaves late if it needs more than a slice divided by lateDivisor to stop.
+// lateDivisor is a divisor: a victim leaves late if it needs more than a slice divided by it to
+// stop.
 const lateDivisor = 10
 
-// leavesLate reports whether a job takes so long to stop that other jobs, which would be gone
-// sooner, should be stopped as well.
+// leavesLate reports whether a job takes long to stop. In that case other jobs that are gone sooner
+// are stopped as well.
 func (p *Policy) leavesLate(r *Running) bool { return r.Notice > p.Slice/lateDivisor }
 
 // maxPreemptors is the number of jobs for which a pass looks for victims.
 const maxPreemptors = 16
 
-// preempt chooses running jobs to stop for jobs that do not fit, in order. Afterwards the
-// reservations have the same spare capacities as before, since the victims still hold their
-// resources.
+// preempt looks at the jobs that do not fit, in order, and chooses running jobs to stop for them.
+// Afterwards the reservations have the same spare capacities as before, since the victims still
+// hold their resources.
 func (p *Planner) preempt() {
 	if p.victims.find(); len(p.victims.list) == 0 {
 		return
@@ -83,8 +84,8 @@ func (p *Planner) walkAgain() {
 	p.walk.blocked.order()
 }
 
-// firstLeft returns the first job of the walk that no quota, throttle or earlier job of its account
-// holds back.
+// firstLeft returns the first job of the walk that nothing holds back: no quota, no throttle and no
+// earlier job of its account.
 func (p *Planner) firstLeft() *cursor {
 	blocked := &p.walk.blocked
 	for len(blocked.list) > 0 {
@@ -93,7 +94,7 @@ func (p *Planner) firstLeft() *cursor {
 		switch {
 		case c.capped(&p.room):
 			blocked.pop()
-		case !c.open(): // other tasks of its array have used up the throttle
+		case !c.open(): // other tasks of the job's array have used up the throttle
 			blocked.reinsert(p.pass.seek(c))
 		case p.limits.behindOwn(c).hold != nil:
 			blocked.pop()
@@ -121,13 +122,13 @@ type victims struct {
 	list     []victim
 	stops    []Preemption
 	freed    capacity // what is left once all jobs that were told to stop have ended
-	soon     capacity // freed, but without what late victims free
+	soon     capacity // the same as freed, but without what late victims free
 }
 
 // begin drops the decisions of the previous pass.
 func (vs *victims) begin() { vs.stops = vs.stops[:0] }
 
-// openFreed sets freed and soon. GPUs in cleaning are assumed to be ready by then.
+// openFreed sets freed and soon. GPUs in cleaning count as ready.
 func (vs *victims) openFreed() {
 	vs.freed.copyFrom(&vs.room.now)
 	vs.soon.copyFrom(&vs.room.now)
@@ -148,7 +149,8 @@ func (vs *victims) openFreed() {
 	}
 }
 
-// anyYields reports whether any job that is not chosen yet would yield to a job of this rank.
+// anyYields reports whether any job that is not yet chosen as a victim would yield to a job of this
+// rank.
 func (vs *victims) anyYields(r *rank) bool {
 	return slices.ContainsFunc(vs.list, func(v victim) bool {
 		return !v.chosen && v.yieldsWithOthers(r, vs.pass.s.Policy.FIFO)
@@ -177,17 +179,17 @@ func (vs *victims) find() {
 
 // yields reports whether a running job of rank v may be stopped for a job of rank r. A job of a
 // lower class or number always yields. Among jobs of one class and number, a guarded job yields to
-// none, and every other job yields to a guarded job. If v is protected or r ran before, v yields
-// only to a wider job that asks for more than half of the GPUs, so that one stop does not cause the
-// next. A job does not yield to a job of the same program while the run time of either is unknown.
-// Otherwise the scores decide.
+// none, and every other job yields to a guarded job. If the job of v is protected, or the job of r
+// ran before, v yields only to a wider job that asks for more than half of the GPUs: otherwise one
+// stop would cause the next. A job does not yield to a job of the same program while the run time
+// of either is unknown. Otherwise the scores decide.
 func (v *rank) yields(r *rank, fifo bool) bool { return v.yieldsAt(r, fifo, 1) }
 
-// togetherAbove is a factor: the score of a victim that is stopped together with others may exceed
-// the wider job's score by this factor. See lowerTogether.
+// togetherAbove limits the scores of victims that are stopped together: each score may be at most
+// this many times the score of the wider job. See lowerTogether.
 const togetherAbove = 8
 
-// yieldsWithOthers is yields for a victim that may be stopped together with others.
+// yieldsWithOthers does the same as yields for a victim that may be stopped together with others.
 func (v *rank) yieldsWithOthers(r *rank, fifo bool) bool {
 	if v.milli < r.milli {
 		return v.yieldsAt(r, fifo, togetherAbove)
@@ -209,10 +211,11 @@ func (v *rank) yieldsAt(r *rank, fifo bool, above float64) bool {
 	return !fifo && above*r.score > preemptionThreshold(v.milli, r.milli)*v.score
 }
 
-// lowerTogether reports whether the victims of the job's class and number together score lower than
-// the job. Their scores are averaged over the GPUs that the job gets; free GPUs count as 0. If each
-// of eight narrow jobs had to rank below a wide job, the wide job would wait for the highest of
-// them. And seven free GPUs are of no use if one narrow job keeps the eighth.
+// lowerTogether looks at the victims of the job's own class and number. It reports whether they
+// together score lower than the job. Their scores are averaged over the GPUs that the job gets, and
+// free GPUs count as 0. Without this rule, each of eight narrow jobs would have to rank below a
+// wide job, so the wide job would wait for the highest of them. Meanwhile seven free GPUs would be
+// of no use if one narrow job keeps the eighth.
 func (vs *victims) lowerTogether(list []Preemption, r *rank) bool {
 	sum, milli := 0.0, 0.0
 	for i := range list {
@@ -237,7 +240,7 @@ func (vs *victims) victimOf(q Preemption) *victim {
 func (vs *victims) stopFor(c *cursor) bool {
 	w := demand{query: c.query(vs.pass.s.Now, whenFreed), mask: vs.backfill.delayed(c), c: c}
 	for i := range vs.backfill.list {
-		if vs.backfill.list[i].preemptedFor { // the reserved job no longer needs its reservation
+		if vs.backfill.list[i].preemptedFor { // the reserved job has its victims and no longer needs the reservation
 			w.mask &^= 1 << i
 		}
 	}
@@ -260,8 +263,9 @@ type demand struct {
 }
 
 // pick chooses the lowest-ranked victims that free enough of a capacity for the job, and no more
-// than needed. It returns false and chooses none if all victims are not enough, or if the needed
-// victims do not rank lower together. For vs.soon it chooses no victim that leaves late.
+// victims than needed. It returns false and chooses none if even all victims are not enough, or if
+// the needed victims together do not rank lower than the job. For the capacity vs.soon it chooses
+// no victim that leaves late.
 func (vs *victims) pick(w *demand, from *capacity) bool {
 	picked := len(vs.stops)
 	for i := range vs.list {
@@ -290,9 +294,9 @@ func (vs *victims) enough(w *demand, from *capacity) bool {
 	return vs.room.fits(&w.query, vs.backfill.capacityBehind(&w.query, from, w.mask))
 }
 
-// ofVictim calls move for each capacity that a victim affects. These are freed, soon unless the
-// victim leaves late, and the spare capacity of each reservation at whose start the victim would
-// still run.
+// ofVictim calls the function move for each capacity that a victim affects. These are freed, soon
+// unless the victim leaves late, and the spare capacity of each reservation at whose start the
+// victim would still run.
 func (vs *victims) ofVictim(r *Running, move func(*capacity)) {
 	move(&vs.freed)
 	if !vs.pass.s.Policy.leavesLate(r) {
@@ -331,8 +335,8 @@ func (vs *victims) reserveFreed(c *cursor, grants []Grant) {
 	vs.limits.give(c, sh.hostShare)
 }
 
-// dropUnneeded drops the victims from index picked on that the job does not need, the
-// highest-ranked first. If ok is false, it drops all victims from there on.
+// dropUnneeded drops those victims that the job does not need, the highest-ranked first. It leaves
+// the victims before index picked alone. If ok is false, it drops all victims from there on.
 func (vs *victims) dropUnneeded(w *demand, from *capacity, picked int, ok bool) {
 	list := vs.stops[picked:]
 	for i := len(list) - 1; i >= 0; i-- {

@@ -51,8 +51,9 @@ func TestWhoYields(t *testing.T) {
 }
 
 // In TestHysteresis a job asks for a GPU of a running job of the same class and number. The running
-// job started without a wait, so its score is 1. The waiting job's score must be higher, by a half
-// more for each doubling of the running job's width. Its expected run time is 4096 seconds.
+// job started without a wait, so its score is 1. The waiting job's score must exceed 1, and must be
+// higher by 0.5 for each doubling of the running job's width. Its expected run time is 4096
+// seconds.
 func TestHysteresis(t *testing.T) {
 	const kept = "keep 0 for 1 at +5h0m0s"
 	for _, c := range []struct {
@@ -201,9 +202,9 @@ func TestGuaranteedTimeAndWiderJobs(t *testing.T) {
 	}
 }
 
-// In TestGuaranteedTimeBehindAReservation one GPU is free for an hour. Job 1 needs it after that
-// hour, with host memory that another job holds until then. Meanwhile a preemptible job takes the
-// GPU if its guaranteed time ends within the hour.
+// In TestGuaranteedTimeBehindAReservation one GPU is free for an hour. Job 1 needs the GPU after
+// that hour, together with host memory that another job holds until then. Meanwhile a preemptible
+// job takes the GPU if its guaranteed time ends within the hour.
 func TestGuaranteedTimeBehindAReservation(t *testing.T) {
 	for served, starts := range map[time.Duration]bool{0: true, 14 * time.Minute: true, 16 * time.Minute: false, time.Hour: false} {
 		sc := example(t, 1)
@@ -280,8 +281,8 @@ func TestWhichVictims(t *testing.T) {
 	}
 }
 
-// A lower job is spared if a higher job must be stopped anyway and is enough by itself. Here the
-// job asks for two of GPUs 0, 2 and 3, and job 101 has only one of them. A GPU that was freed for
+// If a higher job must be stopped anyway and is enough by itself, no lower job is stopped. Here the
+// job asks for two of GPUs 0, 2 and 3, and job 101 has only one of these. A GPU that was freed for
 // one job is not free for the next job.
 func TestNoUselessVictim(t *testing.T) {
 	sc := newScene(t, 4)
@@ -295,9 +296,9 @@ func TestNoUselessVictim(t *testing.T) {
 	sc.expect("stop 102 for 2")
 }
 
-// In TestLateVictims a job of class high asks for GPUs of other jobs. Job 101 ranks lowest and gets
-// this notice. The slice is half an hour, so a victim leaves late if it needs more than three
-// minutes to stop.
+// In TestLateVictims a job of class high asks for GPUs of other jobs. Job 101 ranks lowest and
+// needs this notice to stop. The slice is half an hour, so a victim leaves late if it needs more
+// than three minutes to stop.
 func TestLateVictims(t *testing.T) {
 	for name, c := range map[string]struct {
 		notice time.Duration // of 101

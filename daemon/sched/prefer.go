@@ -1,7 +1,7 @@
 package sched
 
-// preferred removes candidates for n whole GPUs while enough are left. First it removes GPUs with
-// foreign processes, then small GPUs. Then it removes all models but one: the first model with
+// preferred removes worse candidates while enough are left for n whole GPUs. First it removes GPUs
+// with foreign processes, then small GPUs. Then it removes all models but one: the first model with
 // enough GPUs.
 func (c *chooser) preferred(list []int, n int) []int {
 	list, enough := c.only(list, n, func(i int) bool { return !c.pass.s.GPUs[i].Foreign })
@@ -33,7 +33,7 @@ func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enou
 	if count < n || count == len(list) {
 		return list, count >= n
 	}
-	some = c.own[:0] // the list may be in this memory
+	some = c.own[:0] // the list may use the memory of c.own
 	for _, i := range list {
 		if good(i) {
 			some = append(some, i)
@@ -43,8 +43,8 @@ func (c *chooser) only(list []int, n int, good func(int) bool) (some []int, enou
 	return some, true
 }
 
-// A GPU is small, such as one for a display, if it has at most 8 GiB of memory and less than a
-// quarter of the largest GPU's.
+// A small GPU, such as a GPU for a display, has at most 8 GiB of memory, and less than a quarter of
+// the memory of the largest GPU.
 const (
 	smallPart = 4
 	smallMost = 8 << 30

@@ -22,8 +22,8 @@ type Waiting struct {
 	ID       job.ID
 	Request  *job.Request // only read by Push
 	Account  *Account
-	Since    Instant       // when its wait began; for an array, that of its next task
-	Capped   time.Duration // Account.Capped of its size at Since; later growth does not count as waiting
+	Since    Instant       // when the job's wait began; for an array, when the wait of its next task began
+	Capped   time.Duration // Account.Capped for the job's size at Since; later growth does not count as waiting
 	Expected time.Duration // run time, including earlier attempts
 	Late     time.Duration // run time that one in five similar jobs exceeds; 0: as expected
 	Served   time.Duration // run time of earlier attempts
@@ -33,11 +33,11 @@ type Waiting struct {
 	Throttle *Throttle     // nil: none
 	Count    int           // number of starts: 1, or the tasks left of an array
 	Owed     bool          // other jobs were stopped for it while it waited
-	Batch    string        // name of its batch among the account's jobs; "": none
+	Batch    string        // name of the job's batch, within its account; "": none
 }
 
-// entry is a waiting job in its bucket. It has only what the jobs of a bucket do not have in
-// common, since there may be 100 000 entries.
+// entry is a waiting job in its bucket. There may be 100 000 entries, so an entry has only what
+// differs between the jobs of a bucket.
 type entry struct {
 	ID       job.ID
 	Since    Instant
@@ -50,12 +50,12 @@ type entry struct {
 	bucket     *bucket
 	prev, next *entry
 	skips      *tower // nil: height 0
-	pass       uint64 // last pass that started the job or some of its tasks
-	started    int32  // number of its starts in that pass
+	pass       uint64 // number of the last pass that started the job or some of its tasks
+	started    int32  // number of starts in that pass
 	Count      int32
 }
 
-// tower has the next entry of each height, from 1 up.
+// tower holds, for each height from 1 up, the next entry of that height.
 type tower []*entry
 
 func newEntry(w *Waiting, b *bucket) *entry {
@@ -78,7 +78,7 @@ func (e *entry) waiting() Waiting {
 	return w
 }
 
-// start counts one start by the pass.
+// start notes that the pass with this number starts the job once.
 func (e *entry) start(pass uint64) {
 	e.started = int32(e.startedBy(pass)) + 1
 	e.pass = pass
@@ -91,13 +91,13 @@ func (e *entry) startedBy(pass uint64) int {
 	return int(e.started)
 }
 
-// bucketKey is what the jobs of a bucket have in common. The order of these jobs never changes:
-// first the moment from which their wait counts, then the id.
+// bucketKey is what the jobs of a bucket have in common. Within a bucket, jobs are ordered by the
+// moment from which their wait counts, and then by id. This order never changes.
 type bucketKey struct {
 	account   *Account
 	shape     *resourceShape
 	log       int
-	lateLog   int // logarithm of Late; at least log
+	lateLog   int // logarithm of Late; not less than the field log
 	priority  job.Priority
 	batch     string
 	owed      bool
@@ -105,7 +105,7 @@ type bucketKey struct {
 	effort    time.Duration // for preemptible jobs, rounded up; otherwise the run time
 	program   predict.Kind
 	untried   bool
-	ranBefore bool // part of the rank
+	ranBefore bool // part of the rank of these jobs
 }
 
 // bucket is a list of waiting jobs that differ only in id and waiting time.
@@ -115,21 +115,21 @@ type bucket struct {
 	head    *entry
 	inverse float64       // 1/effort, in 1/ns
 	run     time.Duration // expected run time: a power of two seconds, at most the limit
-	late    time.Duration // the same for Late
+	late    time.Duration // late run time, rounded in the same way
 	tail    *entry
 	len     int      // number of entries
 	bounded int      // number of entries with a Throttle
-	skips   []*entry // the first entry of each height, from 1 up
+	skips   []*entry // for each height from 1 up, the first entry of that height
 	at      int      // position in Queue.buckets
 
 	of       *batch  // nil: none
-	sizeRank int32   // order of its size in the batch
-	behind   *bucket // its jobs go behind this bucket's last job; nil: none
+	sizeRank int32   // position of the bucket's size in the batch
+	behind   *bucket // bucket whose last job goes before the jobs of this bucket; nil: none
 }
 
 // Queue holds the jobs that may start as soon as they fit. The cost of Push and Remove does not
-// depend on the queue's length, except for a job that is older than others in its bucket: finding
-// its place takes a logarithmic search.
+// depend on the queue's length, with one exception: a job that is older than others in its bucket
+// takes a logarithmic search for its place.
 type Queue struct {
 	buckets  []*bucket
 	byKey    map[bucketKey]*bucket
@@ -159,8 +159,8 @@ func (q *Queue) Expected(id job.ID) time.Duration { return q.entries[id].Expecte
 // Has reports whether the job is in the queue.
 func (q *Queue) Has(id job.ID) bool { return q.entries[id] != nil }
 
-// Kinds yields the first job of each kind and the number of jobs of that kind. Jobs are of one kind
-// if they are of one account and ask for the same, so that either all of them fit or none.
+// Kinds yields the first job of each kind and the number of jobs of that kind. Jobs of one kind
+// belong to one account and ask for the same: if one of them fits, all do.
 func (q *Queue) Kinds() iter.Seq2[job.ID, int] {
 	return func(yield func(job.ID, int) bool) {
 		for _, b := range q.buckets {
@@ -183,7 +183,7 @@ func (q *Queue) Push(w Waiting) {
 	q.push(w, sh, w.Request.Priority)
 }
 
-// push adds a job of a shape, which may belong to another queue.
+// push adds a job of the shape like, which may belong to another queue.
 func (q *Queue) push(w Waiting, like *resourceShape, priority job.Priority) {
 	key := keyOf(&w, q.shape(like), priority)
 	b := q.byKey[key]
@@ -254,7 +254,7 @@ func (q *Queue) Remove(id job.ID) {
 	}
 }
 
-// Take counts one start of a job, and removes the job with its last start.
+// Take counts one start of a job. After the last start, it removes the job.
 func (q *Queue) Take(id job.ID) {
 	if e := q.entries[id]; e != nil {
 		if e.Count--; e.Count <= 0 {
@@ -263,7 +263,8 @@ func (q *Queue) Take(id job.ID) {
 	}
 }
 
-// shape returns the queue's own shape with the same needs, and counts one more job of that shape.
+// shape returns the queue's own shape with the same needs as like, and counts one more job of that
+// shape.
 func (q *Queue) shape(like *resourceShape) *resourceShape {
 	sh := q.shapes[like.needs]
 	if sh == nil {
@@ -280,8 +281,8 @@ func (q *Queue) shape(like *resourceShape) *resourceShape {
 	return sh
 }
 
-// leaveShape takes a job off a shape. It drops the shape with its last job, and a footprint with
-// its last shape.
+// leaveShape counts one job less of a shape. It drops a shape that has no jobs left, and a
+// footprint that has no shapes left.
 func (q *Queue) leaveShape(sh *resourceShape) {
 	if sh.refs--; sh.refs > 0 {
 		return
@@ -299,7 +300,7 @@ func runLog(expected time.Duration) int {
 	return min(bits.Len64(seconds-1), 33)
 }
 
-// halfOctave rounds up to a power of two seconds, or to three quarters of one.
+// halfOctave rounds a duration up to 2^n seconds or to three quarters of 2^n seconds.
 func halfOctave(d time.Duration) time.Duration {
 	up := time.Second << runLog(d)
 	if d <= up/4*3 {
@@ -316,8 +317,8 @@ func runTime(log int, limit time.Duration) time.Duration {
 	return run
 }
 
-// since returns the moment from which the wait counts, moved by the time at a quota. It moves alike
-// for all jobs of a bucket.
+// since returns the moment from which the wait counts. It is moved by the time during which quotas
+// held back jobs of this size, by the same time for all jobs of a bucket.
 func (e *entry) since(now Instant) Instant {
 	return e.base() + Instant(e.bucket.account.Capped(e.bucket.shape.quota, now))
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// In each account, the first job that quotas hold back and the first job with a reservation keep
-// their place in the account's quotas. A later job of the account starts only if it is expected to
-// end before the quotas let that first job start, or if the quotas then allow both. The same holds
-// for a group and its members' jobs.
+// In each account two jobs keep their place in the account's quotas: the first job that quotas hold
+// back, and the first job with a reservation. A later job of the account starts only if it is
+// expected to end before the quotas let such a job start, or if the quotas then allow both. The
+// same holds for a group and its members' jobs.
 
 // quotaUse is how much of each quota jobs use.
 type quotaUse struct {
@@ -29,10 +29,10 @@ type quotaHold struct {
 	rank
 	asks    *amount // nil: there is no such job
 	account *Account
-	at      Instant // start of its reservation
+	at      Instant // start of the job's reservation
 }
 
-// quotaPlace is what a pass knows of the place that is kept in an account's quotas.
+// quotaPlace is what a pass knows of the place that an account's jobs keep in its quotas.
 type quotaPlace struct {
 	sought   bool
 	capped   quotaHold // the first job that a quota held back as the pass began
@@ -41,11 +41,11 @@ type quotaPlace struct {
 	found foundPlace
 }
 
-// foundPlace is what was found for a quotaHold: when its quotas let its job start.
+// foundPlace is what the pass found for a quotaHold: when quotas let its job start.
 type foundPlace struct {
-	of    *quotaHold // nil: not found yet
-	given int        // number of starts in the pass when this was found
-	at    Instant    // when the quotas let it start; Never: unknown
+	of    *quotaHold // the quotaHold; nil: not found yet
+	given int        // number of starts that the pass had made when it found this
+	at    Instant    // when the quotas let the job start; Never: unknown
 	use   quotaUse
 }
 
@@ -64,24 +64,24 @@ func (a *Account) belongs(to *Account) bool {
 
 // ownJobsAhead says how earlier jobs of the same account or group restrict a job.
 type ownJobsAhead struct {
-	hold   *quotaHold // job whose place in quotas it would take; nil: none
-	quotas *Account   // the account or group with these quotas
-	cpus   int        // maximum number of CPUs, given what the jobs ahead need
+	hold   *quotaHold // the job whose place in quotas this job would take; nil: none
+	quotas *Account   // the account or group whose quotas these are
+	cpus   int        // maximum number of CPUs that the earlier jobs leave
 }
 
-// limits holds what restricts the starts of a pass by account, group or array. These are kept
-// places in quotas, and throttles.
+// limits holds what restricts the starts of a pass by account, group or array: the places that jobs
+// keep in quotas, and the throttles of arrays.
 type limits struct {
 	pass      *pass
 	room      *room
-	given     []quotaEnd  // starts of the pass
+	given     []quotaEnd  // jobs that the pass starts
 	backs     []quotaEnd  // result of quotaEnds
 	throttles []*Throttle // throttles that the pass used
 }
 
 func (m *limits) begin() { m.given = m.given[:0] }
 
-// behindOwn returns how earlier jobs of its own account and groups restrict the job at the cursor.
+// behindOwn returns how earlier jobs of the same account and groups restrict the job at the cursor.
 func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	ends, all := m.pass.s.Now.Add(c.bucket.run), ownJobsAhead{cpus: unlimited}
 	for q := range c.bucket.account.quotas {
@@ -94,8 +94,8 @@ func (m *limits) behindOwn(c *cursor) ownJobsAhead {
 	return all
 }
 
-// aheadIn is behindOwn for the quotas of one account or group. The job at the cursor is expected to
-// end at ends.
+// aheadIn does the same as behindOwn for the quotas of one account or group. The argument ends is
+// when the job at the cursor is expected to end.
 func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	ahead := ownJobsAhead{cpus: unlimited}
 	if !q.bounded() {
@@ -121,8 +121,8 @@ func (m *limits) aheadIn(q *Account, c *cursor, ends Instant) ownJobsAhead {
 	return ahead
 }
 
-// holdBefore returns the first job that keeps its place in these quotas, if it goes before the job
-// at the cursor.
+// holdBefore returns the first job that keeps its place in the quotas of q. It returns nil if that
+// job does not go before the job at the cursor.
 func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	if !q.place.sought {
 		q.place.sought = true
@@ -138,7 +138,7 @@ func (m *limits) holdBefore(q *Account, c *cursor) *quotaHold {
 	return first
 }
 
-// findCapped finds the first job that these quotas held back as the pass began. For a user's quotas
+// findCapped finds the first job that the quotas of q held back as the pass began. If q is a user,
 // it also considers jobs that one of the user's groups held back.
 func (m *limits) findCapped(q *Account) {
 	m.pass.work += len(m.pass.q.buckets)
@@ -184,8 +184,8 @@ func (b *bucket) keptBack(q *Account) bool {
 // mayEver reports whether the quotas allow a job of this amount when nothing else runs.
 func (a *Account) mayEver(n *amount) bool { return !(a.over && n.milli > 0) && a.holds(&quotaUse{}, n) }
 
-// findPlace finds the moment at which all quotas of a job let it start. It also finds what is then
-// used of q's quotas, including the job.
+// findPlace finds the moment at which all quotas of a job let it start. It also finds how much of
+// q's quotas jobs use at that moment, including this job.
 func (m *limits) findPlace(q *Account, k *quotaHold) {
 	at := max(k.at, m.pass.s.Now)
 	for of := range k.account.quotas {
@@ -201,8 +201,8 @@ func (m *limits) findPlace(q *Account, k *quotaHold) {
 	q.place.found = foundPlace{k, len(m.given), at, use}
 }
 
-// letsStart returns the first moment at which these quotas allow one more job, by the expected ends
-// of running jobs; Never if there is none.
+// letsStart returns the first moment at which the quotas of q allow one more job, if running jobs
+// end when expected. It returns Never if there is no such moment.
 func (m *limits) letsStart(q *Account, n *amount) Instant {
 	use := *q.inUse()
 	if !q.bounded() || q.holds(&use, n) {
@@ -218,7 +218,7 @@ func (m *limits) letsStart(q *Account, n *amount) Instant {
 	return Never
 }
 
-// quotaEnds returns what the end of each job gives back to these quotas, and when.
+// quotaEnds returns, for each job, when it ends and what its end gives back to the quotas of q.
 func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	m.backs = m.backs[:0]
 	for i := range m.pass.s.Running {
@@ -234,7 +234,7 @@ func (m *limits) quotaEnds(q *Account) []quotaEnd {
 	return m.backs
 }
 
-// hold makes a job with a reservation keep its place in its quotas.
+// hold notes that the job at the cursor, which has a reservation, keeps its place in its quotas.
 func (m *limits) hold(c *cursor, at Instant) {
 	for q := range c.bucket.account.quotas {
 		if k := &q.place.reserved; k.asks == nil || c.before(&k.rank) {
@@ -244,7 +244,7 @@ func (m *limits) hold(c *cursor, at Instant) {
 	}
 }
 
-// give counts a start of the pass for the account, its groups and the array.
+// give counts a job that the pass starts for its account, its groups and its array.
 func (m *limits) give(c *cursor, h hostShare) {
 	b := c.bucket
 	b.account.addPlaced(b.shape.quota, h)
@@ -252,7 +252,7 @@ func (m *limits) give(c *cursor, h hostShare) {
 	m.countStart(c.entry.Throttle)
 }
 
-// countStart counts a start in an array's throttle, which may be nil.
+// countStart counts one start in the throttle g, which may be nil.
 func (m *limits) countStart(g *Throttle) {
 	if g == nil {
 		return
@@ -263,7 +263,7 @@ func (m *limits) countStart(g *Throttle) {
 	g.used++
 }
 
-// resetThrottles resets the counts of this pass's starts.
+// resetThrottles sets the number of starts of this pass to 0 in all throttles.
 func (m *limits) resetThrottles() {
 	for _, g := range m.throttles {
 		g.used = 0

@@ -19,8 +19,8 @@ func (sc *scene) count() {
 	}
 }
 
-// What a quota has left is kept for the account's first job that the quota holds back: later jobs
-// start only if they end in time.
+// What an account's quota has left is kept for the first job that the quota holds back: later jobs
+// of the account start only if they end in time.
 func TestOwnWideJob(t *testing.T) {
 	lab := func(sc *scene) *Account {
 		g := &Account{UID: -1, Name: "lab"}
@@ -63,8 +63,8 @@ func TestOwnWideJob(t *testing.T) {
 	}
 }
 
-// A job starts, however long it runs, if the quota has room for it in addition to the job before
-// it. So does a job of another account.
+// If the quota has room for a job in addition to the job before it, the job starts, however long it
+// runs. A job of another account also starts.
 func TestBesideOwnWideJob(t *testing.T) {
 	sc := newScene(t, 8)
 	sc.user("ann").MaxMilli = 5000
@@ -106,8 +106,8 @@ func TestNoPlaceInQuotas(t *testing.T) {
 	}
 }
 
-// A job with a reservation also keeps its place in quotas: jobs that end later leave it enough.
-// Jobs that end before may use its place.
+// A job with a reservation also keeps its place in quotas: jobs that end after its start leave room
+// for it. Jobs that end before its start may use its place.
 func TestReservedKeepsItsPlace(t *testing.T) {
 	sc := newScene(t, 6)
 	ann, bob := sc.user("ann"), sc.user("bob")
@@ -153,7 +153,7 @@ func TestImpliedCPUsBesideOwnJob(t *testing.T) {
 	}
 }
 
-// No job is stopped for a job that waits for another one of its own account.
+// If a job waits for another job of its own account, no running job is stopped for it.
 func TestNoStopForAJobBehindItsOwn(t *testing.T) {
 	sc := newScene(t, 4)
 	sc.s.Policy.Slice = 30 * time.Minute

@@ -11,7 +11,7 @@ type refKept struct {
 	id     job.ID
 	at     Instant
 	late   Instant // start with late ends
-	until  Instant // for the other start, late ends count up to this moment
+	until  Instant // late ends count up to this moment for the expected start
 	grants []Grant
 	mem    int64
 	cpus   int
@@ -52,8 +52,9 @@ func (r *reference) ever(w *Waiting) bool {
 }
 
 // keep makes a reservation if the job fits at a later moment. It skips a job that never fits. A job
-// gets no reservation if only load or an advance reservation keeps it from starting. In that case
-// similar jobs get none either. If that happened often for an account, none of its jobs does.
+// gets no reservation if only load or an advance reservation keeps it from starting, and then
+// similar jobs get none either. If this happens too often for an account, none of its jobs gets
+// one.
 func (r *reference) keep(j refJob) {
 	if !r.ever(j.Waiting) {
 		return
@@ -79,9 +80,9 @@ func (r *reference) keep(j refJob) {
 	r.giveUp(j)
 }
 
-// findStart finds the first moment at which the job fits, and what is kept at that moment. Ends
-// count late until the job was passed for long enough. It also finds the first moment if ends
-// always count late.
+// findStart finds the first moment at which the job fits, and what is kept at that moment. Late
+// ends of jobs count until the job was passed for long enough. findStart also finds the first
+// moment for the case that late ends always count.
 func (r *reference) findStart(j refJob, base machine) (k refKept, ok bool) {
 	if times := r.s.Policy.Patience; times > 0 {
 		k.until = j.since.Add(time.Duration(times) * j.Expected)
@@ -175,9 +176,9 @@ func (r *reference) machineAt(base machine, at, until Instant) machine {
 	return m
 }
 
-// latest chooses the GPUs that become free last: first the whole GPUs, then the part on a remaining
-// GPU. If no remaining GPU suits the part, the last suitable whole GPU serves the part, and the
-// first remaining GPU replaces it as a whole GPU.
+// latest chooses the GPUs that become free last: first the whole GPUs, then the part on one of the
+// remaining GPUs. If no remaining GPU has room for the part, the part goes to the last of the
+// chosen GPUs that has room, and the first remaining GPU becomes a whole GPU in its place.
 func (r *reference) latest(w *Waiting, m machine, at Instant) []Grant {
 	q := w.Request
 	whole, part := r.usable(w, m, at, whenAhead)

@@ -74,10 +74,10 @@ func wholes(grants []Grant) (list []int) {
 	return list
 }
 
-// bestSet leaves out GPUs with foreign processes if enough others are left. In that case it also
-// leaves out small GPUs if enough are left, and then keeps the first model that has enough GPUs. It
-// compares all sets of n of the GPUs that are left: by the number of GPUs in foreign use, then by
-// the links inside, then by the links left to the rest, then by the lowest positions.
+// bestSet leaves out GPUs with foreign processes if enough others are left. If it does, it also
+// leaves out small GPUs if enough are left, and then keeps only the first model that has enough
+// GPUs. It compares all sets of n of the GPUs that are left: by the number of GPUs in foreign use,
+// then by the links inside the set, then by the links among the rest, then by the lowest positions.
 func (r *reference) bestSet(list []int, n int) []int {
 	own := slices.DeleteFunc(slices.Clone(list), func(i int) bool { return r.s.GPUs[i].Foreign })
 	if len(own) >= n {
@@ -136,7 +136,8 @@ func (r *reference) worthOf(list, set []int) (v [3]int64) {
 	return v
 }
 
-// subsets calls with for each subset of n elements of the list, the lowest positions first.
+// subsets calls the function with for each subset of n elements of the list. Subsets with the
+// lowest positions come first.
 func subsets(list []int, n int, with func([]int)) {
 	set := make([]int, 0, n)
 	var grow func(from int)

@@ -71,7 +71,7 @@ func (r *reference) excess(a *Account, among []*Account) float64 {
 	return (used(a)+hour*part)/(all+hour)/part - 1
 }
 
-// refMeasure returns the time with which a job's wait is compared.
+// refMeasure returns the run time by which a job's wait is divided in its score.
 func refMeasure(w *Waiting) time.Duration {
 	if !w.Request.Preemptible || w.Effort == 0 {
 		return powerOfTwo(w.Expected)

@@ -66,8 +66,8 @@ func (r *reference) runsAt(a *Account, at Instant) refUse {
 }
 
 // keepsPlace reports whether a waiting job keeps its place in the quotas of an account. It does if
-// it has a reservation, or if a quota of the account held it back as the pass began. For the user's
-// own account, a quota of one of the user's groups counts too.
+// it has a reservation, or if a quota of the account held it back as the pass began. If the account
+// is the user's own, a quota of one of the user's groups counts too.
 func (r *reference) keepsPlace(j refJob, in *Account) bool {
 	if !slices.Contains(quotasOf(j.Account), in) {
 		return false
@@ -116,8 +116,8 @@ func (r *reference) placeAt(j refJob) (Instant, bool) {
 	return 0, false
 }
 
-// beside returns what is left of an account's quotas once the job that keeps its place there is
-// counted. It returns false if job j may ignore that job.
+// beside returns what is left of an account's quotas after subtracting the job that keeps its place
+// there. It returns false if job j need not respect that place.
 func (r *reference) beside(j refJob, in *Account) (refUse, bool) {
 	before := r.jobs[:slices.IndexFunc(r.jobs, func(o refJob) bool { return o.ID == j.ID })]
 	first := slices.IndexFunc(before, func(o refJob) bool { return r.keepsPlace(o, in) })

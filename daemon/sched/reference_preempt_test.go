@@ -211,8 +211,8 @@ func (r *reference) lower(v, j refStanding, by float64) bool {
 // late reports whether the job takes so long to stop that other jobs should be stopped as well.
 func (r *reference) late(x *Running) bool { return 10*x.Notice > r.s.Policy.Slice }
 
-// preemptFor stops the set of jobs without which the job fits. Then it stops the set without which
-// the job fits soon, if there is one.
+// preemptFor stops the set of jobs whose end makes room for the job. Then it stops the set whose
+// end makes room soon, if there is such a set.
 func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 	gone, ok := r.set(j, all, nil, false)
 	if !ok {
@@ -224,9 +224,9 @@ func (r *reference) preemptFor(j refJob, all []*refVictim) bool {
 }
 
 // set tries all sets of the jobs that yield. It counts through them as binary numbers in which the
-// lowest-ranked job is the lowest bit. It returns the first set without which the job fits, given
-// that the jobs in gone are gone too. So the highest job of the set is as low as possible, then the
-// next highest job, and each job is needed.
+// lowest-ranked job is the lowest bit. It returns the first set whose end lets the job fit, if the
+// jobs in gone have ended too. So the highest job of the set is as low as possible, then the next
+// highest job, and each job is needed.
 func (r *reference) set(j refJob, all, gone []*refVictim, soon bool) ([]*refVictim, bool) {
 	list := slices.DeleteFunc(slices.Clone(all), func(v *refVictim) bool {
 		return v.chosen || slices.Contains(gone, v) || soon && r.late(v.Running) || !r.yieldsAmong(v.refStanding, j.standing(r.s))

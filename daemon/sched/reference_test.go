@@ -11,9 +11,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// reference decides by the rules of doc.go in the plainest way: it sorts all jobs and looks at each
-// job, computing everything anew. Of the package it uses only the types, the constants of the
-// rules, and Account.Used, GPUTime and Capped. Each file reference_*_test.go has one rule.
+// reference decides by the rules of doc.go in the plainest way: it sorts all jobs, looks at each
+// job, and computes everything anew. It uses only a part of the package: the types, the constants
+// of the rules, and Account.Used, GPUTime and Capped. Each file reference_*_test.go has one rule.
 type reference struct {
 	s       *Snapshot
 	jobs    []refJob
@@ -323,9 +323,9 @@ func (r *reference) inWay(j refJob, k refKept) bool {
 // would delay.
 func (r *reference) leftFor(j refJob) machine { return r.less(r.now, j, r.kept) }
 
-// less reduces a machine to what these reservations leave, if the job would delay them. An advance
-// reservation may give GPUs to the job's account now, and not to the reserved job's account. Such
-// GPUs are not withheld.
+// less reduces a machine to what these reservations leave, as far as the job would delay them. An
+// advance reservation may now give GPUs to the job's account and not to the account of a reserved
+// job. Such GPUs are not withheld.
 func (r *reference) less(m machine, j refJob, kept []refKept) machine {
 	left := m.clone()
 	for _, k := range kept {

@@ -6,7 +6,7 @@ import "github.com/gpusched/gpusched/daemon/job"
 type room struct {
 	pass  *pass
 	start capacity // what is left as the pass begins
-	now   capacity // start minus what the pass gave out
+	now   capacity // start minus what the pass has given to jobs
 	final capacity // what is left once all running jobs have ended
 }
 
@@ -17,20 +17,20 @@ func (r *room) begin() {
 	r.openFinal()
 }
 
-// query asks a capacity whether a job of a shape and account fits at a moment.
+// query asks whether a capacity has what a job needs: a job of one shape and account, at a moment.
 type query struct {
 	shape   *resourceShape
 	account *Account
 	at      Instant
 	when    horizon
-	open    bool // ignores advance reservations
+	open    bool // the query ignores advance reservations
 }
 
-// horizon is the time to which a query refers. What counts as load and as memory in use depends on
-// it.
+// horizon is the time to which a query refers. It determines what counts as load and as memory in
+// use.
 type horizon int8
 
-// The horizons.
+// The horizons are these.
 const (
 	whenNow   horizon = iota
 	whenFreed         // once preempted jobs have ended
@@ -54,7 +54,7 @@ func answerOf(is bool) answer {
 	return no
 }
 
-// admits reports whether a GPU may be used at all.
+// admits reports whether the query's job may use GPU i at all.
 func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	if r := &l.gpus[i]; !r.ok || r.milli <= 0 || !q.shape.qual[i] {
 		return false
@@ -65,8 +65,8 @@ func (s *Snapshot) admits(q *query, l *capacity, i int) bool {
 	return q.open || q.when == whenEver || s.advanceReservationFor(q, i) == nil
 }
 
-// wholeFits reports whether an admitted GPU is free as a whole. partFits reports whether an
-// admitted GPU has the part that the query asks for.
+// wholeFits reports whether a GPU that the query's job may use is free as a whole. partFits reports
+// whether such a GPU has room for the part that the query asks for.
 func (s *Snapshot) wholeFits(q *query, l *capacity, i int) bool {
 	r := &l.gpus[i]
 	return r.milli == job.WholeGPU && r.mem >= q.shape.gpuMem && !(q.shape.alone && s.GPUs[i].Occupied)
@@ -105,7 +105,7 @@ func (r *room) gpusFit(q *query, l *capacity) bool {
 }
 
 // fitsAtStart reports whether the GPUs of a shape were free as the pass began, ignoring advance
-// reservations. If they were not, they are not free later in the pass either.
+// reservations. GPUs that were not free then do not become free during the pass.
 func (r *room) fitsAtStart(q query) bool {
 	f := q.shape.footprint
 	if f.atStart == unasked {
@@ -128,8 +128,8 @@ func (r *room) fitsEver(sh *resourceShape) bool {
 	return sh.ever == yes
 }
 
-// openFinal sets final to what is free once running jobs have ended and GPUs are ready. This stays
-// valid for the whole pass, since the jobs that the pass starts end as well.
+// openFinal sets final to what is free once running jobs have ended and GPUs are ready. The jobs
+// that the pass starts end as well, so final stays valid for the whole pass.
 func (r *room) openFinal() {
 	r.final.copyFrom(&r.start)
 	s := r.pass.s

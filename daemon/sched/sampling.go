@@ -7,14 +7,14 @@ import (
 	"github.com/gpusched/gpusched/daemon/predict"
 )
 
-// sampling identifies one future among a prime number of futures.
+// sampling identifies one of several futures. Their number is prime.
 type sampling struct{ number, of int }
 
-// quantile returns the share of similar jobs that run shorter than the job does in this future. If
-// the range from 0 to 1 is divided into s.of equal parts, the futures together take the middle of
-// each part once. The order of the parts differs for nearly every job.
+// quantile returns the fraction of similar jobs that run shorter than the job does in this future.
+// The range from 0 to 1 is divided into s.of equal parts. Each future takes the middle of one part,
+// and no two futures take the same. Which future takes which part differs for nearly every job.
 func (s sampling) quantile(id job.ID) float64 {
-	h := uint64(id) * 0x9e3779b97f4a7c15 // a common mix of bits (splitmix64)
+	h := uint64(id) * 0x9e3779b97f4a7c15 // a common way to mix bits (splitmix64)
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h ^= h >> 27
 	step, from := 1+h%uint64(max(1, s.of-1)), h>>32
@@ -22,8 +22,8 @@ func (s sampling) quantile(id job.ID) float64 {
 	return (float64(at) + 0.5) / float64(s.of)
 }
 
-// runTime returns the run time, in this future, of a job that has already run for ran. It stays the
-// same if the job is preempted.
+// runTime returns the run time, in this future, of a job that has already run for the time ran. It
+// stays the same if the job is preempted.
 func (f *future) runTime(id job.ID, e *predict.Estimate, ran time.Duration) time.Duration {
 	d, ok := f.runTimes[id]
 	if !ok {
@@ -40,7 +40,7 @@ func (f *future) setEnd(r *Running, x *fate) {
 	case x.estimate == nil:
 	case !x.estimate.Known:
 		x.ends = x.limit
-	case f.course != nil: // run times are as expected
+	case f.course != nil: // in a course, run times are as expected
 	default:
 		ran := r.Served + r.ran(f.machine.Now)
 		left := f.runTime(r.ID, x.estimate, ran) - ran

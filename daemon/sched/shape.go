@@ -14,14 +14,14 @@ type needs struct {
 	gpuNeeds
 	spread bool
 	limit  time.Duration // 0: none
-	yields bool          // preemptible
+	yields bool          // the job is preemptible
 }
 
 // amount is how much a job asks for. It is small, since a pass reads one for each bucket.
 type amount struct {
 	milli     int // GPUs, in thousandths
 	quota     int // GPUs as quotas count them, in thousandths
-	hostShare     // cpus is 0 if the job names no number: see cpusFor
+	hostShare     // cpus is 0 if the job names no number of CPUs: see cpusFor
 }
 
 // footprintKey is what shapes with the same needs of GPUs have in common.
@@ -32,9 +32,9 @@ type footprintKey struct {
 
 func (n *needs) footprintKey() footprintKey { return footprintKey{n.milli, n.gpuNeeds} }
 
-// gpuNeeds is what a GPU must have to serve a job.
+// gpuNeeds is what a GPU must have so that a job can use it.
 type gpuNeeds struct {
-	gpuMem  int64 // per GPU
+	gpuMem  int64 // memory of each GPU
 	maxLoad int
 	maxUsed int
 	ids     gpuSet
@@ -54,9 +54,9 @@ func needsOf(r *job.Request) needs {
 	}
 }
 
-// cpusFor returns the number of CPUs that a job counts for if it starts within this capacity. That
-// is the number it asks for. A job that names no number never waits for CPUs. It counts for its
-// GPUs' part of the CPUs, as far as the capacity and its quotas have that many.
+// cpusFor returns how many CPUs a job occupies if it starts within this capacity. A job that names
+// a number occupies that many. A job that names no number never waits for CPUs. It occupies its
+// GPUs' part of the CPUs, or fewer if the capacity and the quotas have fewer.
 func (s *Snapshot) cpusFor(sh *resourceShape, a *Account, l *capacity) int {
 	if sh.cpus > 0 {
 		return sh.cpus
@@ -88,29 +88,29 @@ func setOf(list []int) gpuSet {
 
 func (s gpuSet) has(index int) bool { return index/8 < len(s) && s[index/8]>>(index%8)&1 == 1 }
 
-// resourceShape is shared by jobs with the same needs: if one of them fits, the others do.
+// resourceShape is shared by jobs with the same needs: if one of them fits, all of them do.
 type resourceShape struct {
 	needs
 	*footprint
 	refs int
 
-	hopeless uint64 // the last pass in which no reservation was possible for it
+	hopeless uint64 // the last pass in which no reservation was possible for this shape
 }
 
-// footprint is shared by shapes with the same needs of GPUs. A pass examines the GPUs once for all
-// of them.
+// footprint is shared by shapes that need the same of GPUs. A pass examines the GPUs once for all
+// these shapes.
 type footprint struct {
 	key    footprintKey
 	shapes int
 	whole  int
 	part   int
-	alone  bool // its whole GPUs must have no foreign process
+	alone  bool // no foreign process may be on the job's whole GPUs
 
 	machine uint64 // the Snapshot.Machine for which qual is valid
-	qual    []bool // by position: whether the GPU could ever serve
+	qual    []bool // by position: whether the GPU could ever serve these jobs
 
 	pass      uint64 // the pass for which the fields below are valid
-	inService int    // number of GPUs in qual that are in service
+	inService int    // number of GPUs in service that could serve these jobs
 	atStart   answer // the GPUs were free as the pass began
 	ever      answer // the GPUs are free once all running jobs have ended
 }
@@ -127,7 +127,7 @@ func (sh *resourceShape) like() *resourceShape {
 	return &resourceShape{needs: sh.needs, footprint: &f}
 }
 
-// qualify computes which GPUs could ever serve the footprint.
+// qualify computes which GPUs could ever serve jobs of the footprint.
 func (f *footprint) qualify(s *Snapshot) {
 	if f.machine == s.Machine && len(f.qual) == len(s.GPUs) {
 		return
@@ -153,8 +153,8 @@ func (n *gpuNeeds) allows(index int) bool {
 
 func (g *GPU) isType(want string) bool { return gpu.Device{Name: g.Model}.TypeMatches(want) }
 
-// partBytes returns the memory for a part of the GPU: the amount that was requested, or else the
-// same part of the usable memory.
+// partBytes returns how much memory a part of the GPU includes: the requested amount, or if there
+// is none, the same part of the usable memory.
 func (sh *resourceShape) partBytes(g *GPU) int64 {
 	if sh.gpuMem > 0 {
 		return sh.gpuMem
@@ -162,8 +162,8 @@ func (sh *resourceShape) partBytes(g *GPU) int64 {
 	return g.UsableBytes / job.WholeGPU * int64(sh.part)
 }
 
-// partFits reports whether the GPU has the part's memory. If the memory was not asked for in bytes,
-// what the driver takes for itself may be missing.
+// partFits reports whether the GPU has the memory of the part. If the job did not ask for a number
+// of bytes, the part may lack the memory that the driver takes for itself.
 func (sh *resourceShape) partFits(g *GPU, free int64) bool {
 	if sh.gpuMem > 0 {
 		return free >= sh.gpuMem

@@ -48,8 +48,8 @@ const (
 type Hold struct {
 	Job          job.ID
 	Milli        int
-	PromiseBytes int64 // GPU memory promised to it; 0: none
-	SeenBytes    int64 // GPU memory that it used when last sampled
+	PromiseBytes int64 // GPU memory promised to the job; 0: none
+	SeenBytes    int64 // GPU memory that the job used when last sampled
 }
 
 // GPU is one GPU as placement sees it.
@@ -57,20 +57,20 @@ type GPU struct {
 	Index         int
 	Model         string
 	State         GPUState
-	Detail        job.Message // why it is in this state
+	Detail        job.Message // why the GPU is in this state
 	CleaningAfter job.ID      // job after which the GPU is cleaned
-	ReadyAt       Instant     // when it is expected to be OK again; 0: unknown
+	ReadyAt       Instant     // when the GPU is expected to be OK again; 0: unknown
 	MemTotalBytes int64       // without what the driver keeps for itself; 0: unknown
 	MemFreeBytes  int64       // according to the driver
 	UsableBytes   int64       // part of the total that jobs can have
-	SlackBytes    int64       // memory that a share may lack
+	SlackBytes    int64       // memory that a share of the GPU may lack
 	LoadPercent   int         // -1: unknown
 	Held          []Hold
 	WholeOnly     bool // the GPU is not shared in parts
 
 	Foreign         bool  // a process that belongs to no job is on the GPU
 	ForeignBytes    int64 // memory of such processes, as far as the driver tells
-	ForeignComputes bool  // one of them computes
+	ForeignComputes bool  // one of these processes computes
 	Occupied        bool  // these processes keep out jobs that ask for exclusive whole GPUs
 }
 
@@ -94,7 +94,7 @@ func (g *GPU) free() int64 {
 	return free
 }
 
-// share returns the part of the GPU that no job holds, in thousandths.
+// share returns the part of the GPU that is not given to any job, in thousandths.
 func (g *GPU) share() int {
 	milli := job.WholeGPU
 	for _, h := range g.Held {
@@ -111,9 +111,9 @@ func (g *GPU) percent(bytes int64) int {
 	return int(bytes * 100 / g.MemTotalBytes)
 }
 
-// use returns the GPU's load and its memory in use, as far as they are known at the horizon. A load
-// of -1 means unknown. Foreign processes keep their memory. Once jobs have left the GPU its load is
-// unknown, unless a foreign process computes.
+// use returns the GPU's load and memory in use, as far as they are known at the horizon. A load of
+// -1 means unknown. Memory of foreign processes stays in use. After jobs have left the GPU its load
+// is unknown, unless a foreign process computes.
 func (g *GPU) use(at horizon) (load int, bytes int64) {
 	load, bytes = g.LoadPercent, g.MemTotalBytes-g.MemFreeBytes
 	if at == whenNow || at == whenFreed && len(g.Held) == 0 {
@@ -129,7 +129,7 @@ func (g *GPU) use(at horizon) (load int, bytes int64) {
 type Grant struct {
 	GPU   int
 	Milli int
-	Bytes int64 // promised memory; for a running job, what its end frees: the larger of promise and use
+	Bytes int64 // promised memory; of a running job, what its end frees: the larger of promise and use
 }
 
 // Running is a job that holds GPUs or host resources.
@@ -137,35 +137,35 @@ type Running struct {
 	ID            job.ID
 	Grants        []Grant
 	MemBytes      int64
-	CPUs          int           // number of CPUs that it counts for
-	Quota         int           // GPUs in quotas, in milli
+	CPUs          int           // number of CPUs that the job occupies
+	Quota         int           // GPUs that quotas count for the job, in milli
 	End           Instant       // expected end; not before Snapshot.Now
-	Late          Instant       // when four in five jobs like it will have ended, if after End
-	Stopping      bool          // it has been told to stop
-	Still         Instant       // when its suspension ends; Never: unknown; 0: it is not suspended
-	Notice        time.Duration // time that it needs to stop; after it was told to, the time left
+	Late          Instant       // when four in five similar jobs will have ended; ignored if before End
+	Stopping      bool          // the job was told to stop
+	Still         Instant       // when the job's suspension ends; Never: unknown; 0: it is not suspended
+	Notice        time.Duration // time that the job needs to stop; once it was told to stop, the time left
 	Preemptible   bool
 	Priority      job.Priority
 	Account       *Account
-	Since         Instant // its start minus its wait before
+	Since         Instant // start of the job minus its wait before
 	Start         Instant
-	SuspendedTime time.Duration // time since Start for which it was suspended
+	SuspendedTime time.Duration // time since Start during which the job was suspended
 	Expected      time.Duration // run time, including earlier attempts
-	Effort        time.Duration // see predict.Estimate.Effort; 0: the rest of Expected
+	Effort        time.Duration // see predict.Estimate.Effort; 0: Expected minus the time that the job ran
 	Program       predict.Kind  // user, size and program, without the arguments
-	Untried       bool          // too few jobs of its kind have ended to know how long they run
+	Untried       bool          // too few jobs of this kind have ended to know how long they run
 	Served        time.Duration // run time of earlier attempts
-	Guarded       bool          // it was guarded when it started
+	Guarded       bool          // the job was guarded when it started
 	Rate          Rate
-	Request       *job.Request // for forecasts: its request if it waits again after a preemption; nil: it does not
+	Request       *job.Request // for forecasts: the job's request if it is queued again after a preemption; nil: it is not
 	Throttle      *Throttle    // throttle of its array; nil: none
 }
 
-// goneBy returns when the job is expected to be gone: at its late end or at until, whichever is
-// first, but not before its expected end.
+// goneBy returns when the job is expected to be gone. This is its late end or the moment until,
+// whichever is first, but not before its expected end.
 func (r *Running) goneBy(until Instant) Instant { return max(r.End, min(r.Late, until)) }
 
-// milli returns the sum of its grants, in thousandths of a GPU.
+// milli returns the sum of the job's grants, in thousandths of a GPU.
 func (r *Running) milli() (sum int) {
 	for _, g := range r.Grants {
 		sum += g.Milli
@@ -173,28 +173,27 @@ func (r *Running) milli() (sum int) {
 	return sum
 }
 
-// ran returns how long the job will have run at a moment. A suspended job is assumed to go on at
-// once.
+// ran returns how long the job will have run at a moment, if a suspended job continues at once.
 func (r *Running) ran(at Instant) time.Duration {
 	return max(0, time.Duration(at-r.Start)-r.SuspendedTime)
 }
 
 func (r *Running) hostShare() hostShare { return hostShare{r.MemBytes, r.CPUs} }
 
-// Host is what the machine has besides GPUs.
+// Host is what the machine has in addition to GPUs.
 type Host struct {
 	MemBytes     int64  // memory that can be promised to jobs; 0: unlimited
 	PromisedMem  int64  // memory promised to running jobs
 	CPUs         int    // CPUs that can be promised to jobs; 0: unlimited
 	PromisedCPUs int    // CPUs promised to running jobs
-	GPUCPUs      int    // CPUs that jobs on all GPUs count for together if they name no number
-	Running      int    // number of jobs with a unit
+	GPUCPUs      int    // number of CPUs that go with all GPUs together, for jobs that name no number of CPUs
+	Running      int    // number of jobs that have a systemd unit
 	MaxRunning   int    // 0: no limit
 	NoGPUSlots   int    // part of MaxRunning for all jobs without GPUs; 0: all
-	NoGPUMem     int64  // part of MemBytes for all jobs without GPUs; one alone may have more
+	NoGPUMem     int64  // part of MemBytes for all jobs without GPUs; a single such job may have more
 	NoGPUCPUs    int    // part of CPUs for all jobs without GPUs; 0: all
 	GPUsSeen     bool   // the GPUs have been read since the daemon started
-	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has one, or that is unknown
+	NoGPUs       string // a sentence: why this machine has no usable GPU; "": it has one, or this is unknown
 }
 
 // cpusOf returns the number of CPUs that go with this part of the machine's GPUs.
@@ -211,10 +210,10 @@ type AdvanceReservation struct {
 	From, To Instant
 	UIDs     []int
 	Groups   []string
-	Detail   job.Message // for whom and when
+	Detail   job.Message // a text that says for whom and when
 }
 
-// Snapshot is everything a plan depends on besides the queue. GPUs are in index order.
+// Snapshot is everything that a plan depends on, except the queue. GPUs are in index order.
 type Snapshot struct {
 	Now       Instant
 	Policy    Policy
@@ -231,8 +230,8 @@ type Snapshot struct {
 type Placement struct {
 	Job     job.ID
 	Grants  []Grant // by position
-	CPUs    int     // number of CPUs that it counts for
-	Guarded bool    // it was guarded
+	CPUs    int     // number of CPUs that the job occupies
+	Guarded bool    // the job was guarded
 }
 
 // Preemption stops a running job for a waiting one.

@@ -98,8 +98,8 @@ func (w *sweep) ask(after time.Duration, change func(*job.Request), run time.Dur
 
 // judge checks what gpusched-policy(7) says of sweeps. A job that was preempted preempts no job of
 // its class and number, so the jobs do not take turns. For a job that asks for as much as one job
-// of the sweep, one job is stopped. No job of the sweep is stopped for another while their run time
-// is unknown.
+// of the sweep, only one job is stopped. While the run time of a sweep is unknown, none of its jobs
+// is stopped for another of its jobs.
 func (w *sweep) judge(plan *Plan, _ []job.ID) {
 	for _, v := range plan.Preempt {
 		victim, other := w.jobs[v.Victim-1], w.jobs[v.For-1]

@@ -9,10 +9,11 @@ import (
 const maxExact = 16
 
 // chooseSet returns n of the candidates, as positions in ascending order. It prefers the set with
-// the fewest GPUs with foreign processes, then the heaviest links inside the set, then the heaviest
-// links among the other candidates, then the lowest positions. The links among the others weigh all
-// links minus the links of each member; that subtracts the links inside twice. So among sets with
-// equal weight inside, the set whose members' links are lightest leaves the most.
+// the fewest GPUs with foreign processes, then the set with the heaviest links inside, then the set
+// that leaves the heaviest links among the other candidates, then the lowest positions. The links
+// among the others weigh as much as all links, minus the links of each member, plus the links
+// inside, since these were subtracted twice. So among sets with equal weight inside, the set whose
+// members' links are lightest leaves the most.
 func (c *chooser) chooseSet(list []int, n int) []int {
 	c.set = c.set[:0]
 	if n == 0 {
@@ -40,7 +41,7 @@ func (c *chooser) chooseSet(list []int, n int) []int {
 	return c.set
 }
 
-// lowest returns the set to choose if all links are alike.
+// lowest returns the set that chooseSet prefers if all links are alike.
 func (c *chooser) lowest(list []int, n int) []int {
 	for _, foreign := range [2]bool{false, true} {
 		for _, i := range list {
@@ -61,7 +62,8 @@ func (c *chooser) link(a, b int) int64 {
 	return int64(c.pass.s.Links[a*len(c.pass.s.GPUs)+b])
 }
 
-// setScore compares sets: first foreign use, then links inside, then links left to the others.
+// setScore has the values by which sets are compared: first GPUs with foreign processes, then links
+// inside, then all links of the members.
 type setScore struct{ foreign, inside, degree int64 }
 
 func (w setScore) better(o setScore) bool {
@@ -163,7 +165,8 @@ func (c *chooser) score(list []int, in []bool) (w setScore) {
 	return w
 }
 
-// swap makes the first exchange that improves the set, and reports whether there was one.
+// swap makes the first exchange of a member for another candidate that improves the set. It reports
+// whether there was one.
 func (c *chooser) swap(list []int, in []bool, best *setScore) bool {
 	for out := range list {
 		for other := range list {

@@ -7,11 +7,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Rate is what a running job counts for, in thousandths of a GPU. It uses whole numbers, so that
-// Finish subtracts exactly what Start added.
+// Rate is the use that a running job is charged per time, in thousandths of a GPU. It consists of
+// whole numbers, so that Finish subtracts exactly what Start added.
 type Rate struct {
-	GPU    int // for quotas of GPU time: its parts of GPUs, or of their memory if that is more
-	Charge int // for fair share: the largest of its shares of any resource, expressed in GPUs
+	GPU    int // for quotas of GPU time: the job's parts of GPUs, or of their memory if that is more
+	Charge int // for fair share: the job's largest share of any resource, expressed in GPUs
 }
 
 // usage is decayed GPU time, in GPU-nanoseconds, of all jobs up to a moment. The decay is d(t) =
@@ -20,7 +20,7 @@ type Rate struct {
 // job began nor on any clock.
 type usage struct {
 	at    Instant
-	known Instant // Restore or Counted has charged running jobs up to here
+	known Instant // Restore or Counted has charged running jobs up to this moment
 	gpu   float64
 	all   float64 // use of all resources, for fair share
 	rate  Rate
@@ -29,13 +29,13 @@ type usage struct {
 // forget applies a decay.
 func (u *usage) forget(d float64) { u.gpu, u.all = u.gpu*d, u.all*d }
 
-// add counts what a rate has used over a lifetime.
+// add adds the use of a rate over a lifetime.
 func (u *usage) add(r Rate, life float64) {
 	u.gpu += float64(r.GPU) / job.WholeGPU * life
 	u.all += float64(r.Charge) / job.WholeGPU * life
 }
 
-// decay returns the part of use that is left after a time, for a half-life.
+// decay returns the part of use that is left after the time passed, given a half-life.
 func decay(passed, half time.Duration) float64 {
 	if half <= 0 {
 		return 1
@@ -43,7 +43,7 @@ func decay(passed, half time.Duration) float64 {
 	return math.Exp2(-max(0, float64(passed)) / float64(half))
 }
 
-// lifetime returns the integral of the decay over a time.
+// lifetime returns the integral of the decay over the time passed.
 func lifetime(passed time.Duration, rest float64, half time.Duration) float64 {
 	if half <= 0 {
 		return max(0, float64(passed))
@@ -62,18 +62,19 @@ func (u *usage) move(now Instant, half time.Duration) {
 	u.at = now
 }
 
-// Restore sets the GPU time that the account, with its running jobs, had used at a moment.
+// Restore sets the GPU time that the account had used at a moment, including its running jobs.
 func (a *Account) Restore(gpu time.Duration, at Instant) {
 	a.usage.at, a.usage.known = at, at
 	a.usage.gpu, a.usage.all = float64(gpu), float64(gpu)
 }
 
-// RestoreUsed sets what Used returned at that moment, if that was more than the GPU time.
+// RestoreUsed restores a value that Used returned at the moment given to Restore. The value is
+// ignored if it is less than the GPU time.
 func (a *Account) RestoreUsed(used time.Duration) { a.usage.all = max(a.usage.all, float64(used)) }
 
-// Open begins to count after a restart, once the time is known. It decays the restored use. Jobs
-// counted by CountRunning are not charged yet. It corrects a restored moment that lies in the
-// future.
+// Open begins to count after a restart, once the time is known. It decays the restored use. It
+// charges nothing for the jobs that CountRunning counted. If the restored moment lies in the
+// future, Open corrects it.
 func (a *Account) Open(now Instant, half time.Duration) {
 	u := &a.usage
 	u.forget(decay(time.Duration(now-u.at), half))
@@ -81,7 +82,7 @@ func (a *Account) Open(now Instant, half time.Duration) {
 	a.clock.at = min(a.clock.at, now)
 }
 
-// Counted notes that running jobs are charged up to now, so that Charge does not add that time
+// Counted notes that running jobs are charged up to now. Charge will then not charge that time
 // again.
 func (a *Account) Counted(now Instant) { a.usage.known = now }
 
@@ -92,7 +93,7 @@ func (a *Account) Shift(by time.Duration) {
 	a.clock.at += Instant(by)
 }
 
-// CountRunning counts a running job, before Open.
+// CountRunning counts a job that runs already. It must be called before Open.
 func (a *Account) CountRunning(milli int, rate Rate) {
 	a.Jobs++
 	a.Milli += milli
@@ -103,7 +104,7 @@ func (a *Account) CountRunning(milli int, rate Rate) {
 // Rate returns the sum of the running jobs' rates.
 func (a *Account) Rate() Rate { return a.usage.rate }
 
-// Promise adds a running job's host resources. Negative values take them off.
+// Promise adds a running job's host resources to the account. Negative values subtract them.
 func (a *Account) Promise(mem int64, cpus int) {
 	a.host.mem += mem
 	a.host.cpus += cpus
@@ -118,14 +119,14 @@ func (a *Account) Start(milli int, rate Rate, now Instant, half time.Duration) {
 	a.CountRunning(milli, rate)
 }
 
-// Recharge changes, by more, the rate at which running jobs are charged from now on.
+// Recharge adds more to the rate at which running jobs are charged from now on.
 func (a *Account) Recharge(more int, now Instant, half time.Duration) {
 	a.usage.move(now, half)
 	a.usage.rate.Charge += more
 }
 
-// Charge adds the use of a job that has ended. The job ran for the time ran and ended the time ago
-// before now. Charge leaves out what Restore or Counted has charged.
+// Charge adds the use of a job that has ended. The job ended the time ago before now, and had run
+// for the time ran. Charge leaves out what Restore or Counted has charged.
 func (a *Account) Charge(rate Rate, ran, ago time.Duration, now Instant, half time.Duration) {
 	u := &a.usage
 	u.move(now, half)

@@ -40,8 +40,8 @@ func (x *integral) move() {
 	}
 }
 
-// What accounts have used is the decayed integral of what they held, at every moment; without a
-// half-life it is the sum. A group has used what its members have.
+// At every moment, the use of an account is the decayed integral of what the account held. Without
+// a half-life it is the sum. The use of a group is the use of its members.
 func TestUsageIsTheIntegral(t *testing.T) {
 	for seed := range drawing(30) {
 		half := []time.Duration{0, 3 * time.Hour, week}[seed%3]
@@ -125,8 +125,8 @@ func TestUsageOfTwoKinds(t *testing.T) {
 }
 
 // An account's use is the same whether the scheduler counted all along or was restarted while jobs
-// ran. Use that was on record is not charged twice. Time that a wrong clock made up is not charged
-// at all.
+// ran. Use that was on record is not charged twice. Time that exists only because a clock was wrong
+// is not charged at all.
 func TestUsageAfterARestart(t *testing.T) {
 	const half = 10 * time.Hour
 	for name, off := range map[string]time.Duration{"a right clock": 0, "years behind": -56 * 365 * 24 * time.Hour, "a year ahead": 365 * 24 * time.Hour} {

@@ -7,7 +7,7 @@ type walk struct {
 	pass      *pass
 	fit       heap     // buckets whose next job may fit
 	blocked   heap     // buckets that may get reservations
-	cursors   []cursor // one per bucket, by the bucket's position in the queue
+	cursors   []cursor // one for each bucket, by the bucket's position in the queue
 	siftAfter int      // number of dropped buckets after which a heap is sifted
 }
 
@@ -19,7 +19,7 @@ func (w *walk) begin() {
 	}
 }
 
-// atHead returns the walk's cursor of a bucket, set to the bucket's first job.
+// atHead returns the cursor of a bucket in the walk, after setting it to the bucket's first job.
 func (w *walk) atHead(b *bucket) *cursor {
 	c := &w.cursors[b.at]
 	*c = w.pass.cursor(b, b.head)
@@ -27,11 +27,11 @@ func (w *walk) atHead(b *bucket) *cursor {
 	return c
 }
 
-// heap holds cursors. The first in order is at the front.
+// heap is a heap of cursors. The cursor whose job is first in order is at the front.
 type heap struct {
 	walk *walk
 	list cursors
-	dead int // number dropped since the last sift
+	dead int // number of cursors dropped since the last sift
 }
 
 type cursors []*cursor
@@ -50,7 +50,7 @@ func (l *cursors) Pop() any {
 
 func (h *heap) first() *cursor { return h.list[0] }
 
-// order makes the list a heap.
+// order turns the list into a heap.
 func (h *heap) order() {
 	h.dead = 0
 	stdheap.Init(&h.list)
@@ -60,15 +60,15 @@ func (h *heap) push(c *cursor) { stdheap.Push(&h.list, c) }
 
 func (h *heap) pop() { stdheap.Pop(&h.list) }
 
-// drop removes the first cursor, which is of no more use, and reports whether it is time to sift.
-// Removing similar buckets at once is cheaper than one by one.
+// drop removes the first cursor, whose bucket is done, and reports whether it is time to sift. If
+// many similar buckets are done, sifting them out at once is cheaper than dropping each.
 func (h *heap) drop() bool {
 	h.pop()
 	h.dead++
 	return h.dead > h.walk.siftAfter+len(h.list)/32
 }
 
-// sift keeps the cursors for which stays returns true.
+// sift keeps the cursors for which the function stays returns true.
 func (h *heap) sift(stays func(*cursor) bool) {
 	h.walk.pass.work += len(h.list)
 	kept := h.list[:0]
@@ -81,8 +81,8 @@ func (h *heap) sift(stays func(*cursor) bool) {
 	h.order()
 }
 
-// reinsert puts the first cursor in its place after it has moved, or removes it if its bucket has
-// no more jobs.
+// reinsert moves the first cursor to its place in the heap, after the cursor itself has moved to
+// another job. If the bucket has no more jobs, reinsert removes the cursor.
 func (h *heap) reinsert(more bool) {
 	if !more {
 		h.pop()

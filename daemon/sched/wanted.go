@@ -1,8 +1,8 @@
 package sched
 
 // Wanted reports for each GPU, by position, whether it could serve a waiting job that asks for
-// whole GPUs and that no quota or throttle holds back. It must be called after the plan was carried
-// out. The result uses the memory of list.
+// whole GPUs. Jobs that a quota or throttle holds back do not count. Wanted must be called after
+// the plan was carried out. The result uses the memory of list.
 func (q *Queue) Wanted(s *Snapshot, list []bool) []bool {
 	list = list[:0]
 	for range s.GPUs {

@@ -72,9 +72,9 @@ var (
 	batchJobs    = flag.Int("batch-jobs", 10, "jobs for each GPU")
 )
 
-// If run times are known, a batch of ten jobs for each GPU takes on average at most 1.03 times its
-// lower bound. In any case, a batch with the makespan objective takes less time than without. -v
-// prints the table of contrib/sim.
+// A batch has ten jobs for each GPU. If run times are known, it takes on average at most 1.03 times
+// its lower bound. Whether they are known or not, a batch takes less time with the makespan
+// objective than without. -v prints the table of contrib/sim.
 func TestMakespan(t *testing.T) {
 	mean, n := 0.0, 0.0
 	for _, kind := range kinds {

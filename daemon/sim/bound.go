@@ -2,15 +2,16 @@ package sim
 
 import "time"
 
-// lowerBounds returns the shortest makespan and mean completion time that any scheduler can reach
-// on a machine with this many GPUs. The jobs are in order of submission. The makespan is the time
-// from the first submission to the last end.
+// lowerBounds returns the shortest makespan and the shortest mean completion time that any
+// scheduler can reach on a machine with this many GPUs. The jobs are in order of submission. The
+// makespan is the time from the first submission to the last end.
 func lowerBounds(jobs []Job, gpus int) (makespan, meanCompletion time.Duration) {
 	return makespanBound(jobs, gpus), max(meanRun(jobs), fluidMean(jobs, gpus))
 }
 
-// makespanBound uses two facts. No job ends before its submission plus its run time. The jobs that
-// are submitted after any instant take at least the time of their work divided by all GPUs.
+// makespanBound uses two facts. First, no job ends before its submission plus its run time. Second,
+// all jobs that are submitted after an instant take at least the time of their work divided by all
+// GPUs.
 func makespanBound(jobs []Job, gpus int) time.Duration {
 	bound, work := time.Duration(0), int64(0)
 	for i := len(jobs) - 1; i >= 0; i-- {
@@ -22,8 +23,8 @@ func makespanBound(jobs []Job, gpus int) time.Duration {
 
 // BatchBound returns the shortest makespan that any scheduler can reach for jobs that can all start
 // at once. It is the maximum of three bounds: the longest job; all work divided by all GPUs; and
-// the time of the jobs that can't all run side by side. Of the latter, jobs on more than half of
-// the GPUs run one after the other, and jobs on exactly half two at a time.
+// the time of the wide jobs, which can't all run side by side. Jobs on more than half of the GPUs
+// run one after the other, and jobs on exactly half of the GPUs run two at a time.
 func BatchBound(jobs []Job, gpus int) time.Duration {
 	longest, work, wide, half := time.Duration(0), int64(0), time.Duration(0), time.Duration(0)
 	for i := range jobs {
@@ -78,7 +79,7 @@ func fluidMean(jobs []Job, gpus int) time.Duration {
 	return sum / time.Duration(len(jobs))
 }
 
-// A drop is the remaining work of a job, which fluidMean treats like a fluid.
+// A drop is the remaining work of a job. fluidMean treats work like a fluid.
 type drop struct{ left, submit time.Duration }
 
 func (d drop) before(o drop) bool { return d.left < o.left }

@@ -2,13 +2,14 @@ package sim
 
 import "fmt"
 
-// A Column prints one figure of a T.
+// A Column prints one figure of a value of type T.
 type Column[T any] struct {
 	Heading string
 	Text    func(*T) string
 }
 
-// A GroupColumn prints one figure of a Group. all is the GPU time of all jobs of the run.
+// A GroupColumn prints one figure of a Group. Its argument all is the GPU time of all jobs of the
+// run.
 type GroupColumn struct {
 	Heading string
 	Text    func(g *Group, all float64) string
@@ -59,7 +60,7 @@ func Columns() []Column[Metrics] {
 }
 
 // StartColumns returns the columns about expected starts. All figures are percentages, except the
-// first and the ratio.
+// first column and the ratio.
 func StartColumns() []Column[StartFigures] {
 	percent := func(of func(*StartFigures) float64) func(*StartFigures) string {
 		return func(f *StartFigures) string { return fmt.Sprintf("%.0f", 100*of(f)) }

@@ -22,14 +22,14 @@ type Options struct {
 	Seed        uint64        // seed of random choices: preemptible jobs, predictions
 	Spread      bool          // jobs request the emptiest GPU
 	Check       bool          // the core checks itself after every step
-	Starts      int           // ask for the expected start of every n-th job, 0 for no job
+	Starts      int           // the expected start of every n-th job is asked for; 0: of no job
 }
 
 // An engine is the environment in which the core runs.
 type engine struct {
 	opt     Options
 	jobs    []Job
-	runs    []run // by index in jobs; the id of a job is its index plus one
+	runs    []run // by index in jobs; a job's id is its index plus one
 	core    *core.Core
 	machine *machine
 	ledger  *ledger
@@ -37,7 +37,7 @@ type engine struct {
 	now     time.Duration
 	ends    queue[end]
 	pending []core.Action
-	arrived int // jobs that users have submitted
+	arrived int // number of jobs that users have submitted
 	entered int // number of those jobs that the core has received
 	uids    map[string]int
 	told    []time.Duration
@@ -49,7 +49,7 @@ type engine struct {
 // A run is the progress of a job.
 type run struct {
 	left    time.Duration // remaining run time, 0 when finished
-	owes    bool          // it was stopped, so its next start costs extra
+	owes    bool          // the job was stopped, so its next start costs extra time
 	running bool
 }
 
@@ -149,11 +149,11 @@ func (e *engine) next() (time.Duration, bool) {
 	return at, more
 }
 
-// ceil rounds up to the resolution of the virtual clock.
+// ceil rounds a time up to the resolution of the virtual clock.
 func ceil(d time.Duration) time.Duration { return (d + tick - 1).Truncate(tick) }
 
-// maxIdleTicks is the number of ticks without any event between them, or at one instant, after
-// which the scheduler counts as stuck.
+// maxIdleTicks is a number of ticks. If that many ticks come at one instant, or without any event
+// between them, the scheduler counts as stuck.
 const maxIdleTicks = 100_000
 
 // instant advances the clock and handles the events of that instant: ends, arrivals, and a tick if
@@ -203,8 +203,8 @@ func (e *engine) finish(f end) error {
 	return e.feed(core.Changed{Job: f.job})
 }
 
-// admit hands the submitted jobs to the core. If the policy has a gate, it hands over only the next
-// job, and only when all jobs before it run.
+// admit hands the submitted jobs to the core. If the policy has a gate, admit hands over only the
+// next job, and only once all jobs before it run.
 func (e *engine) admit() error {
 	for e.entered < e.arrived {
 		if e.opt.Policy.Gate && e.ledger.queued > 0 {
@@ -343,8 +343,8 @@ func (e *engine) cost(r *run) time.Duration {
 	return 0
 }
 
-// leave takes a unit's command off the GPUs. The job keeps its progress. The extra time after a
-// start does not count as progress.
+// leave takes a unit's command off the GPUs. The job keeps its progress. The extra time that a
+// start costs after a stop is not progress.
 func (e *engine) leave(u *unit) {
 	at := int(u.Job) - 1
 	r := &e.runs[at]
@@ -367,7 +367,7 @@ func (e *engine) stopUnit(a core.Stop) core.Event {
 		e.leave(u)
 		if e.runs[int(a.Job)-1].left > 0 {
 			e.ledger.queued++
-			u.Phase = core.Active // the phase before the stop
+			u.Phase = core.Active // the phase that the unit had before the stop
 		}
 	}
 	if a.InspectFirst {
@@ -390,7 +390,7 @@ func (e end) before(o end) bool { return e.at < o.at || e.at == o.at && e.job < 
 // reports the methods of an anonymous constraint as unused.
 type ordered[T any] interface{ before(T) bool }
 
-// A queue is a heap with its first value on top.
+// A queue is a heap. Its first value in order is on top.
 type queue[T ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }

@@ -7,23 +7,23 @@ import (
 )
 
 // Fairness reports which users got the GPUs, and which users should have got them. It does so for
-// each window of time, the first of which begins at the trace's Begin.
+// each window of time. The first window begins at the trace's Begin.
 //
 // The even division gives every user with jobs the same number of the GPUs in use. A user who
 // requests less than that gets no more than requested, and the other users share the rest (max-min
 // fairness). The division is computed for each instant. Misplaced is the part of the used GPU time
-// that went to other users than the even division says: 0 is even, and 0.5 means that only one of
-// two users who want GPUs is served.
+// that users got beyond their even part: 0 is even, and 0.5 means that only one of two users who
+// want GPUs is served.
 type Fairness struct {
 	Window    float64     `json:"window_s"`
 	Users     []string    `json:"users"`
 	GPUTime   [][]float64 `json:"gpu_s"`  // GPU time of a user's jobs, by user and window
-	Even      [][]float64 `json:"even_s"` // by the even division, by user and window
+	Even      [][]float64 `json:"even_s"` // GPU time by the even division, by user and window
 	Waited    [][]float64 `json:"wait_s"` // time in which the user had a job that did not run, by user and window
 	Misplaced []float64   `json:"misplaced"`
 }
 
-// fairnessWindow returns the shortest length with which a run has at most maxWindows windows.
+// fairnessWindow returns the shortest window for which a run has at most maxWindows windows.
 func fairnessWindow(run time.Duration) time.Duration {
 	const maxWindows = 400
 	for _, window := range []time.Duration{6 * time.Hour, day, 7 * day} {
@@ -68,7 +68,7 @@ func (o *Outcome) FairnessBy(window time.Duration) *Fairness {
 	return f
 }
 
-// add adds a period in which nothing changes.
+// add adds a period of this many seconds in which nothing changes.
 func (f *Fairness) add(c *census, window int, seconds float64) {
 	for i, u := range c.active {
 		held, even := float64(c.held[u])/1000, c.even[i]/1000
@@ -87,7 +87,7 @@ type census struct {
 	asked  []int // milli-GPUs that all unfinished jobs of the user request
 	held   []int
 	active []int     // users who request something, as indexes of users
-	even   []float64 // by index of active
+	even   []float64 // each active user's part, in the order of active
 	turns  []turn
 }
 

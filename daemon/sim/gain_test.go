@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Between two stops of a job, some other job has gained. That means that a job for which it was
+// Between two stops of a job, some other job has gained. That means that the job for which it was
 // first stopped has ended, or had its GPUs for a slice, before the second stop. (Invariant 10 of
 // package sched. TestGoals checks that stops are useful overall.)
 func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
@@ -35,9 +35,9 @@ func TestNobodyIsStoppedTwiceForNothing(t *testing.T) {
 	}
 }
 
-// stoppedAgain returns in twice the number of stops after which the same job was stopped again, and
-// in vain the number of these after which no job had gained before the second stop. If wider is
-// true, only stops for wider jobs count, otherwise only the others.
+// stoppedAgain counts the stops after which the same job was stopped again. The result twice is
+// their number, and vain is the number of those with no gain for another job before the second
+// stop. If wider is true, only stops for wider jobs count, otherwise only the others.
 func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	for i := range jobs {
 		for k := range len(jobs[i].Room) - 1 {
@@ -54,8 +54,8 @@ func stoppedAgain(jobs []sim.JobOutcome, wider bool) (twice, vain int) {
 	return twice, vain
 }
 
-// gained reports whether the job j has gained from a stop of another job: j ended before to, or had
-// its GPUs for a slice between from and to.
+// gained reports whether job j has gained from a stop of another job: j ended by the time to, or
+// had its GPUs for a slice between the times from and to.
 func gained(j *sim.JobOutcome, from, to, slice time.Duration) bool {
 	if j.End <= to {
 		return true

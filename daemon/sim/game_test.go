@@ -72,9 +72,10 @@ func luring(t *testing.T, policy string) {
 	}
 }
 
-// doubled has a user whose jobs need one GPU. Every one-th of these jobs requests milli thousandths
-// of a GPU instead. Jobs of four other users request one GPU. All jobs take 1 to 12 hours. If each
-// requested one GPU, they would together need about eight GPUs. All jobs are preemptible.
+// doubled has a user whose jobs need one GPU. If one is n, every n-th of these jobs requests milli
+// thousandths of a GPU instead. Jobs of four other users request one GPU. All jobs take 1 to 12
+// hours. If each requested one GPU, they would together need about eight GPUs. All jobs are
+// preemptible.
 func doubled(seed uint64, one, milli int) sim.Trace {
 	rng := rand.New(rand.NewPCG(seed, 8))
 	t := sim.Trace{Begin: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)}

@@ -33,7 +33,7 @@ func generatedBegin() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.
 type person struct {
 	name   string
 	habits []habit
-	margin float64 // requested time limit divided by the usual run time, 0 for no limit
+	margin float64 // requested time limit divided by the usual run time; 0: no limit
 }
 
 // A habit is one kind of job, with its size and a lognormal run time.
@@ -44,7 +44,7 @@ type habit struct {
 	median, sigma float64
 }
 
-// sizes are the numbers of GPUs of jobs, usually one.
+// sizes are the numbers of GPUs from which a job's number is drawn. Most jobs ask for one GPU.
 var sizes = [...]int{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4, 8}
 
 func newPeople(n int, rng *rand.Rand) []person {
@@ -84,7 +84,7 @@ func pick(n int, exponent float64, rng *rand.Rand) int {
 func (p *person) submit(rng *rand.Rand) Job {
 	h := p.habits[pick(len(p.habits), 0.8, rng)]
 	run := h.median * math.Exp(h.sigma*rng.NormFloat64())
-	if rng.Float64() < 0.15 { // it fails at once
+	if rng.Float64() < 0.15 { // the job fails at once
 		run = 5 + 60*rng.Float64()
 	}
 	j := Job{
@@ -114,10 +114,10 @@ func instantOf(days int, rng *rand.Rand) time.Duration {
 	}
 }
 
-// Write writes the trace in gpusched's own format. Submit is in seconds from the midnight before
-// the first job.
+// Write writes the trace in gpusched's own format. The column submit has seconds from the midnight
+// before the first job.
 func (t Trace) Write(w io.Writer) error {
-	out := bufio.NewWriter(w) // the writer keeps its first error until it is flushed
+	out := bufio.NewWriter(w) // errors are checked at the end: the writer keeps its first error
 	fmt.Fprintln(out, "submit,duration,gpus,user,limit,gpu_mem,kind")
 	for _, j := range t.Jobs {
 		mem := ""

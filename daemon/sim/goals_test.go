@@ -8,9 +8,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// goals are figures of scenarios by which the scheduler's rules are judged. The test enforces
-// holds. If goal is stricter, the rules do not reach goal yet. Whoever improves the rules must also
-// tighten holds. A ratio compares mean completion times.
+// goals are limits for figures of scenarios, by which the scheduler's rules are judged. The test
+// enforces the field holds. If the field goal is stricter, the rules do not reach it yet. Improved
+// rules should come with a stricter value of holds. A ratio compares mean completion times.
 var goals = []struct {
 	name        string
 	holds, goal float64

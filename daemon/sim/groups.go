@@ -10,10 +10,10 @@ import (
 // number of GPUs. Times are in seconds. The JSON names are stable within a schema.
 type Group struct {
 	User string  `json:"user,omitempty"`
-	GPUs float64 `json:"gpus,omitempty"` // number that each job requests
+	GPUs float64 `json:"gpus,omitempty"` // number of GPUs that each job requests
 
 	Jobs           int     `json:"jobs"`
-	GPUTime        float64 `json:"gpu_s"` // GPU-seconds held
+	GPUTime        float64 `json:"gpu_s"` // GPU-seconds that the jobs held
 	MeanWait       float64 `json:"mean_wait_s"`
 	MeanCompletion float64 `json:"mean_completion_s"`
 	Slowdown       float64 `json:"bounded_slowdown"`
@@ -55,7 +55,7 @@ func Sizes(runs ...*Outcome) []Group {
 	return list
 }
 
-// group adds up the jobs of each group. of returns the group of a job.
+// group adds up the jobs of each group. The function of returns the group of a job.
 func group(runs []*Outcome, of func(*JobOutcome) Group) []Group {
 	at := map[Group]int{}
 	var list []Group
@@ -86,13 +86,13 @@ func (j *JobOutcome) gpuTime(in Span) float64 {
 	return sum.Seconds() * float64(j.GPUMilli) / 1000
 }
 
-// slowdown returns the bounded slowdown.
+// slowdown returns the bounded slowdown of the job.
 func (j *JobOutcome) slowdown() float64 {
 	return max(1, j.Completion().Seconds()/max(j.Run, shortRun).Seconds())
 }
 
-// GPUTime returns the GPU-seconds that a user's jobs and all jobs held within a span from the
-// trace's Begin.
+// GPUTime returns the GPU-seconds that a user's jobs held within a span, and the GPU-seconds that
+// all jobs held. The span counts from the trace's Begin.
 func (o *Outcome) GPUTime(user string, in Span) (own, all float64) {
 	for i := range o.Jobs {
 		held := o.Jobs[i].gpuTime(in)

@@ -18,11 +18,11 @@ type ledger struct {
 	capacity   int // milli-GPUs
 	first      time.Duration
 	last       time.Duration
-	until      time.Duration // end of the integrals so far
+	until      time.Duration // time up to which the integrals are computed
 	queued     int           // number of jobs that the core has received and that do not run
 	active     int
 	unfinished int
-	ticks      int // number of ticks in a row
+	ticks      int // number of ticks in a row without another event
 
 	used      int64 // milli-GPU microseconds in use on the machine
 	idle      int64 // milli-GPU microseconds unused while a job waited
@@ -34,9 +34,9 @@ type ledger struct {
 type entry struct {
 	entered     time.Duration // time at which the core received the job
 	end         time.Duration
-	waited      time.Duration // in the queue, by the core's records
-	ran         time.Duration // by the core's records
-	gpu         int64         // the same time in milli-GPU microseconds
+	waited      time.Duration // time in the queue, by the core's records
+	ran         time.Duration // run time, by the core's records
+	gpu         int64         // GPU time by the core's records, in milli-GPU microseconds
 	state       job.State
 	queuedAt    time.Duration
 	startedAt   time.Duration
@@ -52,7 +52,7 @@ func newLedger(jobs []Job, gpus int) *ledger {
 		decisions: sha256.New()}
 }
 
-// advance continues the integrals up to an instant.
+// advance continues the integrals up to the instant to.
 func (l *ledger) advance(to time.Duration, milli, arrived int) {
 	from := max(l.until, l.first)
 	waiting := arrived - (len(l.jobs) - l.unfinished) - l.active

@@ -27,7 +27,7 @@ type machine struct {
 	share   []int // milli-GPUs in use, by index
 	units   map[job.ID]*unit
 	invoked int
-	milli   int // in use on all GPUs
+	milli   int // sum of share over all GPUs
 }
 
 func newMachine(gpus int, memBytes int64) *machine {

@@ -20,8 +20,8 @@ type Metrics struct {
 	P99Wait        float64 `json:"p99_wait_s"`
 	MaxWait        float64 `json:"max_wait_s"`
 	Slowdown       float64 `json:"bounded_slowdown"`  // mean of max(1, completion / max(run, 60 s))
-	FullNodeWait   float64 `json:"full_node_wait_s"`  // mean wait of jobs that need all GPUs, 0 without such jobs
-	FullNodeJobs   float64 `json:"full_node_jobs"`    // number of such jobs
+	FullNodeWait   float64 `json:"full_node_wait_s"`  // mean wait of jobs that need all GPUs; 0 if there are none
+	FullNodeJobs   float64 `json:"full_node_jobs"`    // number of jobs that need all GPUs
 	Jain           float64 `json:"jain_users"`        // Jain's index of the users' mean bounded slowdowns: 1 is even, 1/users is the worst
 	Utilisation    float64 `json:"utilisation"`       // share of the GPU time in use during the makespan
 	IdleQueued     float64 `json:"idle_while_queued"` // share of the GPU time unused while a job waited
@@ -33,7 +33,7 @@ type Metrics struct {
 	CompletionBound float64 `json:"mean_completion_lower_bound_s"`
 }
 
-// shortRun is the run time that shorter runs count as in a slowdown.
+// shortRun is the minimum of the run time in a slowdown: shorter runs count as this long.
 const shortRun = time.Minute
 
 func (e *engine) measure(jobs []JobOutcome) Metrics {
@@ -102,7 +102,7 @@ func jain(lists map[string][]float64) float64 {
 	return sum * sum / (float64(len(means)) * squares)
 }
 
-// plausible checks invariant 6, and allows for rounding.
+// plausible checks invariant 6. It allows for rounding errors.
 func (m *Metrics) plausible() error {
 	const slack = 1e-3
 	switch {

@@ -32,7 +32,8 @@ type JobOutcome struct {
 	Room        []Room // times at which the job was preempted, in order
 }
 
-// A Room is a preemption of one job for another, at a time since the trace's Begin.
+// A Room is a preemption: a job was stopped to make room for another job. The time of the stop
+// counts from the trace's Begin.
 type Room struct {
 	For int // index, in the trace, of that other job
 	At  time.Duration

@@ -6,8 +6,8 @@ import (
 )
 
 // A Pack lets jobs arrive in a random order until they request Arrived times the machine's GPUs. No
-// job ends. So the result shows how much of the machine can be allocated, that is, how well parts
-// of GPUs are packed.
+// job ends. So the result shows how much of the machine can be allocated, and thereby how well
+// parts of GPUs are packed.
 type Pack struct {
 	Options
 	Arrived float64
@@ -40,7 +40,8 @@ func (p Pack) Run(t Trace) (*Packed, error) {
 	return out, nil
 }
 
-// arrivalInterval is the time between two jobs. In that time a sample sees what the first one uses.
+// arrivalInterval is the time between the arrivals of two jobs. In that time a sample sees what the
+// first of them uses.
 const arrivalInterval = 5 * time.Minute
 
 // arrivals draws the jobs and their order. No job ends.

@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	Name        string
 	Sched       sched.Policy
-	Gate        bool    // the core gets a job only when all jobs before it have started, so no job passes another
+	Gate        bool    // a job enters the core only when all jobs before it have started, so no job passes another
 	Preemptible float64 // share of the jobs that are preemptible
 }
 
@@ -44,7 +44,7 @@ func Policies() []Policy {
 	}
 }
 
-// Named returns the policy with this name, changed by t.
+// Named returns the policy with this name, after applying the tuning t.
 func Named(name string, t Tuning) (Policy, error) {
 	all := Policies()
 	at := slices.IndexFunc(all, func(p Policy) bool { return p.Name == name })

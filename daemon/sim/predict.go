@@ -11,11 +11,11 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Prediction says how the scheduler knows run times.
+// A Prediction says from which source the scheduler knows run times.
 type Prediction string
 
 const (
-	Learned   Prediction = "learned"    // what the core learns from ended jobs
+	Learned   Prediction = "learned"    // the run time that the core learns from ended jobs
 	UserLimit Prediction = "user-limit" // the time limit, as people set it
 	Oracle    Prediction = "oracle"     // the real run time
 	Noisy     Prediction = "noisy"      // the real run time multiplied by a lognormal factor with sigma 1
@@ -30,9 +30,9 @@ func ParsePrediction(s string) (Prediction, error) {
 	return Prediction(s), nil
 }
 
-// The ratio of requested to real time is lognormal. Its median and 90th percentile (6.9 and 240)
-// are those of a public trace with requested times. As on most sites, the requested time has an
-// upper limit.
+// The requested time divided by the real time is lognormal. The median and the 90th percentile (6.9
+// and 240) come from a public trace with requested times. As on most sites, the requested time has
+// an upper limit.
 const (
 	limitMedian = 6.9
 	limitSigma  = 2.77
@@ -46,8 +46,8 @@ func userLimit(run time.Duration, rng *rand.Rand) time.Duration {
 	return limit.Round(time.Second) + time.Second
 }
 
-// drawPredictions draws a prediction for each job. A nil result means that the core makes the
-// predictions.
+// drawPredictions draws a prediction for each job. If it returns nil, the core makes the
+// predictions itself.
 func drawPredictions(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	if p == Learned || p == "" {
 		return nil
@@ -66,8 +66,8 @@ func drawPredictions(p Prediction, jobs []Job, seed uint64) []time.Duration {
 	return told
 }
 
-// predictor returns the prediction function for the core. Ids count from 1 in the order of
-// submission. Other ids have no prediction.
+// predictor returns the function that gives the core its predictions. Jobs have ids from 1 on, in
+// the order of submission. Other ids have no prediction.
 func predictor(told []time.Duration) func(job.ID) time.Duration {
 	return func(id job.ID) time.Duration {
 		if id < 1 || int(id) > len(told) {

@@ -15,12 +15,13 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// A Format is a kind of trace file. All formats but FormatSWF are comma-separated with a line of
-// headings, which identify the format.
+// A Format is a kind of trace file. All formats but FormatSWF are tables with commas between the
+// columns. The first line has the headings, which identify the format.
 type Format string
 
 // The formats. FormatCSV is gpusched's own. It has the columns submit (seconds or a time), duration
-// (seconds), gpus and user, and optionally limit (seconds), gpu_mem (a size per GPU) and kind.
+// (seconds), gpus and user. The columns limit (seconds), gpu_mem (a size per GPU) and kind are
+// optional.
 const (
 	FormatAuto   Format = "auto"
 	FormatPhilly Format = "philly" // Microsoft: timestamp,duration,num_gpus,gpu_time,cluster
@@ -45,7 +46,7 @@ var needs = []struct {
 	{FormatCSV, []string{"submit", "duration", "gpus", "user"}, (*row).own},
 }
 
-// A row is one line, accessed by heading.
+// A row is one line of a table. Its fields are looked up by heading.
 type row struct {
 	at     map[string]int
 	fields []string
@@ -59,7 +60,7 @@ func (r *row) text(heading string) string {
 	return ""
 }
 
-// read parses a field of a row. The first error of the row is kept.
+// read parses a field of a row. The row keeps its first error.
 func read[T any](r *row, parse func(string) (T, error), heading string) T {
 	v, err := parse(r.text(heading))
 	r.err = cmp.Or(r.err, err)
@@ -118,7 +119,7 @@ func readTable(r io.Reader, want Format) (Trace, Format, error) {
 	return t, format, nil
 }
 
-// dated converts the jobs' dates to times since the first day.
+// dated returns a trace of the jobs, with starts as their dates of submission.
 func dated(jobs []Job, starts []time.Time) Trace {
 	if len(jobs) == 0 {
 		return Trace{}
@@ -150,7 +151,7 @@ func (r *row) philly() (Job, time.Time) {
 	return Job{Run: run, GPUMilli: read(r, job.ParseGPUs, "num_gpus"), User: r.text("cluster")}, at
 }
 
-// openb reads a pod. If a pod uses a part of a GPU, it requests gpu_milli of one GPU.
+// openb reads a pod. A pod that uses a part of a GPU requests gpu_milli thousandths of one GPU.
 func (r *row) openb() (Job, time.Time) {
 	from, to := read(r, seconds, "creation_time"), read(r, seconds, "deletion_time")
 	milli := read(r, strconv.Atoi, "num_gpu") * read(r, strconv.Atoi, "gpu_milli")
@@ -186,7 +187,7 @@ func instant(s string) (time.Time, error) {
 
 func seconds(s string) (time.Duration, error) {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v <= century.Seconds()) { // also refuses NaN
+	if err != nil || !(v >= 0 && v <= century.Seconds()) { // this condition also refuses NaN
 		return 0, fmt.Errorf("%q is not a number of seconds", s)
 	}
 	return inSeconds(v), nil

@@ -39,8 +39,8 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-// A short job preempts a long job after the slice of the long one. The long job continues later, at
-// a cost.
+// A short job preempts a long job once the long job has had its slice. The long job continues
+// later, at a cost.
 func TestPreemption(t *testing.T) {
 	const hour = 3600
 	o := options(t, "fair-preempt", 1)
@@ -98,8 +98,8 @@ func TestGuard(t *testing.T) {
 }
 
 // A stream of one-GPU jobs of similar length requests more than the machine can do. Then a job for
-// all GPUs arrives. The stream passes it for some time, but not for ever. Without a limit on
-// postponing the planned start, the stream would pass it for ever.
+// all GPUs arrives. The stream passes it for some time, but not for ever. If its planned start
+// could be postponed without limit, the stream would pass it for ever.
 func TestPassedNoLonger(t *testing.T) {
 	const gpus, comes = 4, 20 * time.Hour
 	rng := rand.New(rand.NewPCG(1, 2))

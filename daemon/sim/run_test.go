@@ -108,7 +108,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Invariant 5. Different seeds give different results.
+// Invariant 5: the same seed gives the same results. Different seeds give different results.
 func TestDeterminism(t *testing.T) {
 	tr := sim.Generate(300, 3, 1)
 	hash := map[string]string{}

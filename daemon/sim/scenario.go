@@ -15,19 +15,19 @@ type Scenario struct {
 	Name string
 	What string // one line for lists of scenarios
 	GPUs int    // number of GPUs of the intended machine
-	Days int    // number of days in which jobs are submitted, 0 if the scenario has fixed times
+	Days int    // number of days in which jobs are submitted; 0: the scenario has fixed times
 	Load float64
 	draw func(Setting, *rand.Rand) []Job
 
 	shares Shares
 }
 
-// A Setting has the machine and the seed of a scenario. A zero value means the scenario's own
+// A Setting has the machine and the seed for a scenario. A zero value means the scenario's own
 // value.
 type Setting struct {
 	GPUs int
 	Days int
-	Load float64 // submitted work, divided by what the GPUs can do in these days
+	Load float64 // submitted work, divided by the work that the GPUs can do in these days
 	Seed uint64
 }
 
@@ -87,7 +87,7 @@ func (s Scenario) Make(t Setting) Trace {
 	return trace
 }
 
-// between draws a uniform time in whole seconds.
+// between draws a time from low to high, uniformly, in whole seconds.
 func between(low, high time.Duration, rng *rand.Rand) time.Duration {
 	return low + time.Duration(rng.Int64N(int64((high-low)/time.Second)+1))*time.Second
 }
@@ -98,8 +98,8 @@ func tailed(median time.Duration, sigma float64, high time.Duration, rng *rand.R
 	return min(max(run, 10*time.Second), high).Truncate(time.Second)
 }
 
-// stream draws jobs of equally busy users until their work reaches the load. Submission times are
-// uniform, as in a Poisson process with a known number of events.
+// stream returns a function that draws jobs of equally busy users until their work reaches the
+// load. Submission times are uniform, as in a Poisson process with a known number of events.
 func stream(users int, draw func(gpus int, rng *rand.Rand) Job) func(Setting, *rand.Rand) []Job {
 	return func(s Setting, rng *rand.Rand) []Job {
 		var jobs []Job
@@ -157,8 +157,8 @@ func mixed(gpus int, rng *rand.Rand) Job {
 	return j
 }
 
-// steps draws run times around a few lengths: most jobs are long and alike, and some end early. A
-// published part of a cluster's training jobs looks like that.
+// steps draws a job with a run time around one of a few lengths. Most jobs are long and alike, and
+// some end early. This resembles a published part of a cluster's training jobs.
 func steps(gpus int, rng *rand.Rand) Job {
 	j := Job{GPUMilli: 1000, Run: 6 * time.Hour, Kind: "small"}
 	if rng.IntN(5) < 2 {
@@ -189,8 +189,8 @@ func diurnal(s Setting, rng *rand.Rand) []Job {
 const clusterUsers = 63
 
 // cluster draws jobs with a requested time. Their number of processors is a power of two, as in
-// logs of large machines. People submit dozens of similar jobs at once, and most jobs end within
-// minutes, whatever time was requested.
+// logs of large machines. People submit dozens of similar jobs at once. Most jobs end within
+// minutes, whatever time they requested.
 func cluster(s Setting, rng *rand.Rand) []Job {
 	medians := make([]time.Duration, clusterUsers)
 	for i := range medians {

@@ -7,8 +7,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// Shares are the fair shares of users and groups, where they differ from the default. The default
-// is 1 for a user and none for a group.
+// Shares has the fair shares of users and groups that differ from the default. The default is 1 for
+// a user and none for a group.
 type Shares struct {
 	Users, Groups map[string]int
 	Member        map[string]string // each user's group, if any
@@ -26,8 +26,8 @@ func (s *Shares) quotas() job.Quotas {
 	return q
 }
 
-// A wave is a user who queues several jobs of one GPU at the same time. jobs is their number on a
-// machine with eight GPUs.
+// A wave is a number of jobs of one GPU each that a user queues at the same time. The field jobs is
+// that number on a machine with eight GPUs.
 type wave struct {
 	user string
 	at   time.Duration
@@ -49,7 +49,7 @@ func waves(list ...wave) func(Setting, *rand.Rand) []Job {
 	}
 }
 
-// fairShares returns scenarios in which it is known what part of the machine each user should get.
+// fairShares returns scenarios in which each user's fair part of the machine is known.
 func fairShares() []Scenario {
 	a, b, c := wave{"a", 0, 600}, wave{"b", 6 * time.Hour, 100}, wave{"c", 18 * time.Hour, 100}
 	away := []wave{{"a", 24 * time.Hour, 600}, {"b", 30 * time.Hour, 100}}

@@ -7,7 +7,7 @@ import (
 	"github.com/gpusched/gpusched/daemon/job"
 )
 
-// askAgain is the time after which a user asks again for the expected start.
+// askAgain is how long a user waits before asking again for the expected start.
 const askAgain = time.Hour
 
 // soon is the longest expected wait that counts as starting now.
@@ -25,9 +25,9 @@ func (q question) before(o question) bool { return q.at < o.at || q.at == o.at &
 // An answer is the expected start that the user was told.
 type answer struct {
 	question
-	start time.Duration // expected, 0 if unknown
+	start time.Duration // expected start; 0: unknown
 	span  job.ExpectedStart
-	real  time.Duration // 0 until the job has started
+	real  time.Duration // real start; 0: the job has not started
 }
 
 // starts asks the core for the expected start of every n-th job, and compares it with the real
@@ -35,10 +35,10 @@ type answer struct {
 type starts struct {
 	every   int
 	asked   int // number of jobs that were asked about
-	atOnce  int // number of these jobs that started when submitted
+	atOnce  int // number of these jobs that started as soon as they were submitted
 	later   queue[question]
 	answers []answer
-	open    map[int][]int // answers by job, until its first start
+	open    map[int][]int // answers about each job that has not started
 }
 
 // submitted asks about the job that the core has just received.
@@ -67,7 +67,7 @@ func (e *engine) askLater() {
 	}
 }
 
-// ask simulates a user's "gpusched why".
+// ask simulates the command "gpusched why" of a user.
 func (e *engine) ask(q question) {
 	s := &e.starts
 	a := answer{question: q}
@@ -88,31 +88,32 @@ func (s *starts) started(at int, now time.Duration) {
 	delete(s.open, at)
 }
 
-// StartFigures report how accurate expected starts were. An error is |told - real| / told, where
-// both are waits from the question on. Only jobs whose expected start was more than a minute away
-// count. The JSON names are stable within a schema.
+// StartFigures report how accurate expected starts were. An error is |told - real| / told. Here
+// told is the expected wait from the question on, and real is the real one. Errors are computed
+// only for jobs whose expected start was more than a minute away. The JSON names are stable within
+// a schema.
 type StartFigures struct {
-	Asked    float64 `json:"asked"`     // number of jobs
-	AtOnce   float64 `json:"at_once"`   // share of the jobs that started when submitted
+	Asked    float64 `json:"asked"`     // number of jobs that were asked about
+	AtOnce   float64 `json:"at_once"`   // share of the jobs that started as soon as they were submitted
 	Nothing  float64 `json:"nothing"`   // share of the jobs without an expected start
-	Now      float64 `json:"now"`       // share expected to start within a minute
-	Told     float64 `json:"told"`      // share expected to start later
-	ErrorP50 float64 `json:"error_p50"` // error at the submission
+	Now      float64 `json:"now"`       // share of the jobs that were expected to start within a minute
+	Told     float64 `json:"told"`      // share of the jobs that were expected to start later
+	ErrorP50 float64 `json:"error_p50"` // error of the answer at the submission
 	ErrorP90 float64 `json:"error_p90"`
 	RatioP50 float64 `json:"real_over_told_p50"`
 	Held     float64 `json:"range_held"`      // share of the jobs that started within the predicted range
-	LaterP50 float64 `json:"later_error_p50"` // error for jobs that had waited for an hour
+	LaterP50 float64 `json:"later_error_p50"` // error of the answer after a wait of an hour
 	LaterP90 float64 `json:"later_error_p90"`
 }
 
-// misses has the errors, and the ratios of real to expected waits.
+// misses has the errors of answers, and the ratios of real to expected waits.
 type misses struct{ errors, ratios []float64 }
 
 func (m *misses) add(told, real float64) {
 	m.errors, m.ratios = append(m.errors, max(told-real, real-told)/told), append(m.ratios, real/told)
 }
 
-// figures returns the figures, or nil if nothing was asked.
+// figures returns the figures, or nil if no starts were asked for.
 func (s *starts) figures(begin time.Time) *StartFigures {
 	if s.asked == 0 {
 		return nil
@@ -157,7 +158,7 @@ func middle(list []float64) (p50, p90 float64) {
 	return rank(list, 50), rank(list, 90)
 }
 
-// MeanStarts returns the mean figures of several runs, or nil if nothing was asked.
+// MeanStarts returns the mean figures of several runs, or nil if no starts were asked for.
 func MeanStarts(runs []*Outcome) *StartFigures {
 	var mean StartFigures
 	n := 0.0

@@ -19,7 +19,7 @@ import (
 // the machine.
 const swfFields = 18
 
-// Indexes of the fields that are used.
+// These are the indexes of the fields that swfReader uses.
 const (
 	swfSubmit      = 1 // seconds since UnixStartTime
 	swfRun         = 3 // seconds
@@ -31,8 +31,8 @@ const (
 	swfExecutable  = 13
 )
 
-// The statuses of lines that describe only a part of an execution. A line with status 0 or 1
-// describes all of it.
+// A line with one of these statuses describes only a part of an execution. A line with status 0 or
+// 1 describes all of the execution.
 const (
 	swfFirstPart = 2
 	swfLastPart  = 4
@@ -111,8 +111,8 @@ func (l *swfReader) comment(text string) {
 	}
 }
 
-// job reads a line. Failed and cancelled jobs count like others, with the time for which they ran.
-// Jobs that never ran are skipped.
+// job reads a line about a job. Failed and cancelled jobs count like others, with the time for
+// which they ran. Jobs that never ran are skipped.
 func (l *swfReader) job(fields []string) error {
 	if len(fields) != swfFields {
 		return fmt.Errorf("it has %d fields instead of the %d of a job in the Standard Workload Format", len(fields), swfFields)
@@ -158,7 +158,7 @@ func (l *swfReader) job(fields []string) error {
 	return nil
 }
 
-// numbered makes a name from a number in the log.
+// numbered makes a name from a number in the log. A missing number gives the name missing.
 func numbered(what string, number float64, missing string) string {
 	if number < 0 {
 		return missing

@@ -7,14 +7,14 @@ import (
 
 // A Job is one job of a trace, with its request and its real run time.
 type Job struct {
-	Submit      time.Duration // since the trace's Begin
-	Run         time.Duration // above 0
+	Submit      time.Duration // time since the trace's Begin
+	Run         time.Duration // run time, above 0
 	GPUMilli    int           // 1000 is one GPU
-	GPUMemBytes int64         // per GPU, 0 for none
+	GPUMemBytes int64         // per GPU; 0: none
 	User        string
 	Kind        string        // the same for all runs of one program; "" if unknown
-	Limit       time.Duration // 0 for none
-	Batch       string        // the user's batch, "" for none
+	Limit       time.Duration // time limit; 0: none
+	Batch       string        // name of a batch of the user; "": none
 }
 
 // work returns the job's GPU time in milli-GPU microseconds. Integers of this unit have room for
@@ -23,19 +23,19 @@ func (j *Job) work() int64 { return j.Run.Microseconds() * int64(j.GPUMilli) }
 
 // A Trace is a list of jobs in order of submission.
 type Trace struct {
-	Begin   time.Time // midnight before the first job
+	Begin   time.Time // the midnight before the first job
 	Jobs    []Job
-	Dropped int // jobs left out because they request more than the machine has
-	Skipped int // jobs of the file that have no GPU or never ran
+	Dropped int // number of jobs left out because they request more than the machine has
+	Skipped int // number of jobs of the file that have no GPU or never ran
 	Shares  Shares
-	GPUs    int // number of GPUs of the file's machine, 0 if not given
+	GPUs    int // number of GPUs of the machine that the file is about; 0: not given
 }
 
 // tick is the resolution of the virtual clock.
 const tick = time.Microsecond
 
-// newTrace sorts the jobs. Their Submit counts from begin. newTrace makes it count from the
-// midnight before the first job.
+// newTrace returns a trace with these jobs in order of submission. In the argument, Submit counts
+// from begin. In the trace, Submit counts from the midnight before the first job.
 func newTrace(begin time.Time, jobs []Job) Trace {
 	slices.SortStableFunc(jobs, func(a, b Job) int { return int(a.Submit - b.Submit) })
 	t := Trace{Begin: begin.UTC().Truncate(day), Jobs: jobs}
@@ -54,8 +54,8 @@ func newTrace(begin time.Time, jobs []Job) Trace {
 	return t
 }
 
-// Gather combines each group of so many processors into one GPU. A job gets as many GPUs as its
-// processors need.
+// Gather turns processors into GPUs: each GPU stands for the given number of processors. A job gets
+// as many GPUs as its processors need.
 func (t Trace) Gather(processors int) Trace {
 	t.Jobs = slices.Clone(t.Jobs)
 	for i := range t.Jobs {

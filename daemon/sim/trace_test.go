@@ -115,8 +115,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// The work of each day matches the load, except that the last job of a day exceeds it. The next day
-// has so much less work.
+// The work of each day matches the load, except that the last job of a day may exceed it. The
+// excess is subtracted from the work of the next day.
 func TestW1(t *testing.T) {
 	var jobs []string
 	for day := range 10 {

@@ -6,23 +6,25 @@ import (
 	"time"
 )
 
-// W1 draws jobs from a large machine's trace, as the load of a small machine. Arrival times are
-// real. The work of each calendar day is Load times what the GPUs can do.
+// W1 draws jobs from the trace of a large machine, so that they are a load for a small machine.
+// Arrival times are real. The work of each calendar day is Load times the work that the GPUs can
+// do.
 type W1 struct {
 	GPUs int
 	Load float64
-	From time.Time // zero for the trace's first day
-	Days int       // 0 for all
+	From time.Time // zero: the trace's first day
+	Days int       // 0: all days
 	Seed uint64
 }
 
-// Limits on a job in W1.
+// These limit a job in W1.
 const (
 	w1MaxGPUs = 8
 	w1MaxRun  = day
 )
 
-// Streams of random numbers, so that one choice does not affect another.
+// These are streams of random numbers. There are several, so that one choice does not affect
+// another.
 const (
 	streamDraw uint64 = iota + 1
 	streamPreemptible

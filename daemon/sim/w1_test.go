@@ -21,7 +21,7 @@ var w1Goals = []struct {
 	load         float64
 	policy       string
 	holds        float64
-	noLongerThan string // than with this policy
+	noLongerThan string // name of a policy that takes at least as long
 }{
 	{0.7, "fifo", 6.5, ""},
 	{0.7, "fair", 6.2, "fifo"},

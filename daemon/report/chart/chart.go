@@ -25,8 +25,8 @@ type Columns struct {
 	Label  string               // description for readers who cannot see the chart
 	Width  float64              // in SVG units
 	Slots  []string             // names below the columns, as far as there is room
-	Series []Series             // lowest first
-	Over   bool                 // series all begin at the axis and overlap; otherwise they are stacked
+	Series []Series             // the lowest series first
+	Over   bool                 // all series begin at the axis and overlap; otherwise they are stacked
 	Most   float64              // largest value of the axis; 0: the largest of the data
 	Figure func(float64) string // formats a value with its unit
 }
@@ -120,7 +120,7 @@ func (c *Columns) highest() float64 {
 	return most
 }
 
-// round returns the next larger number that is easy to read and whose half is easy to read, too.
+// round returns the next larger number that is easy to read and has a half that is easy to read.
 func round(most float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(most)))
 	for _, n := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8} {

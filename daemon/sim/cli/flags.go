@@ -30,9 +30,9 @@ type options struct {
 	policies                []string
 	seeds                   []uint64
 	options                 sim.Options
-	tell                    func(done, of int) // the argument of Run
-	gpus                    *int               // nil: the number of the scenario or of the log, or 8
-	procs                   int                // per GPU
+	tell                    func(done, of int) // the argument tell of Run
+	gpus                    *int               // nil: as many as the scenario or the log has, or else 8
+	procs                   int                // number of processors for each GPU
 	tuning                  sim.Tuning
 	load                    float64
 	days                    int
@@ -43,7 +43,7 @@ type options struct {
 	report                  string
 }
 
-// parse reads the command line, and prints help to talk.
+// parse reads the command line. It writes help to the writer talk.
 func parse(args []string, talk io.Writer) (*options, error) {
 	o := &options{policies: []string{"fair"}, seeds: []uint64{1}}
 	f := flag.NewFlagSet("gpuschedd sim", flag.ContinueOnError)
@@ -215,7 +215,7 @@ const maxDays = 3660
 // within reports whether x is between 0 and most. NaN is not.
 func within(x, most float64) bool { return x >= 0 && x <= most }
 
-// maxDepth is the maximum that a site can configure.
+// maxDepth is the maximum reservation depth that a site can configure.
 const maxDepth = 16
 
 // checkTuning refuses changes of policies that a site could not configure.

@@ -16,7 +16,7 @@ type groupRow struct {
 	sim.Group
 }
 
-// userRows returns a row for each user, largest GPU time first.
+// userRows returns a row for each user. The user with the largest GPU time comes first.
 func userRows(runs []*sim.Outcome) []groupRow {
 	var rows []groupRow
 	for _, g := range sim.Users(runs...) {
@@ -26,7 +26,7 @@ func userRows(runs []*sim.Outcome) []groupRow {
 	return rows
 }
 
-// sizeRows returns a row for each size, smallest first.
+// sizeRows returns a row for each size. The smallest size comes first.
 func sizeRows(runs []*sim.Outcome) []groupRow {
 	var rows []groupRow
 	for _, g := range sim.Sizes(runs...) {

@@ -69,7 +69,7 @@ func TestEmptyPage(t *testing.T) {
 	}
 }
 
-// While bob waits, ann has both GPUs, one of which should be bob's. Later each of them has one.
+// While bob waits, ann has both GPUs, one of which should be bob's. Later each user has one GPU.
 func TestFairnessCharts(t *testing.T) {
 	hour := func(n int) time.Duration { return time.Duration(n) * 6 * time.Hour }
 	job := func(user string, from, start, end int) sim.JobOutcome {

@@ -11,7 +11,8 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Maximum number of columns in a chart over time, and of users with their own colour.
+// columns is the maximum number of columns in a chart over time, and shownUsers the maximum number
+// of users with their own colour.
 const columns, shownUsers = 80, 6
 
 // shownOf returns the users with the most GPU time in the first seeds of all runs. It also returns
@@ -42,8 +43,8 @@ func fairnessOf(r policyRun) *sim.Fairness {
 }
 
 // drawFairness draws two charts of a run's first seed: the users who had the GPUs, and the number
-// of GPUs that an even division would have given to others. A column is the mean over several
-// windows. Their number is chosen so that even the longest run has few columns.
+// of GPUs that an even division would have given to other users. A column is the mean over several
+// windows, so that even the longest run has few columns.
 func drawFairness(r policyRun, users []string, longest float64) (got, misplaced *chart.Columns) {
 	f := fairnessOf(r)
 	step := max(1, int((longest/max(f.Window, 1)+columns-1)/columns))

@@ -28,7 +28,7 @@ type document struct {
 type policyFigures struct {
 	Policy string            `json:"policy"`
 	Mean   *sim.Metrics      `json:"mean,omitempty"`
-	Starts *sim.StartFigures `json:"starts,omitempty"` // the mean, with --starts
+	Starts *sim.StartFigures `json:"starts,omitempty"` // mean of the figures; only with --starts
 	Runs   []seedFigures     `json:"runs"`
 }
 
@@ -40,7 +40,7 @@ type seedFigures struct {
 	Users    []sim.Group       `json:"users,omitempty"`
 	Sizes    []sim.Group       `json:"sizes,omitempty"`
 	Fairness *sim.Fairness     `json:"fairness,omitempty"`
-	Starts   *sim.StartFigures `json:"starts,omitempty"` // with --starts
+	Starts   *sim.StartFigures `json:"starts,omitempty"` // only with --starts
 	Packed   *sim.Packed       `json:"packed,omitempty"`
 }
 
@@ -88,8 +88,8 @@ func (o *options) writeTables(out io.Writer, runs []policyRun) error {
 	return err
 }
 
-// writeFigures prints the figures of each outcome, if it has them, and their mean if there are
-// several outcomes.
+// writeFigures prints the figures of each outcome that has any. If there are several outcomes, it
+// also prints the mean.
 func writeFigures[T any](out io.Writer, o *options, runs []policyRun, columns []sim.Column[T], of func(*sim.Outcome) *T,
 	mean func(policyRun) *T) error {
 	head := []string{"policy", "seed"}

@@ -60,7 +60,8 @@ func unpacked(file io.Reader) (io.Reader, error) {
 	return out, nil
 }
 
-// onGPUs combines a log's processors into GPUs. Without --gpus, the machine is the log's.
+// onGPUs combines a log's processors into GPUs. Without --gpus, the machine has as many GPUs as the
+// log's machine.
 func (o *options) onGPUs(trace sim.Trace) (sim.Trace, error) {
 	trace = trace.Gather(o.procs)
 	switch {

@@ -17,8 +17,9 @@ import (
 	"github.com/gpusched/gpusched/daemon/sim"
 )
 
-// Run runs the command line without "gpuschedd sim", and returns the exit code. Help and errors go
-// to talk. tell is called with the number of finished replays and their total number.
+// Run runs the command line, without the words "gpuschedd sim", and returns the exit code. It
+// writes help and errors to talk. It calls tell with the number of finished replays and the number
+// of all replays.
 func Run(args []string, out, talk io.Writer, tell func(done, of int)) int {
 	o, err := parse(args, talk)
 	switch {

@@ -48,7 +48,7 @@ func TestSimGolden(t *testing.T) {
 	}
 }
 
-// The JSON has its schema, and a report is written too.
+// The JSON names its schema, and a report is written too.
 func TestSimJSON(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	var out, talk bytes.Buffer
@@ -151,7 +151,7 @@ func TestScenarioIsWritten(t *testing.T) {
 	}
 }
 
-// A compressed log of the archive can be read. The machine is that of the log, and skipped jobs are
+// A compressed log can be read. The machine is the one that the log describes, and skipped jobs are
 // reported.
 func TestPackedLog(t *testing.T) {
 	const log = "; MaxProcs: 4096\n" +
@@ -194,7 +194,7 @@ func TestPackedLog(t *testing.T) {
 	}
 }
 
-// The committed sample can be generated again.
+// Generating the sample again gives the committed file.
 func TestSampleIsGenerated(t *testing.T) {
 	var out bytes.Buffer
 	if code := Run([]string{"--generate", "2000", "--seed", "1"}, &out, &out, quiet); code != 0 {
